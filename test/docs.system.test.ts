@@ -86,7 +86,9 @@ test('every metric is told of', () => {
   const [, table = ''] = textOf('docs/metrics.md').split('## What is told')
   const firstColumn = table.split('## Alerts')[0]?.match(/^\| `.*? \|/gm) ?? []
   const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, name = '']) => name))
-  const source = ['listening/metrics', 'request-measures'].map((name) => textOf(`src/http/${name}.ts`)).join('\n')
+  const source = ['listening/metrics', 'request-measures']
+    .map((name) => textOf(`src/http/${name}.ts`))
+    .join('\n')
   const named = Array.from(source.matchAll(/'((?:anteroom|process)_\w+)'/g), ([, name = '']) => name)
   expect(named.length).toBeGreaterThan(20)
   // Of an instant, the source names what happened then.

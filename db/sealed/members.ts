@@ -1,4 +1,10 @@
-import { foldEmail, type Member, type MemberProfile, unreadableMember, untold } from '../../src/domain/member'
+import {
+  emptyProfile,
+  foldEmail,
+  type Member,
+  type MemberProfile,
+  unreadableMember,
+} from '../../src/domain/member'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
 import { memberPlace, openSealedText, type SealedMember, sealText } from './binding'
@@ -76,7 +82,10 @@ type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
 export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
   const place = memberPlace('sealed_profile', row)
   // A profile may have been stored before a field was added.
-  return { ...untold, ...JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`)) }
+  return {
+    ...emptyProfile,
+    ...JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`)),
+  }
 }
 
 /** For staff: a member who cannot be opened is returned as unreadable. */

@@ -29,7 +29,7 @@ export interface MemberProfile {
 }
 
 /** What is known of a member before anything was told. */
-export const untold = {
+export const emptyProfile = {
   preferredName: null,
   preferredPronouns: null,
   dob: null,
@@ -53,7 +53,13 @@ const unreadable = '(unreadable)'
 /** What staff are shown for a member who cannot be opened. It is never written. */
 export const unreadableMember = {
   externalUserId: unreadable,
-  profile: { ...untold, email: unreadable, firstName: unreadable, lastName: unreadable, country: unreadable },
+  profile: {
+    ...emptyProfile,
+    email: unreadable,
+    firstName: unreadable,
+    lastName: unreadable,
+    country: unreadable,
+  },
 } as const satisfies Pick<Member, 'externalUserId' | 'profile'>
 
 /** A person seeking care, whom one partner knows by `externalUserId`. */

@@ -117,7 +117,7 @@ function describe(
 }
 
 /** A booked time that the provider's clock will show otherwise than it was to be. */
-export interface MovedBooking {
+export interface ShiftedBooking {
   readonly requestId: number
   readonly provider: Provider
   /** Null once the person has been erased. */
@@ -131,13 +131,13 @@ export interface MovedBooking {
  * The bookings after `now` (ms) at which the provider's clock will not show what it was to show when the slot was taken:
  * zone data has changed since, or the provider's zone.
  */
-export function listMovedBookings(context: Context, now: number): Promise<MovedBooking[]> {
+export function listShiftedBookings(context: Context, now: number): Promise<ShiftedBooking[]> {
   const moved = [...movedSlots(context, now)]
-  return Promise.all(moved.map(({ listing, slot }) => describeMoved(context, listing, slot)))
+  return Promise.all(moved.map(({ listing, slot }) => describeShifted(context, listing, slot)))
 }
 
 /** How many those are. */
-export function countMovedBookings(context: Context, now: number): number {
+export function countShiftedBookings(context: Context, now: number): number {
   return [...movedSlots(context, now)].length
 }
 
@@ -145,7 +145,7 @@ function* movedSlots({ directory }: Context, now: number) {
   for (const { id } of directory.listProviders()) {
     const listing = directory.findAnyListing(id)
     for (const slot of listing?.taken ?? []) {
-      if (listing && slot.startsAt > now && isMoved(listing, slot)) yield { listing, slot }
+      if (listing && slot.startsAt > now && isShifted(listing, slot)) yield { listing, slot }
     }
   }
 }
@@ -155,12 +155,12 @@ function* movedSlots({ directory }: Context, now: number) {
  *
  * @throws Refusal record_unknown, or move_unknown where the time is what it was to be
  */
-export async function acknowledgeMove(context: Context, requestId: number, act: Act): Promise<void> {
+export async function acknowledgeShift(context: Context, requestId: number, act: Act): Promise<void> {
   const { directory, store } = context
   const { providerId } = await requireRequest(context, requestId)
   const listing = providerId === null ? null : directory.findAnyListing(providerId)
   const slot = listing?.taken.find((taken) => taken.requestId === requestId)
-  if (!listing || !slot || !isMoved(listing, slot)) {
+  if (!listing || !slot || !isShifted(listing, slot)) {
     throw new Refusal('move_unknown', 'the request holds no slot whose local time has changed')
   }
   const acknowledged = store.change(
@@ -171,11 +171,11 @@ export async function acknowledgeMove(context: Context, requestId: number, act: 
   await thenShow(context, acknowledged)
 }
 
-function isMoved(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot): boolean {
+function isShifted(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot): boolean {
   return localOffsetAt(listing, startsAt) !== localOffsetMinutes
 }
 
-async function describeMoved(context: Context, listing: Listing, slot: TakenSlot): Promise<MovedBooking> {
+async function describeShifted(context: Context, listing: Listing, slot: TakenSlot): Promise<ShiftedBooking> {
   const { requestId, startsAt, localOffsetMinutes } = slot
   const { zone } = listing.calendar.schedule
   const expected = { ...zone, transitions: [], offsets: [localOffsetMinutes] }

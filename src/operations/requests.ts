@@ -1,10 +1,11 @@
 import type { Act, AuditEntry } from '../domain/audit'
-import { holdsSlot, type RequestRecord, refuseMove, type ScreeningAnswer } from '../domain/booking-request'
+import { holdsSlot, type RequestRecord, type ScreeningAnswer } from '../domain/booking-request'
 import {
   decideAcceptance,
   decideDecline,
   decideDeclines,
   decideReading,
+  refuseTransition,
 } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
@@ -42,7 +43,7 @@ export function declineRequest(records: Records, id: number, act: Act, reason?: 
 
 /** @throws Refusal move_unknown for what cannot be declined */
 export function requireDeclinable(request: RequestRecord): void {
-  const refusal = refuseMove(request, 'declined')
+  const refusal = refuseTransition(request, 'declined')
   if (refusal) throw refusal
 }
 

@@ -2,7 +2,7 @@ import { keyStateAt } from '../domain/partner'
 import type { CopyNote } from '../domain/ports/database-copy'
 import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/upkeep'
 import type { RefusalCount } from '../domain/refusal-count'
-import { countMovedBookings } from './check-bookings'
+import { countShiftedBookings } from './check-bookings'
 import type { Context, Records } from './context'
 import { countRefusalsToday, mostCounted } from './find-records'
 import { partnerNames } from './partners'
@@ -85,7 +85,7 @@ export async function readStatus(context: Context, ask: AskServer, now: number):
     nextCutover: await findNextCutover(context, now),
     refused,
     isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
-    movedBookings: countMovedBookings(context, now),
+    movedBookings: countShiftedBookings(context, now),
   }
 }
 

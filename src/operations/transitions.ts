@@ -1,6 +1,6 @@
 import { type Directory, type Listing, localOffsetAt, withTaken } from '../directory/directory'
 import type { Act } from '../domain/audit'
-import { newAuthorizationNumber, type RequestRecord, refuseMove } from '../domain/booking-request'
+import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
 import {
   type AssignmentDraft,
   decideAssignment,
@@ -9,6 +9,7 @@ import {
   type PlacementFacts,
   refuseAssignment,
   refuseMoving,
+  refuseTransition,
 } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
@@ -197,6 +198,6 @@ export function closeRequest({ store }: Records, id: number, act: Act, reason?: 
 
 /** @throws Refusal move_unknown for what cannot be closed */
 export function requireClosable(request: RequestRecord): void {
-  const refusal = refuseMove(request, 'closed')
+  const refusal = refuseTransition(request, 'closed')
   if (refusal) throw refusal
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { personText } from '../../src/cli/terminal/persons'
-import { type Member, untold } from '../../src/domain/member'
+import { emptyProfile, type Member } from '../../src/domain/member'
 import type { Records } from '../../src/operations/context'
 import { partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
@@ -10,7 +10,7 @@ const records = {
 } as unknown as Records
 
 function member(firstName: string, lastName: string, externalUserId: string): Member {
-  const profile = { ...untold, firstName, lastName, email: '', country: 'CA' }
+  const profile = { ...emptyProfile, firstName, lastName, email: '', country: 'CA' }
   return { id: 1, partnerId: 1, active: true, externalUserId, profile }
 }
 

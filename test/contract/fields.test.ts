@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { untold } from '../../src/domain/member'
+import { emptyProfile } from '../../src/domain/member'
 import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService } from '../support/service'
@@ -434,7 +434,7 @@ describe('members that the contract does not know', () => {
       service.act(),
     )
     const { email, firstName, lastName, country } = right.memberData
-    expect(member.profile).toEqual({ ...untold, email, firstName, lastName, country })
+    expect(member.profile).toEqual({ ...emptyProfile, email, firstName, lastName, country })
     expect(requests.map(({ screeningAnswers }) => screeningAnswers)).toEqual([right.phq9Data])
   })
 

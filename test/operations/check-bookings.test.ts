@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test'
 import type { TakenSlot } from '../../src/domain/ports/directory-feed'
-import { acknowledgeMove, countMovedBookings, listMovedBookings } from '../../src/operations/check-bookings'
+import {
+  acknowledgeShift,
+  countShiftedBookings,
+  listShiftedBookings,
+} from '../../src/operations/check-bookings'
 import type { Context } from '../../src/operations/context'
 import { builtInZones } from '../../src/zones/packed'
 import { act, booking, member, minutes, nine, provider } from '../domain/values'
@@ -35,7 +39,7 @@ function recordsOf() {
 
 test('a booked time at which the clock will show another is told until it has come', async () => {
   const { context } = recordsOf()
-  expect(await listMovedBookings(context, nine - 1)).toEqual([
+  expect(await listShiftedBookings(context, nine - 1)).toEqual([
     {
       requestId: booking.id,
       provider,
@@ -44,15 +48,15 @@ test('a booked time at which the clock will show another is told until it has co
       to: 'Wed 2026-12-02 04:00',
     },
   ])
-  expect(await listMovedBookings(context, nine)).toEqual([])
-  expect([nine - 1, nine].map((now) => countMovedBookings(context, now))).toEqual([1, 0])
+  expect(await listShiftedBookings(context, nine)).toEqual([])
+  expect([nine - 1, nine].map((now) => countShiftedBookings(context, now))).toEqual([1, 0])
 })
 
 test('it is acknowledged as the clock will show it, and what has not moved is not', async () => {
   const { context, written } = recordsOf()
-  await acknowledgeMove(context, booking.id, act)
+  await acknowledgeShift(context, booking.id, act)
   const acknowledged = { set: 'request', id: booking.id, to: { localOffsetMinutes: -300 } }
   expect(written).toEqual([[act, [acknowledged]]] as never)
-  await expect(acknowledgeMove(context, booking.id + 1, act)).rejects.toMatchObject({ kind: 'move_unknown' })
+  await expect(acknowledgeShift(context, booking.id + 1, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   expect(written).toHaveLength(1)
 })

@@ -4,9 +4,9 @@ import { Refusal } from '../../domain/errors'
 import { type Finding, type Remedies, withRemedy } from '../../domain/ports/upkeep'
 import type { ZoneData } from '../../domain/zone-data'
 import {
-  listMovedBookings,
+  listShiftedBookings,
   listStrandedBookings,
-  type MovedBooking,
+  type ShiftedBooking,
   type StrandedBooking,
 } from '../../operations/check-bookings'
 import { listUnlisted } from '../../operations/providers'
@@ -57,7 +57,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
     const now = context.clock.now()
     found.push(
       await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
-      await whereReadable('booked times', async () => bookedFinding(await listMovedBookings(context, now))),
+      await whereReadable('booked times', async () => bookedFinding(await listShiftedBookings(context, now))),
       await whereReadable('providers', () => listedFinding(listUnlisted(context))),
       zoneFinding(zones, now),
     )
@@ -123,7 +123,7 @@ function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
   return finding('providers', firstOf(faults, mostNamed, '; '), 'all are listed')
 }
 
-function bookedFinding(moved: readonly MovedBooking[]): Finding {
+function bookedFinding(moved: readonly ShiftedBooking[]): Finding {
   const told = moved.map(({ requestId, provider, member, from, to }) => {
     // By their ids: whoever looks them up leaves a line in the audit log.
     const who = member ? `member ${member.id}` : 'a person who was erased'

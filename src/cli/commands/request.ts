@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RequestNote, RequestRecord } from '../../domain/booking-request'
 import { presentTimestamp } from '../../http/endpoints/booking-request'
-import { absenceOfRequest, acknowledgeMove } from '../../operations/check-bookings'
+import { absenceOfRequest, acknowledgeShift } from '../../operations/check-bookings'
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { type MemberTime, memberTimeAt } from '../../operations/members'
@@ -124,7 +124,7 @@ async function askToAccept(context: Context, request: RequestRecord, flags: Comm
 }
 
 async function acknowledge({ context, flags, act }: Call<Context>, { id }: RequestRecord): Promise<void> {
-  await acknowledgeMove(context, id, act())
+  await acknowledgeShift(context, id, act())
   await printMoved(context, flags, id, `The new local time of request ${id} is acknowledged.`)
 }
 

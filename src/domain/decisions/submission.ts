@@ -9,7 +9,7 @@ import {
 } from '../booking-request'
 import { Refusal } from '../errors'
 import type { Limits } from '../limits'
-import { foldEmail, type Member, type MemberProfile, untold } from '../member'
+import { emptyProfile, foldEmail, type Member, type MemberProfile } from '../member'
 import type { Version } from '../ports/directory-feed'
 import { type Change, type Decision, isCallerStale, isStale, type Outcome, type Write } from '../ports/writes'
 import { decideReplay, keepingAnswer, type RetryFacts } from './replay'
@@ -156,7 +156,7 @@ function refuseEmail(
 function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<BookingRequest> {
   const { partnerId, externalUserId, slot, submittedAt, authorizationNumber } = draft
   const { member: known } = facts
-  const profile: MemberProfile = { ...(known?.profile ?? untold), ...draft.member }
+  const profile: MemberProfile = { ...(known?.profile ?? emptyProfile), ...draft.member }
   const active = known?.active ?? true
   const told = { profile, updatedAt: submittedAt }
   const row = { ...told, partnerId, externalUserId, active, createdAt: submittedAt }

@@ -3,12 +3,13 @@ import {
   holdsSlot,
   providersOf,
   type RequestRecord,
+  type RequestState,
   refuseErased,
-  refuseMove,
   type ScreeningAnswer,
   slotMillis,
 } from '../booking-request'
 import { Refusal } from '../errors'
+
 import type { Version } from '../ports/directory-feed'
 import {
   type Change,
@@ -27,7 +28,7 @@ import { type HeldSlot, overlappingWith, type SlotHolder } from './submission'
 export function decideAcceptance(request: RequestRecord | null, { at }: Act): Decision {
   if (!request) return unknownRecord('request')
   const to = { state: 'accepted' as const, acceptedAt: at }
-  return refuseMove(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
+  return refuseTransition(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
 }
 
 /** pending or accepted -> declined; the slot is free again. @param reason kept as a note */
@@ -53,7 +54,7 @@ function ending(
 ): Decision {
   if (!request) return unknownRecord('request')
   const { action, state } = ends[end]
-  const refusal = refuseMove(request, state) ?? refuseReason(request, reason)
+  const refusal = refuseTransition(request, state) ?? refuseReason(request, reason)
   if (refusal) return refusal
   const to = { state, declinedAt: act.at }
   const write: Write = { set: 'request', id: request.id, to }
@@ -149,7 +150,7 @@ export function refuseAssignment(request: RequestRecord): Refusal | null {
     const why = 'a booking request came with its provider and slot; only an intake can be assigned'
     return new Refusal('move_unknown', why)
   }
-  return refuseErased(request) ?? refuseMove(request, 'assigned')
+  return refuseErased(request) ?? refuseTransition(request, 'assigned')
 }
 
 /** Pending or accepted -> pending at another slot, the earlier one free; id and authorization number stay. */
@@ -165,7 +166,7 @@ export function refuseMoving(
   request: RequestRecord,
   { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
 ): Refusal | null {
-  const refusal = refuseErased(request) ?? refuseMove(request, 'moved')
+  const refusal = refuseErased(request) ?? refuseTransition(request, 'moved')
   if (refusal) return refusal
   const isSame = request.providerId === providerId && request.startsAt === startsAt
   return isSame ? new Refusal('move_unknown', 'the request holds that slot already') : null
@@ -209,4 +210,25 @@ function placing(
   }
   const taken = [...new Set([...providersOf(request), providerId])]
   return setting(action, 'request', request.id, to, taken)
+}
+
+/** The states from which each transition is possible (decisions, States). */
+const transitionsFrom = {
+  accepted: ['pending'],
+  declined: ['pending', 'accepted'],
+  // An intake alone.
+  assigned: ['unassigned', 'pending', 'accepted', 'declined'],
+  // An intake too: no booking request is ever unassigned.
+  closed: ['unassigned'],
+  moved: ['pending', 'accepted'],
+} as const satisfies Record<string, readonly RequestState[]>
+
+/** Refuses a transition that is impossible from the state of a request. */
+export function refuseTransition(
+  { state }: RequestRecord,
+  name: keyof typeof transitionsFrom,
+): Refusal | null {
+  const from: readonly RequestState[] = transitionsFrom[name]
+  if (from.includes(state)) return null
+  return new Refusal('move_unknown', `a request that is ${state} cannot be ${name}`)
 }

@@ -1,5 +1,5 @@
 import type { RequestedSlot } from '../../domain/booking-request'
-import type { Member } from '../../domain/member'
+import { emptyProfile, type Member } from '../../domain/member'
 
 /** What a partner sends of the member of the document's examples. */
 export const exampleProfile = {
@@ -18,23 +18,13 @@ export const exampleProfile = {
   preferredSpokenLanguage: 'fr-CA',
 } as const
 
-const untold = {
-  preferredName: null,
-  preferredPronouns: null,
-  gender: null,
-  maritalStatus: null,
-  clientType: null,
-  streetAddress: null,
-  zipCode: null,
-}
-
 /** The member as answers show it. */
 export const exampleMember: Member = {
   id: 1,
   partnerId: 1,
   externalUserId: 'member-1001',
   active: true,
-  profile: { ...untold, ...exampleProfile },
+  profile: { ...emptyProfile, ...exampleProfile },
 }
 
 /** Ontario, in the sandbox's own directory. */
