@@ -1,4 +1,4 @@
-import { tellVersion } from './cli/version'
+import { tellVersion } from './cli/version-line'
 
 const words = process.argv.slice(2)
 // Whoever asks for no more does not wait for the rest to be loaded.

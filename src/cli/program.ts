@@ -8,7 +8,7 @@ import { findCommand, isGroup, takeStorageFlags } from './command'
 import { exitCodeOf, exitCodes } from './exit-code'
 import { storageLast } from './storage'
 import { oneLine, print, printNotice } from './terminal/output'
-import { versionLine } from './version'
+import { versionLine } from './version-line'
 
 /**
  * The commands in the order in which help lists them. Each is loaded when it is needed: loading all of them would take as

@@ -1,30 +1,9 @@
-import { writeSync } from 'node:fs'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { origin } from '../built'
-import { requireOwnRuntime } from '../config'
 import { notices } from '../notices'
 import { json, plainCommand } from './command'
 import { type CommonFlags, print, printJson, printRecord } from './terminal/output'
-
-/** The version first, for programs, and what whoever tells of a fault should tell too. */
-export async function versionLine(): Promise<string> {
-  const { commit, zoneData } = await origin()
-  // Twelve digits tell commits apart; `anteroom version` has them all.
-  const short = commit.replace(/^([0-9a-f]{12})[0-9a-f]+/, '$1')
-  return `${version} (commit ${short}, Bun ${Bun.version}, zone data ${zoneData})`
-}
-
-/** Prints the version alone. False if it could not, or may not, be: the program then says why. */
-export async function tellVersion(): Promise<boolean> {
-  try {
-    requireOwnRuntime()
-    writeSync(1, `${await versionLine()}\n`)
-    return true
-  } catch {
-    return false
-  }
-}
 
 interface VersionFlags extends CommonFlags {
   readonly licenses?: boolean
