@@ -5,18 +5,17 @@ import { Refusal } from '../domain/errors'
 import type { Provider } from '../domain/provider'
 import type { ZoneData } from '../domain/zone-data'
 import { type Appointment, type Appointments, readAppointments } from '../operations/appointments'
-import { requireProvider } from '../operations/find-records'
+import { readProvider } from '../operations/find-records'
 import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
-import type { Service } from '../service'
 import { memberTimeText, nameOfProvider, presentAppointment, providerTimeText } from './appointment-text'
 import { dayWord } from './arguments'
-import { type Call, serviceCommand } from './command'
+import { type Call, zonesCommand } from './command'
 import { voicemailText } from './contact'
 import { formatCalendar } from './icalendar'
 import { type Columns, oneLine, printJson, printLines, printTable, printText } from './output'
 import { calledName } from './person-text'
-import { makeAct } from './storage'
+import { makeAct, type RecordsAndZones } from './storage'
 
 interface Flags {
   readonly on: string
@@ -27,7 +26,7 @@ interface Flags {
 
 /** `anteroom appointments`: who has a slot on a day, and how to reach them. */
 export function appointmentsCommand(): Command {
-  return serviceCommand('appointments', 'Who has an appointment on a day, and how to reach them', list)
+  return zonesCommand('appointments', 'Who has an appointment on a day, and how to reach them', list)
     .option('--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today')
     .option('--provider <ref>', 'those of one provider alone')
     .option(
@@ -42,8 +41,8 @@ export function appointmentsCommand(): Command {
     .option('--json', 'the same as --format json')
 }
 
-async function list({ context: { context, zones }, flags }: Call<Service, Flags>): Promise<void> {
-  const provider = flags.provider === undefined ? null : requireProvider(context, flags.provider)
+async function list({ context: { context, zones }, flags }: Call<RecordsAndZones, Flags>): Promise<void> {
+  const provider = flags.provider === undefined ? null : await readProvider(context, flags.provider)
   const zone = zoneOf(zones, flags.zone)
   const act = makeAct()
   const found = await readAppointments(context, zones, { on: flags.on, provider, zone }, act)

@@ -2,10 +2,18 @@ import { Command } from 'commander'
 import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
 import { changeActive } from '../operations/upkeep'
-import type { Service } from '../service'
 import { auditRefusals, changesRecords, type Tried, triedBy } from './audit-refusals'
 import { type CommonFlags, confirm, printResult } from './output'
-import { type MakeAct, storageCommand, type Work, withContext, withRecords, withService } from './storage'
+import {
+  type MakeAct,
+  type RecordsAndZones,
+  storageCommand,
+  type Work,
+  withContext,
+  withRecords,
+  withService,
+  withZones,
+} from './storage'
 
 /** Commands that share their first word. */
 export function commandGroup(name: string, description: string, commands: readonly Command[]): Command {
@@ -37,7 +45,7 @@ type Open<On> = (flags: object, work: Work<On>) => Promise<void>
 type Done = void | Promise<void>
 
 /** Tells how to make the commands that work on what is opened for them; an action is given their arguments too. */
-export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: Open<On>) {
+export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     name: string,
     description: string,
@@ -56,9 +64,11 @@ export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: 
 
 /** Makes a command that asks the records alone. */
 export const recordsCommand = commandsIn(withRecords)
+/** Makes a command that asks the zone data too. */
+export const zonesCommand = commandsIn(withZones)
 /** Makes a command that asks the directory too. */
 export const contextCommand = commandsIn(withContext)
-/** Makes a command that asks the zone data too. */
+/** Makes a command that asks the directory and the zone data. */
 export const serviceCommand = commandsIn(withService)
 
 /** Tells how to make the commands on one kind of record: an action is given the one that the first argument names. */

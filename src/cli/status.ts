@@ -3,8 +3,7 @@ import { type Flags, readBackupMaxAge } from '../config'
 import { isBackupTooOld } from '../domain/ports/upkeep'
 import { askServer } from '../http/listening/ask-server'
 import { readStatus, type Status } from '../operations/status'
-import type { Service } from '../service'
-import { asJson, type Call, serviceCommand } from './command'
+import { asJson, type Call, zonesCommand } from './command'
 import { exitCodes } from './exit-code'
 import { firstAid } from './first-aid'
 import {
@@ -18,18 +17,21 @@ import {
 } from './output'
 import { presentRefusal } from './refusal-text'
 import { agoText, presentServers, serverRows, serviceLines } from './server-text'
-import { withSettings } from './storage'
+import { type RecordsAndZones, withSettings } from './storage'
 
 /** `anteroom status`: how things stand, and what to do first. */
 export function statusCommand(): Command {
   const description = 'Tell whether the service is up, what waits for staff, and what to do first'
-  return asJson(withSettings(serviceCommand('status', description, tell), ['backupMaxAge']))
+  return asJson(withSettings(zonesCommand('status', description, tell), ['backupMaxAge']))
 }
 
-async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
+async function tell({
+  context: { context, zones },
+  flags,
+}: Call<RecordsAndZones, Flags & CommonFlags>): Promise<void> {
   const now = context.clock.now()
   const maxAge = readBackupMaxAge(flags)
-  const status = await readStatus(context, askServer, now)
+  const status = await readStatus(context, zones, askServer, now)
   const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
   if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
   else {
