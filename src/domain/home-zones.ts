@@ -1,5 +1,4 @@
-import type { MemberProfile } from './member'
-import { foldName } from './region'
+import { foldName, type MemberProfile } from './member'
 
 /**
  * The regions of countries with several time zones, each with its name in English and all zones (IANA) that people in
