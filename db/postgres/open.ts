@@ -1,4 +1,5 @@
 import { Refusal } from '../../src/domain/errors'
+import { pause } from '../../src/domain/ports/clock'
 import { type Purpose, requireActive } from '../../src/domain/ports/database-copy'
 import type { MasterKey, Vault } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/unusable'
@@ -143,7 +144,7 @@ async function untilFree<T>(work: () => Promise<T>): Promise<T> {
       if (!(error instanceof DatabaseFailure && error.code === '55P03')) throw error
       if (performance.now() > endsAt) throw new Refusal('storage_busy', inUse, { cause: error })
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    await pause(pauseMillis)
   }
 }
 

@@ -1,4 +1,4 @@
-import { asc, getTableColumns, gt, sql } from 'drizzle-orm'
+import { asc, eq, getTableColumns, gt, sql } from 'drizzle-orm'
 import type { MaybePromise } from '../../src/domain/ports/facts'
 import type { Region } from '../../src/domain/region'
 import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
@@ -6,7 +6,8 @@ import { placeholders, type QueryEngine, then } from './engine'
 
 /** Queries on regions and providers. */
 export function directoryQueries({ db, tables: { regions, providers }, ...engine }: QueryEngine) {
-  const { ids, after, most } = placeholders('ids', 'after', 'most')
+  const { ids, after, most, ref } = placeholders('ids', 'after', 'most', 'ref')
+  const { timeZone } = providers
   const allRegions = engine.prepare(db.select().from(regions).orderBy(asc(regions.id)))
   const laterIds = engine.prepare(
     db
@@ -16,6 +17,8 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
       .orderBy(asc(providers.id))
       .limit(most),
   )
+  const idOf = engine.prepare(db.select({ id: providers.id }).from(providers).where(eq(providers.ref, ref)))
+  const timeZones = engine.prepare(db.selectDistinct({ timeZone }).from(providers))
   // As text: Drizzle would leave out the tables' names, which tell the ids apart.
   const rowsOf = (table: string, columns: string, order: string) =>
     sql`(select ${engine.jsonRows(sql.raw(columns), sql.raw(order))} from ${sql.raw(table)} where provider_id = providers.id)`
@@ -33,6 +36,11 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
 
   return {
     listRegions: (): MaybePromise<Region[]> => allRegions(),
+
+    findId: (ref: string): MaybePromise<number | null> => then(idOf({ ref }), ([found]) => found?.id ?? null),
+
+    listTimeZones: (): MaybePromise<string[]> =>
+      then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),
 
     /** The ids of the providers after an id, in order, at most `most`. */
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { isDatabaseAddress } from '../domain/database-address'
+import { editDistance } from '../domain/edit-distance'
 import type { RateOverride } from '../domain/limits'
 import { parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
@@ -94,29 +95,8 @@ export function rateOverride(text: string): NonNullable<RateOverride> | 'default
 export function nearest(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = known
-    .map((each) => ({ each, steps: stepsBetween(word, each) }))
+    .map((each) => ({ each, steps: editDistance(word, each) }))
     .filter(({ steps }) => steps <= most)
     .sort((one, other) => one.steps - other.steps)
   return near[0]?.each ?? null
-}
-
-/** In how many letters two words differ, left out, put in, replaced or exchanged with the next (Damerau). */
-function stepsBetween(one: string, other: string): number {
-  const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)]
-  const at = (row: number, column: number) => rows[row]?.[column] ?? 0
-  for (let row = 1; row <= one.length; row++) {
-    rows[row] = [row]
-    for (let column = 1; column <= other.length; column++) {
-      const isSame = one[row - 1] === other[column - 1]
-      const isExchanged =
-        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      ;(rows[row] as number[])[column] = Math.min(
-        at(row - 1, column) + 1,
-        at(row, column - 1) + 1,
-        at(row - 1, column - 1) + (isSame ? 0 : 1),
-        isExchanged ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-      )
-    }
-  }
-  return at(one.length, other.length)
 }

@@ -2,11 +2,11 @@ import { Argument, Command, Option } from 'commander'
 import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
 import { changeActive } from '../operations/upkeep'
-import type { Service } from '../service'
 import type { SettingName } from '../settings'
 import { auditRefusals, changesRecords, type Tried, triedBy } from './audit-refusals'
 import {
   type MakeAct,
+  type RecordsAndZones,
   storageFlags,
   storageSettings,
   type Work,
@@ -14,6 +14,7 @@ import {
   withRecords,
   withService,
   withSettings,
+  withZones,
 } from './storage'
 import { type CommonFlags, confirm, printResult } from './terminal/output'
 
@@ -151,7 +152,7 @@ type Open<On> = (flags: object, work: Work<On>) => Promise<void>
 type Done = void | Promise<void>
 
 /** Returns a maker of commands that work on what `open` opens. Their run is given the call, then the arguments. */
-export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: Open<On>) {
+export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     value: CommandValue<(call: Call<On, Flags>, ...words: Words) => Done>,
   ): Command =>
@@ -175,9 +176,11 @@ export function commandsIn<On extends Records | Pick<Service, 'context'>>(open: 
 
 /** Makes a command that asks the records alone. */
 export const recordsCommand = commandsIn(withRecords)
+/** Makes a command that asks the zone data too. */
+export const zonesCommand = commandsIn(withZones)
 /** Makes a command that asks the directory too. */
 export const contextCommand = commandsIn(withContext)
-/** Makes a command that asks the zone data too. */
+/** Makes a command that asks the directory and the zone data. */
 export const serviceCommand = commandsIn(withService)
 
 /** Returns a maker of commands on one kind of record. Their run is given the call, and the record of the first argument. */

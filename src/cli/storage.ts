@@ -3,9 +3,17 @@ import { readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/ports/clock'
 import type { Upgrade } from '../domain/ports/database'
+import type { ZoneData } from '../domain/zone-data'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
-import { databaseAt, openService, openStorage, type Service, type ServiceOptions } from '../service'
+import {
+  databaseAt,
+  openService,
+  openStorage,
+  readZones,
+  type Service,
+  type ServiceOptions,
+} from '../service'
 import { type Setting, type SettingName, settings } from '../settings'
 import { operator } from './operator'
 import { printNotice } from './terminal/output'
@@ -56,6 +64,18 @@ export async function withRecords(flags: object, work: Work<Records>): Promise<v
   } finally {
     await close()
   }
+}
+
+/** What a command works on that asks the records and the zone data, and no directory. */
+export interface RecordsAndZones {
+  readonly context: Records
+  readonly zones: ZoneData
+}
+
+/** The same with the zone data. */
+export function withZones(flags: object, work: Work<RecordsAndZones>): Promise<void> {
+  const zones = readZones(readStorageConfig(flags).zoneFolder)
+  return withRecords(flags, (context, act) => work({ context, zones }, act))
 }
 
 async function openRecords(config: StorageConfig) {

@@ -104,9 +104,12 @@ export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   }
 }
 
-/** A name as names are compared: whatever its case, accents and apostrophes. Marks alone stay, or they would stand in every name. */
+/**
+ * The name of a person or a place as names are compared: whatever its case, accents, apostrophes and the space around it. Marks
+ * alone stay, or they would stand in every name.
+ */
 export function foldName(name: string): string {
-  const folded = name.normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
+  const folded = name.trim().normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
   return (
     folded
       .normalize('NFD')

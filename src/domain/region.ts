@@ -18,11 +18,6 @@ export function regionRef(region: Pick<Region, 'countryCode' | 'code'>): string 
   return region.code === region.countryCode ? region.countryCode : `${region.countryCode}-${region.code}`
 }
 
-/** The one form of what a place is called, in which neither case nor accents matter. */
-export function foldName(text: string): string {
-  return text.trim().normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
-}
-
 /** Whether a text, in any case, is a country code that ISO 3166-1 alpha-2 assigns. */
 export function isCountryCode(text: string): boolean {
   return /^[A-Za-z]{2}$/.test(text) && Object.hasOwn(iso31661Alpha2ToAlpha3, text.toUpperCase())

@@ -1,11 +1,11 @@
 import type { Act } from '../domain/audit'
-import type { RequestRecord } from '../domain/booking-request'
+import { holdsSlot, type RequestRecord } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
-import type { ProvidersDay } from '../domain/ports/facts'
 import type { Provider } from '../domain/provider'
 import { dayMinutes, formatDate, minuteMillis, parseDate } from '../scheduling/calendar'
 import { formatLocal, namedDay, type TimeZone, toFirstInstant } from '../scheduling/time-zone'
-import type { Context } from './context'
+import type { Records } from './context'
+import { readProviders } from './find-records'
 import { type Clocks, type MemberTime, memberTimeAt } from './members'
 import { partnerNames } from './partners'
 import { noteReadings } from './requests'
@@ -52,27 +52,47 @@ export interface Appointments {
  * @throws Refusal field_invalid for what is no date
  */
 export async function readAppointments(
-  context: Context,
+  records: Records,
   clocks: Clocks,
   { on, provider, zone }: AppointmentsAsked,
   act: Act,
 ): Promise<Appointments> {
-  const byZone = Map.groupBy(provider ? [provider] : everyProvider(context), ({ id }) => {
-    return zone ?? context.directory.findAnyListing(id)?.calendar.schedule.zone ?? utc
+  const { store } = records
+  const days = new Map<string, Day>()
+  const dayIn = (timeZone: string): Day => {
+    const clock = zone ?? clocks.find(timeZone) ?? utc
+    const day = days.get(clock.name) ?? dayBy(clock, on, act.at)
+    days.set(clock.name, day)
+    return day
+  }
+  const names = provider
+    ? [provider.timeZone]
+    : await store.read(({ directory }) => directory.listTimeZones())
+  const asked = names.map(dayIn)
+  const [from, until] = [
+    Math.min(...asked.map((day) => day.from)),
+    Math.max(...asked.map((day) => day.until)),
+  ]
+  const slots = await store.read(({ requests }) => requests.slotsBetween(from, until))
+  const providers = await readAppointed(records, slots)
+  const wanted = slots.filter(({ providerId, startsAt }) => {
+    if (provider && provider.id !== providerId) return false
+    const { timeZone } = providers.get(providerId) ?? {}
+    // Of a provider whose clock is not known, all that may be that day.
+    if (timeZone === undefined && !zone) return true
+    const day = dayIn(timeZone ?? '')
+    return day.from <= startsAt && startsAt < day.until
   })
-  const days = Array.from(byZone, ([clock, providers]) => ({
-    day: dayOf(on, clock, act.at),
-    clock,
-    providerIds: providers.map(({ id }) => id),
-  }))
-  const requests = await context.store.read((facts) => facts.requests.held(days.map(stretchOf)))
-  const appointments = await readHeld(context, clocks, requests, act)
-  return { dates: [...new Set(days.map(({ day }) => formatDate(day)))].sort(), appointments }
+  const found = await store.read(({ requests }) => requests.findAll(wanted.map(({ requestId }) => requestId)))
+  // One may have been declined since its slot was read.
+  const held = found.flatMap((request) => (request && holdsSlot(request.state) ? request : []))
+  const appointments = await readHeld(records, clocks, held, act)
+  return { dates: [...new Set(asked.map(({ date }) => date))].sort(), appointments }
 }
 
 /** What is told of requests that hold slots: noted in the audit log before anybody sees it. */
 export async function readHeld(
-  context: Context,
+  records: Records,
   clocks: Clocks,
   requests: readonly RequestRecord[],
   act: Act,
@@ -80,14 +100,14 @@ export async function readHeld(
   const told = requests.filter(({ member }) => member)
   const action = 'request.read-appointment' as const
   const lines = told.map(({ id }) => ({ ...act, action, record: `request ${id}`, outcome: 'done' }))
-  await noteReadings(context, lines)
-  const partners = await partnerNames(context)
-  const providers = new Map(everyProvider(context).map((provider) => [provider.id, provider]))
+  await noteReadings(records, lines)
+  const partners = await partnerNames(records)
+  const providers = await readAppointed(records, requests)
   return requests.flatMap((request) => {
     const { startsAt, member, providerId } = request
-    const provider = providers.get(providerId ?? 0)
+    const provider = providers.get(providerId)
     if (!provider || startsAt === null) return []
-    const zone = context.directory.findAnyListing(provider.id)?.calendar.schedule.zone
+    const zone = clocks.find(provider.timeZone ?? '')
     return {
       request,
       startsAt,
@@ -99,23 +119,27 @@ export async function readHeld(
   })
 }
 
-/** Those too whose record cannot be read: what is booked with them is booked. */
-function everyProvider({ directory }: Context): AppointedProvider[] {
-  return [...directory.listProviders(), ...directory.listUnreadable().map(({ id, ref }) => ({ id, ref }))]
+/** The providers of slots or requests, unreadable ones too: what is booked with them is booked. */
+async function readAppointed(records: Records, those: Parameters<typeof readProviders>[1]) {
+  const { providers, unreadable } = await readProviders(records, those)
+  const all: AppointedProvider[] = [...providers, ...unreadable.map(({ id, ref }) => ({ id, ref }))]
+  return new Map<number | null, AppointedProvider>(all.map((provider) => [provider.id, provider]))
 }
 
 /** The clock of a provider who has none that is known. */
 const utc: TimeZone = { name: 'UTC', transitions: [], offsets: [0] }
 
-/** The day that is asked for, counted from 1970-01-01, by a clock. @throws Refusal field_invalid for what is no date */
-function dayOf(word: string, clock: TimeZone, now: number): number {
-  const day = namedDay(word, clock, now) ?? parseDate(word)
-  if (day !== null) return day
-  throw new Refusal('field_invalid', 'neither today, tomorrow nor a date as 2026-12-01')
+/** A day by a clock: from one instant (ms) until before another. */
+interface Day {
+  readonly date: string
+  readonly from: number
+  readonly until: number
 }
 
-function stretchOf(asked: { day: number; clock: TimeZone; providerIds: number[] }): ProvidersDay {
-  const { day, clock, providerIds } = asked
+/** The day that is asked for. @throws Refusal field_invalid for what is no date */
+function dayBy(clock: TimeZone, word: string, now: number): Day {
+  const day = namedDay(word, clock, now) ?? parseDate(word)
+  if (day === null) throw new Refusal('field_invalid', 'neither today, tomorrow nor a date as 2026-12-01')
   const midnight = (of: number) => toFirstInstant(clock, of * dayMinutes) * minuteMillis
-  return { providerIds, from: midnight(day), until: midnight(day + 1) }
+  return { date: formatDate(day), from: midnight(day), until: midnight(day + 1) }
 }

@@ -9,9 +9,10 @@ import type { TakenSlot } from '../domain/ports/directory-feed'
 import { isWorking, type Provider } from '../domain/provider'
 import { minuteMillis } from '../scheduling/calendar'
 import { type Absence, sessionObstacleAt } from '../scheduling/obstacle'
-import { formatLocal } from '../scheduling/time-zone'
-import { type Context, thenShow } from './context'
-import { requireRequest } from './find-records'
+import { formatLocal, offsetAt, type TimeZone } from '../scheduling/time-zone'
+import { type Context, type Records, thenShow } from './context'
+import { readProviders, requireRequest } from './find-records'
+import type { Clocks } from './members'
 
 /** Why a provider cannot hold a session. */
 export type AbsenceReason = 'provider_suspended' | 'provider_deactivated' | Absence['step']
@@ -131,23 +132,30 @@ export interface ShiftedBooking {
  * The bookings after `now` (ms) at which the provider's clock will not show what it was to show when the slot was taken:
  * zone data has changed since, or the provider's zone.
  */
-export function listShiftedBookings(context: Context, now: number): Promise<ShiftedBooking[]> {
-  const moved = [...movedSlots(context, now)]
-  return Promise.all(moved.map(({ listing, slot }) => describeShifted(context, listing, slot)))
+export async function listShiftedBookings(
+  context: Records,
+  clocks: Clocks,
+  now: number,
+): Promise<ShiftedBooking[]> {
+  const moved = await movedSlots(context, clocks, now)
+  return Promise.all(moved.map((slot) => describeShifted(context, slot)))
 }
 
 /** How many those are. */
-export function countShiftedBookings(context: Context, now: number): number {
-  return [...movedSlots(context, now)].length
+export async function countShiftedBookings(records: Records, clocks: Clocks, now: number): Promise<number> {
+  return (await movedSlots(records, clocks, now)).length
 }
 
-function* movedSlots({ directory }: Context, now: number) {
-  for (const { id } of directory.listProviders()) {
-    const listing = directory.findAnyListing(id)
-    for (const slot of listing?.taken ?? []) {
-      if (listing && slot.startsAt > now && isShifted(listing, slot)) yield { listing, slot }
-    }
-  }
+async function movedSlots(records: Records, clocks: Clocks, now: number) {
+  const { store } = records
+  const coming = await store.read(({ requests }) => requests.slotsBetween(now + 1, Number.MAX_SAFE_INTEGER))
+  const { providers } = await readProviders(records, coming)
+  const known = new Map(providers.map((provider) => [provider.id, provider]))
+  return coming.flatMap((slot) => {
+    const provider = known.get(slot.providerId)
+    const zone = provider && clocks.find(provider.timeZone)
+    return provider && zone && isShifted(zone, slot) ? { slot, provider, zone } : []
+  })
 }
 
 /**
@@ -160,7 +168,7 @@ export async function acknowledgeShift(context: Context, requestId: number, act:
   const { providerId } = await requireRequest(context, requestId)
   const listing = providerId === null ? null : directory.findAnyListing(providerId)
   const slot = listing?.taken.find((taken) => taken.requestId === requestId)
-  if (!listing || !slot || !isShifted(listing, slot)) {
+  if (!listing || !slot || !isShifted(listing.calendar.schedule.zone, slot)) {
     throw new Refusal('move_unknown', 'the request holds no slot whose local time has changed')
   }
   const acknowledged = store.change(
@@ -171,18 +179,20 @@ export async function acknowledgeShift(context: Context, requestId: number, act:
   await thenShow(context, acknowledged)
 }
 
-function isShifted(listing: Listing, { startsAt, localOffsetMinutes }: TakenSlot): boolean {
-  return localOffsetAt(listing, startsAt) !== localOffsetMinutes
+function isShifted(zone: TimeZone, { startsAt, localOffsetMinutes }: TakenSlot): boolean {
+  return offsetAt(zone, startsAt / minuteMillis) !== localOffsetMinutes
 }
 
-async function describeShifted(context: Context, listing: Listing, slot: TakenSlot): Promise<ShiftedBooking> {
+async function describeShifted(
+  records: Records,
+  { slot, provider, zone }: Awaited<ReturnType<typeof movedSlots>>[number],
+): Promise<ShiftedBooking> {
   const { requestId, startsAt, localOffsetMinutes } = slot
-  const { zone } = listing.calendar.schedule
   const expected = { ...zone, transitions: [], offsets: [localOffsetMinutes] }
   return {
     requestId,
-    provider: listing.provider,
-    member: (await requireRequest(context, requestId)).member,
+    provider,
+    member: (await requireRequest(records, requestId)).member,
     from: formatLocal(expected, startsAt / minuteMillis),
     to: formatLocal(zone, startsAt / minuteMillis),
   }

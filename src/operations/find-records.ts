@@ -34,13 +34,25 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
   if (found) return found
-  const isUnreadable = directory
-    .listUnreadable()
-    .some(({ id, ref }) => ref === refOrId || String(id) === refOrId)
+  throw unknownProvider(
+    directory.listUnreadable().some(({ id, ref }) => ref === refOrId || String(id) === refOrId),
+  )
+}
+
+/** The same from the database, for commands that load no directory. */
+export async function readProvider({ store }: Records, refOrId: string): Promise<Provider> {
+  const named = await store.read(({ directory }) => directory.findId(refOrId))
+  const id = named ?? (/^[1-9]\d{0,14}$/.test(refOrId) ? Number(refOrId) : 0)
+  const { providers, unreadable } = await store.read(({ directory }) => directory.findProviders([id]))
+  if (providers[0]) return providers[0]
+  throw unknownProvider(unreadable.length > 0)
+}
+
+function unknownProvider(isUnreadable: boolean): Refusal {
   const why = isUnreadable
     ? 'the record of that provider cannot be read; directory load mends it, with a JSON file that has them'
     : 'there is no provider of that ref or id'
-  throw new Refusal('record_unknown', why)
+  return new Refusal('record_unknown', why)
 }
 
 /** The same where what they are called is enough: of those too whose record cannot be read. */
@@ -48,6 +60,12 @@ export function requireProviderName(context: Context, refOrId: string): Provider
   const unreadable = context.directory.listUnreadable()
   const found = unreadable.find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
   return found ?? requireProvider(context, refOrId)
+}
+
+/** The providers of slots or requests. */
+export function readProviders({ store }: Records, those: readonly { readonly providerId: number | null }[]) {
+  const ids = [...new Set(those.flatMap(({ providerId }) => providerId ?? []))]
+  return store.read(({ directory }) => directory.findProviders(ids))
 }
 
 /** The region that commands and directory files call CA-ON, in any case. @throws Refusal region_unknown */

@@ -1,15 +1,13 @@
 import type { AuditEntry } from '../domain/audit'
 import type { Kind } from '../domain/errors'
 import type { Store } from '../domain/ports/store'
-import { minuteMillis } from '../scheduling/calendar'
+import { hourMillis, minuteMillis } from '../scheduling/calendar'
 
 /** Refusals noted in one minute: beyond that they are told as one line. */
 const mostRefusals = 1_000
 
 /** Refusals kept while the database cannot be written; what comes after is let go. */
 const mostKept = 10_000
-
-const hourMillis = 60 * minuteMillis
 
 /** Look-ups noted in one hour, and kept while the database cannot be written: beyond that a line for each partner. */
 const mostLookUps = 100_000

@@ -10,6 +10,7 @@ import {
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
+import { pause } from '../domain/ports/clock'
 import type { RequestFilter } from '../domain/ports/facts'
 import type { Store } from '../domain/ports/store'
 import { isAtRisk, type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
@@ -72,7 +73,7 @@ export async function declineRequests(
 ): Promise<number> {
   let declined = 0
   for (let start = 0; start < ids.length; start += declinedAtOnce) {
-    if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    if (start > 0) await pause(pauseMillis)
     const some = ids.slice(start, start + declinedAtOnce)
     declined += await records.store.change(
       act,
@@ -241,7 +242,7 @@ export async function noteReadings(
   lines: readonly AuditEntry[],
 ): Promise<void> {
   for (let start = 0; start < lines.length; start += notedAtOnce) {
-    if (start > 0) await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    if (start > 0) await pause(pauseMillis)
     await store.appendAudit(lines.slice(start, start + notedAtOnce))
   }
 }

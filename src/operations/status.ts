@@ -3,8 +3,9 @@ import type { CopyNote } from '../domain/ports/database-copy'
 import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/upkeep'
 import type { RefusalCount } from '../domain/refusal-count'
 import { countShiftedBookings } from './check-bookings'
-import type { Context, Records } from './context'
+import type { Records } from './context'
 import { countRefusalsToday, mostCounted } from './find-records'
+import type { Clocks } from './members'
 import { partnerNames } from './partners'
 import { countUnreadRisk } from './requests'
 import { listTokens } from './tokens'
@@ -69,23 +70,28 @@ const mostOpened = 20_000
 /**
  * How things stand at `now` (ms), in counts alone. The screening answers are opened to be counted, and never shown.
  */
-export async function readStatus(context: Context, ask: AskServer, now: number): Promise<Status> {
-  const { store, upkeep } = context
+export async function readStatus(
+  records: Records,
+  clocks: Clocks,
+  ask: AskServer,
+  now: number,
+): Promise<Status> {
+  const { store, upkeep } = records
   const found = await upkeep.listServers()
   const servers = await Promise.all(found.map((server) => askOne(server, ask)))
   const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
-  const refused = await refusedToday(context, now)
+  const refused = await refusedToday(records, now)
   return {
     copied: await upkeep.findCopyNote(),
     servers,
-    waiting: await countWaiting(context),
+    waiting: await countWaiting(records),
     unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),
     isRiskWhole: waiting.length <= mostOpened,
     backups: await upkeep.findLastBackups(),
-    nextCutover: await findNextCutover(context, now),
+    nextCutover: await findNextCutover(records, now),
     refused,
     isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
-    movedBookings: countShiftedBookings(context, now),
+    movedBookings: await countShiftedBookings(records, clocks, now),
   }
 }
 

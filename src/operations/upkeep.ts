@@ -1,6 +1,7 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/replay'
 import { Refusal } from '../domain/errors'
+import { pause } from '../domain/ports/clock'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
 import type { Facts } from '../domain/ports/facts'
 import type {
@@ -73,7 +74,7 @@ export async function forgetReplays(
   while (!stopping.aborted && (await store.read(expired)).length > 0) {
     const count = await store.change(null, (facts) => [expired(facts)], decideForgetting)
     if (count < mostAtOnce) break
-    await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    await pause(pauseMillis)
   }
   await upkeep.forgetChanges()
 }

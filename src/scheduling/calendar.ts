@@ -2,10 +2,11 @@ import { Temporal } from 'temporal-polyfill'
 
 /** Milliseconds in a minute: instants are milliseconds outside scheduling and minutes inside it. */
 export const minuteMillis = 60_000
+/** Milliseconds in an hour. */
+export const hourMillis = 60 * minuteMillis
 /** Minutes in a local day without a clock change. */
 export const dayMinutes = 1_440
 /** Milliseconds in such a day, and in each of UTC. */
-export const hourMillis = 60 * minuteMillis
 export const dayMillis = dayMinutes * minuteMillis
 
 /**

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
 import { Refusal } from '../domain/errors'
 import type { TellStep } from '../domain/measures'
+import { pause } from '../domain/ports/clock'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
@@ -191,7 +192,7 @@ function streamOf(file: number, { before, tellShare }: Passing): ReadableStream<
     before?.update(chunk)
     if (++chunks % chunksAtOnce === 0) {
       tellShare((chunks * chunkBytes) / size)
-      await new Promise((go) => setTimeout(go))
+      await pause(0)
     }
     controller.enqueue(chunk)
   }

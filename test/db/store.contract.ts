@@ -402,8 +402,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  describe('held slots of some days', () => {
-    test('are those of the providers named that start in their stretch, in order of time, with whose they are', async () => {
+  describe('held slots between two instants', () => {
+    test('are those of all providers that start between them, in order of time', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, book, intake, assign, id } = await furnishWithIntake(place)
@@ -416,32 +416,33 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await assign(second, nine + minutes(135))
       await stored(intake('waiting'))
       const head = await store.auditHead()
-      const heldOf = async (days: Parameters<typeof store.listHeld>[0]) =>
-        (await store.listHeld(days)).map((request) => request.id)
-      const day = { from: nine, until: nine + minutes(24 * 60) }
-      expect(await heldOf([{ providerIds: [second, first], ...day }])).toEqual([
-        early.id,
-        other.id,
-        late.id,
-        id,
-      ])
-      expect(await heldOf([{ providerIds: [first], from: nine + 1, until: nine + minutes(90) }])).toEqual([])
-      expect(await heldOf([{ providerIds: [first], from: nine, until: nine + 1 }])).toEqual([early.id])
-      const apart = [
-        { providerIds: [first], from: nine + minutes(90), until: nine + minutes(91) },
-        { providerIds: [second], from: nine, until: nine + minutes(46) },
-      ]
-      expect(await heldOf(apart)).toEqual([other.id, late.id])
-      expect(await heldOf([])).toEqual([])
-      expect(await store.listHeld([{ providerIds: [first], from: nine, until: nine + 1 }])).toEqual([
-        expect.objectContaining({ id: early.id, state: 'pending', startsAt: nine, member: early.member }),
+      const heldOf = async (from: number, until: number) =>
+        (await store.listSlotsBetween(from, until)).map(({ requestId }) => requestId)
+      expect(await heldOf(nine, nine + minutes(24 * 60))).toEqual([early.id, other.id, late.id, id])
+      expect(await heldOf(nine + 1, nine + minutes(45))).toEqual([])
+      expect(await heldOf(nine + 1, nine + minutes(90))).toEqual([other.id])
+      expect(await heldOf(nine + minutes(45), nine + minutes(91))).toEqual([other.id, late.id])
+      expect(await heldOf(nine + 1, Number.MAX_SAFE_INTEGER)).toEqual([other.id, late.id, id])
+      const slot = { requestId: early.id, providerId: first, startsAt: nine, endsAt: nine + minutes(45) }
+      expect(await store.listSlotsBetween(nine, nine + 1)).toEqual([
+        { ...slot, localOffsetMinutes: expect.any(Number) },
       ])
       expect(await store.auditHead()).toEqual(head)
       await store.eraseMember(early.member.id, act)
-      expect(await store.listHeld([{ providerIds: [first], from: nine, until: nine + 1 }])).toEqual([
-        expect.objectContaining({ id: early.id, member: null }),
-      ])
+      expect(await heldOf(nine, nine + 1)).toEqual([early.id])
     })
+  })
+
+  test('a provider is found by their ref, and the time zones are those of all providers, each once', async () => {
+    await using place = await open()
+    const { first, second } = await furnish(place)
+    const { store } = place
+    const { providers } = await store.read(({ directory }) => directory.findProviders([first, second]))
+    const ids = await Promise.all(providers.map(({ ref }) => store.findProviderId(ref)))
+    expect(ids).toEqual([first, second])
+    expect(await store.findProviderId('nobody')).toBeNull()
+    const zones = providers.map(({ timeZone }) => timeZone)
+    expect((await store.listTimeZones()).sort()).toEqual([...new Set(zones)].sort())
   })
 
   describe('a decision is stale', () => {

@@ -84,7 +84,9 @@ export async function useEverything(place: Place): Promise<void> {
   }
   await store.listRequestIdsOf(member.id)
   await store.findRequest(id)
-  await store.listHeld([{ providerIds: [first, second], from: now, until: now + minutes(24 * 60) }])
+  await store.listSlotsBetween(now, now + minutes(24 * 60))
+  await store.findProviderId('on-1')
+  await store.listTimeZones()
   await store.readScreening(id, act)
   await store.addNote(id, 'Called back', act)
   await store.countNotes(id)

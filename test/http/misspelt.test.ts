@@ -34,6 +34,11 @@ describe('the sandbox warns of a member that is ignored although its name is alm
       'memberData.phoneNumbr is not known; did you mean memberData.phoneNumber?',
     ],
     [
+      'with two letters exchanged',
+      { ...whole, memberData: { ...whole.memberData, staet: 'ON' } },
+      'memberData.staet is not known; did you mean memberData.state?',
+    ],
+    [
       'two of them',
       { ...whole, phq9data: [], memberData: { ...whole.memberData, zip_code: '1' } },
       'memberData.zip_code is not known; did you mean memberData.zipCode? phq9data is not known; did you mean phq9Data?',

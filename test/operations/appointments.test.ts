@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { RequestRecord } from '../../src/domain/booking-request'
 import { type Member, unreadableMember } from '../../src/domain/member'
 import type { Facts } from '../../src/domain/ports/facts'
+import type { Store } from '../../src/domain/ports/store'
 import { readAppointments } from '../../src/operations/appointments'
-import { requireProvider } from '../../src/operations/find-records'
+import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
@@ -188,22 +188,28 @@ describe('the appointments of a day', () => {
 
   test('with a provider whose record cannot be read, or somebody who cannot be, are told all the same', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
-    const { directory, store } = service.context
-    const named = { id: idOf('on-1'), ref: 'on-1', active: true, fault: 'x' }
-    const broken = Object.assign(Object.create(directory), {
-      listProviders: () => [],
-      listUnreadable: () => [named],
-      findAnyListing: () => null,
+    const { store } = service.context
+    const request = await requireRequest(service.context, id)
+    const member = { ...(request.member as Member), ...unreadableMember }
+    const named = { id: idOf('on-1'), ref: 'on-1', active: true }
+    const withoutTheirs = (facts: Facts): Facts => ({
+      ...facts,
+      directory: {
+        findId: (ref) => facts.directory.findId(ref),
+        listTimeZones: () => facts.directory.listTimeZones(),
+        findProviders: () => ({ providers: [], unreadable: [named] }),
+      },
+      requests: new Proxy(facts.requests, {
+        get: (requests, name: keyof Facts['requests']) =>
+          name === 'findAll' ? () => [{ ...request, member }] : requests[name],
+      }),
     })
-    const unreadable = async (work: (facts: Facts) => unknown) =>
-      ((await store.read(work)) as RequestRecord[]).map((one) => ({
-        ...one,
-        member: { ...one.member, ...unreadableMember },
-      }))
     const context = {
       ...service.context,
-      directory: broken,
-      store: { ...store, read: unreadable as never },
+      store: {
+        ...store,
+        read: ((work) => store.read((facts) => work(withoutTheirs(facts)))) as Store['read'],
+      },
     }
     const asked = { on: '2026-12-02', provider: null, zone: null }
     const { appointments } = await readAppointments(context, zones, asked, service.act())

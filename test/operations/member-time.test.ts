@@ -18,6 +18,7 @@ describe('the time where a member is', () => {
     ['US', ' Colorado ', only('Tue 2026-12-01 05:00', 'America/Denver')],
     ['US', 'new york', only('Tue 2026-12-01 07:00', 'America/New_York')],
     ['AU', 'VIC', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
+    ['AU', 'ＶＩＣ', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
     ['GB', null, only('Tue 2026-12-01 12:00', 'Europe/London')],
     ['FR', 'Bretagne', only('Tue 2026-12-01 13:00', 'Europe/Paris')],
   ])('in %s, %s, is told by the one zone of the region or country', (country, state, expected) =>

@@ -7,12 +7,14 @@ import { acceptRequest, declineRequest, readScreening } from '../../src/operatio
 import { readStatus, serviceState } from '../../src/operations/status'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
 import { noteAct } from '../../src/operations/upkeep'
+import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { isOnPostgres, testOfFile } from '../support/engine'
 import { defaultNow, startService } from '../support/service'
 import { holdWrites } from '../support/storage'
 
+const zones = builtInZones()
 const now = Date.parse(defaultNow)
 const act = { actor: 'test', at: now }
 const slotAt = Date.parse('2026-12-02T14:00:00Z')
@@ -23,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-const status = (at = now) => readStatus(service.context, async () => 'up', at)
+const status = (at = now) => readStatus(service.context, zones, async () => 'up', at)
 
 const ninth = 'Thoughts that you would be better off dead, or of hurting yourself in some way'
 const raised: ScreeningAnswer[] = [{ question: ninth, answer: 'Several days' }]
@@ -62,7 +64,7 @@ testOfFile(
         asked.push(one)
         return answer
       }
-      const [found, ...others] = (await readStatus(context, ask, now)).servers
+      const [found, ...others] = (await readStatus(context, zones, ask, now)).servers
       expect(others).toEqual([])
       return found && [found.state, found.note, found.seenAt]
     }
@@ -94,7 +96,7 @@ test('servers that the engine sees at work are told by what it saw, and none of 
   ]
   const upkeep = { ...context.upkeep, listServers: async () => found }
   const ask = async () => expect.unreachable() as never
-  const { servers } = await readStatus({ ...context, upkeep }, ask, now)
+  const { servers } = await readStatus({ ...context, upkeep }, zones, ask, now)
   expect(servers).toEqual([
     { state: 'up', note, seenAt: now },
     { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - 60_000 },
@@ -204,7 +206,7 @@ test('of more requests than are looked at for a risk those are that came last, a
           return work({ ...facts, requests: Object.assign(Object.create(facts.requests), given) })
         }),
     }
-    const { isRiskWhole } = await readStatus({ ...context, store }, async () => 'up', now)
+    const { isRiskWhole } = await readStatus({ ...context, store }, zones, async () => 'up', now)
     return { isRiskWhole, first: opened[0], last: opened.at(-1), count: opened.length }
   }
   expect(await readOf(20_000)).toEqual({ isRiskWhole: true, first: 1, last: 20_000, count: 20_000 })

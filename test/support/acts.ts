@@ -10,7 +10,7 @@ import {
 } from '../../src/domain/decisions/transitions'
 import type { PartnerRates } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
-import type { ProvidersDay, RequestFilter, RequestPart } from '../../src/domain/ports/facts'
+import type { RequestFilter, RequestPart } from '../../src/domain/ports/facts'
 import type { Store } from '../../src/domain/ports/store'
 import type { Upkeep } from '../../src/domain/ports/upkeep'
 import type { TimeOff } from '../../src/domain/provider'
@@ -82,7 +82,10 @@ export function actsOf({ store, upkeep }: { readonly store: Store; readonly upke
       (await store.read(({ requests }) => requests.listOf(memberId))).map(({ id }) => id),
     listSubmitted: (partnerId: number, since: number) =>
       store.read(({ requests }) => requests.submittedBy(partnerId, since)),
-    listHeld: (days: readonly ProvidersDay[]) => store.read(({ requests }) => requests.held(days)),
+    listSlotsBetween: (from: number, until: number) =>
+      store.read(({ requests }) => requests.slotsBetween(from, until)),
+    findProviderId: (ref: string) => store.read(({ directory }) => directory.findId(ref)),
+    listTimeZones: () => store.read(({ directory }) => directory.listTimeZones()),
     countWaiting: (filter: RequestFilter) => store.read(({ requests }) => requests.countWaiting(filter)),
     sortingAnswers: (ids: readonly number[]) => store.read(({ requests }) => requests.readableAnswers(ids)),
     readScreening: async (id: number, act: Act) => (await requests.readScreening(records, id, act)).answers,

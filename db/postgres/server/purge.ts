@@ -1,3 +1,4 @@
+import { pause } from '../../../src/domain/ports/clock'
 import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'
@@ -40,6 +41,6 @@ async function vacuumUntil(endsAt: number, connection: Connection, table: string
     )
     if (row?.[0] === 0) return true
     if (performance.now() > endsAt) return false
-    await new Promise((resolve) => setTimeout(resolve, pauseMillis))
+    await pause(pauseMillis)
   }
 }

@@ -2,14 +2,14 @@ import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm
 import type { RequestRecord, ScreeningAnswer } from '../../../src/domain/booking-request'
 import type {
   MaybePromise,
-  ProvidersDay,
+  ProviderSlot,
   RequestFilter,
   RequestPart,
   WaitingCount,
 } from '../../../src/domain/ports/facts'
 import type { Vault } from '../../../src/domain/ports/vault'
 import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/requests'
-import { all, placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
+import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
 /** With an end, a planner that does not know the values expects few rows, and uses the index of time. */
@@ -17,8 +17,8 @@ const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 /** Queries on booking requests and intakes. */
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
-  const { bookingRequests, members } = tables
-  const { id, providerId, state, startsAt, endsAt, submittedAt } = bookingRequests
+  const { bookingRequests, members, providers } = tables
+  const { id, providerId, state, startsAt, endsAt, localOffsetMinutes, submittedAt } = bookingRequests
   const { holdsSlot, isWaiting, isWanted, orderOf, theirPartner } = requestFilter(tables)
   const open = placeholders('id', 'ids', 'partnerId', 'from', 'until')
   const select = () =>
@@ -28,9 +28,15 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = engine.prepare(select().where(eq(id, open.id)))
   const ofIds = engine.prepare(select().where(engine.isAmong(id, open.ids)))
+  // Named by provider, slots are found by their index.
+  const ofProviders = inArray(providerId, db.select({ id: providers.id }).from(providers))
   const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
-  const heldDuring = engine.prepare(
-    select().where(and(holdsSlot, engine.isAmong(providerId, open.ids), isDuring)),
+  const held = engine.prepare(
+    db
+      .select({ startsAt, endsAt, requestId: id, providerId, localOffsetMinutes })
+      .from(bookingRequests)
+      .where(and(holdsSlot, ofProviders, isDuring))
+      .orderBy(startsAt, id),
   )
   const submitted = engine.prepare(
     db
@@ -89,15 +95,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
         return ids.map((id) => found.get(id) ?? null)
       }),
 
-    /** The requests that hold a slot which starts on one of some providers' days, in order of time, then of id. */
-    held(days: readonly ProvidersDay[]): MaybePromise<RequestRecord[]> {
-      const ofDays = days.map(({ providerIds, from, until }) =>
-        heldDuring({ ids: engine.list(providerIds), from, until }),
-      )
-      const compare = ({ request: a }: Row, { request: b }: Row) =>
-        Number(a.startsAt) - Number(b.startsAt) || a.id - b.id
-      return then(all(ofDays), (found) => found.flat().sort(compare).map(toRequest))
-    },
+    slotsBetween: (from: number, until: number) => held({ from, until }) as MaybePromise<ProviderSlot[]>,
 
     submittedBy: (partnerId: number, from: number) => submitted({ partnerId, from }),
   }

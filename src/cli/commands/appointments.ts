@@ -5,14 +5,13 @@ import { Refusal } from '../../domain/errors'
 import type { Provider } from '../../domain/provider'
 import type { ZoneData } from '../../domain/zone-data'
 import { type Appointment, type Appointments, readAppointments } from '../../operations/appointments'
-import { requireProvider } from '../../operations/find-records'
+import { readProvider } from '../../operations/find-records'
 import type { MemberTime } from '../../operations/members'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../../scheduling/time-zone'
-import type { Service } from '../../service'
 import { dayWord } from '../arguments'
-import { type Call, json, serviceCommand } from '../command'
-import { makeAct } from '../storage'
+import { type Call, json, zonesCommand } from '../command'
+import { makeAct, type RecordsAndZones } from '../storage'
 import { formatCalendar } from '../terminal/icalendar'
 import { type Columns, oneLine, printJson, printLines, printTable, printText } from '../terminal/output'
 import { calledName, fullName, voicemailText } from '../terminal/persons'
@@ -86,7 +85,7 @@ interface Flags {
 
 /** `anteroom appointments`: who has a slot on a day, and how to reach them. */
 export function appointmentsCommand(): Command {
-  return serviceCommand({
+  return zonesCommand({
     name: 'appointments',
     options: [
       ['--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today'],
@@ -108,8 +107,8 @@ export function appointmentsCommand(): Command {
   })
 }
 
-async function list({ context: { context, zones }, flags }: Call<Service, Flags>): Promise<void> {
-  const provider = flags.provider === undefined ? null : requireProvider(context, flags.provider)
+async function list({ context: { context, zones }, flags }: Call<RecordsAndZones, Flags>): Promise<void> {
+  const provider = flags.provider === undefined ? null : await readProvider(context, flags.provider)
   const zone = zoneOf(zones, flags.zone)
   const act = makeAct()
   const found = await readAppointments(context, zones, { on: flags.on, provider, zone }, act)

@@ -57,7 +57,9 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
     const now = context.clock.now()
     found.push(
       await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
-      await whereReadable('booked times', async () => bookedFinding(await listShiftedBookings(context, now))),
+      await whereReadable('booked times', async () =>
+        bookedFinding(await listShiftedBookings(context, zones, now)),
+      ),
       await whereReadable('providers', () => listedFinding(listUnlisted(context))),
       zoneFinding(zones, now),
     )

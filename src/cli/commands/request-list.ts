@@ -3,8 +3,8 @@ import { type RequestRecord, requestStates } from '../../domain/booking-request'
 import { Refusal } from '../../domain/errors'
 import type { RequestFilter } from '../../domain/ports/facts'
 import type { NinthItem } from '../../domain/screening'
-import type { Context } from '../../operations/context'
-import { requirePartner, requireProvider } from '../../operations/find-records'
+import type { Records } from '../../operations/context'
+import { readProvider, readProviders, requirePartner } from '../../operations/find-records'
 import { partnerNames } from '../../operations/partners'
 import {
   isAnyAtRisk,
@@ -15,7 +15,7 @@ import {
 } from '../../operations/requests'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { localDate, utcInstant, wholeNumber } from '../arguments'
-import { type Call, contextCommand, json } from '../command'
+import { type Call, json, recordsCommand } from '../command'
 import { makeAct } from '../storage'
 import { ageText, lengthOfTime } from '../terminal/age'
 import { counted } from '../terminal/layout'
@@ -55,7 +55,7 @@ export function requestListCommand(): Command {
     '--sort <order>',
     'by age, the oldest first, by slot, the soonest first, or by risk',
   )
-  return contextCommand({
+  return recordsCommand({
     name: 'list',
     description: 'List requests in order of submission, a page at a time',
     options: [
@@ -81,11 +81,14 @@ export function requestListCommand(): Command {
   })
 }
 
-async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
+async function list({ context, flags }: Call<Records, Flags>): Promise<void> {
   const wish = await wishOf(context, flags)
   const doing = makeAct()
   const queue = await listQueue(context, wish, doing)
-  const names = await namesOf(context)
+  const names = await namesOf(
+    context,
+    queue.requests.map(({ request }) => request),
+  )
   const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish.sort))
   const columns = wish.sort === 'risk' ? riskColumns : queueColumns
   const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
@@ -94,12 +97,12 @@ async function list({ context, flags }: Call<Context, Flags>): Promise<void> {
   if (!flags.json && wish.sort !== 'risk') await printAtRisk(context)
 }
 
-async function wishOf(context: Context, flags: Flags): Promise<QueueWish> {
+async function wishOf(context: Records, flags: Flags): Promise<QueueWish> {
   const { intakes = false, state, provider, partner, on, since, age, limit, page } = flags
   const filter: RequestFilter = {
     intakesOnly: intakes,
     state,
-    providerId: provider === undefined ? undefined : requireProvider(context, provider).id,
+    providerId: provider === undefined ? undefined : (await readProvider(context, provider)).id,
     partnerId: partner === undefined ? undefined : (await requirePartner(context, partner)).id,
     slotDay: on,
     submittedFrom: since,
@@ -117,11 +120,12 @@ function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   return sort ?? (intakes && (state === undefined || state === 'waiting') ? 'risk' : 'age')
 }
 
-/** What tables show for ids. */
-export async function namesOf(context: Context) {
+/** What tables show for the ids in requests. */
+export async function namesOf(records: Records, requests: readonly RequestRecord[]) {
+  const { providers } = await readProviders(records, requests)
   return {
-    providers: new Map(context.directory.listProviders().map(({ id, ref }) => [id, ref])),
-    partners: await partnerNames(context),
+    providers: new Map(providers.map(({ id, ref }) => [id, ref])),
+    partners: await partnerNames(records),
   }
 }
 
@@ -213,7 +217,7 @@ function printPlace(
 }
 
 /** Whoever lists requests otherwise has to know that some should be seen to first. */
-async function printAtRisk(context: Context): Promise<void> {
+async function printAtRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(
     'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',

@@ -181,7 +181,10 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number) {
 /** A request in the API's shape, and what staff know of it beside that. */
 async function presentShown(context: Context, request: RequestRecord, time: MemberTime | null) {
   const { member } = request
-  const { kind, state, provider, partner, externalUserId } = presentRow(request, await namesOf(context))
+  const { kind, state, provider, partner, externalUserId } = presentRow(
+    request,
+    await namesOf(context, [request]),
+  )
   const contact = member && presentContact(member, time)
   return { ...presentRequest(request), kind, state, provider, partner, externalUserId, contact }
 }

@@ -9,10 +9,10 @@ import {
   type Status,
   serviceState,
 } from '../../operations/status'
-import type { Service } from '../../service'
-import { type Call, json, serviceCommand } from '../command'
+import { type Call, json, zonesCommand } from '../command'
 import { exitCodes, presentRefusal } from '../exit-code'
 import { firstAid } from '../first-aid'
+import type { RecordsAndZones } from '../storage'
 import { ageText } from '../terminal/age'
 import {
   type CommonFlags,
@@ -94,7 +94,7 @@ export function agoText(at: number | null, now: number): string | null {
 
 /** `anteroom status`: how things stand, and what to do first. */
 export function statusCommand(): Command {
-  return serviceCommand({
+  return zonesCommand({
     name: 'status',
     settings: ['backupMaxAge'],
     options: [json()],
@@ -103,10 +103,13 @@ export function statusCommand(): Command {
   })
 }
 
-async function tell({ context: { context }, flags }: Call<Service, Flags & CommonFlags>): Promise<void> {
+async function tell({
+  context: { context, zones },
+  flags,
+}: Call<RecordsAndZones, Flags & CommonFlags>): Promise<void> {
   const now = context.clock.now()
   const maxAge = readBackupMaxAge(flags)
-  const status = await readStatus(context, askServer, now)
+  const status = await readStatus(context, zones, askServer, now)
   const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
   if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
   else {

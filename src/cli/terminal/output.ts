@@ -2,6 +2,7 @@ import { fstatSync, statSync, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { styleText } from 'node:util'
 import { Refusal } from '../../domain/errors'
+import { pause } from '../../domain/ports/clock'
 import { formatInstant } from '../../scheduling/calendar'
 import { type GiveWay, layOut, wrap } from './layout'
 
@@ -294,7 +295,7 @@ async function ask(question: string): Promise<string> {
   for (const signal of noAnswer) process.on(signal, refuse)
   terminal.on('SIGINT', refuse).on('close', refuse)
   // What was typed before was no answer to what had not been asked: lines go to nobody, and the rest of one is taken out.
-  await new Promise((resolve) => setTimeout(resolve, typedAheadMillis))
+  await pause(typedAheadMillis)
   terminal.write(null, { ctrl: true, name: 'u' })
   terminal.question(question).then(resolve, () => {})
   const answer = await promise

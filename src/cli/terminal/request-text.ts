@@ -49,7 +49,7 @@ export async function printRequest(
   notes: number,
 ): Promise<void> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
-  const row = presentRow(request, await namesOf(context))
+  const row = presentRow(request, await namesOf(context, [request]))
   const provider = providerOf(context, request)
   printRecord({
     id: row.id,

@@ -1,4 +1,4 @@
-import { minuteMillis } from '../../scheduling/calendar'
+import { hourMillis } from '../../scheduling/calendar'
 import type { Act } from '../audit'
 import {
   type BookingRequest,
@@ -56,8 +56,6 @@ export interface SlotHolder {
 
 /** A slot that a member holds by a request. */
 export type HeldSlot = Omit<SlotHolder, 'memberId'>
-
-const hourMillis = 60 * minuteMillis
 
 /** The conflicts of a partner that are noted in an hour where any number may be: more would flood the audit log. */
 const mostNoted = 1_000

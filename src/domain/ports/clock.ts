@@ -13,6 +13,11 @@ export function clockStartingAt(startsAt: number): Clock {
   return { now: () => startsAt + Math.floor(performance.now() - made) }
 }
 
+/** Waits. */
+export function pause(millis: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, millis))
+}
+
 /** How long the machine has been at it, in ms: tells how long something takes, never when. */
 export function elapsedMillis(): number {
   return performance.now()

@@ -5,7 +5,7 @@ import type { Member } from '../member'
 import type { KeyRecord, Organization, Partner } from '../partner'
 import type { Provider } from '../provider'
 import type { RefusalCount, RefusalsAsked } from '../refusal-count'
-import type { UnreadableProvider, Version } from './directory-feed'
+import type { TakenSlot, UnreadableProvider, Version } from './directory-feed'
 import type { Change } from './writes'
 
 /** SQLite answers at once, PostgreSQL later. */
@@ -41,12 +41,8 @@ export interface WaitingCount {
   readonly oldestAt: number | null
 }
 
-/** A stretch of time of some providers, as a day by the clock that they share; ms, the end no longer part of it. */
-export interface ProvidersDay {
-  readonly providerIds: readonly number[]
-  readonly from: number
-  readonly until: number
-}
+/** A slot that a request holds with a provider. */
+export type ProviderSlot = TakenSlot & { readonly providerId: number }
 
 /** A provider for a request, with a start (ms) or without, chosen on a version of the directory. */
 export interface Placed {
@@ -97,8 +93,8 @@ interface RequestFacts {
   ): MaybePromise<
     (Omit<RequestRecord, 'member'> & { readonly screeningAnswers: readonly ScreeningAnswer[] })[]
   >
-  /** The requests that hold a slot that starts on one of the days, in order of time. */
-  held(days: readonly ProvidersDay[]): MaybePromise<RequestRecord[]>
+  /** The slots that requests hold and that start from one instant (ms) until before another, in order of time. */
+  slotsBetween(from: number, until: number): MaybePromise<ProviderSlot[]>
   /** The requests of a partner's members that were submitted at or after an instant (ms), in order of submission. */
   submittedBy(partnerId: number, since: number): MaybePromise<Pick<RequestRecord, 'id' | 'state'>[]>
   /** The screening answers of a request; none for an erased member. */
@@ -140,6 +136,10 @@ export interface Facts {
       readonly providers: readonly Provider[]
       readonly unreadable: readonly UnreadableProvider[]
     }>
+    /** The id of the provider of a ref, readable or not. */
+    findId(ref: string): MaybePromise<number | null>
+    /** The names of the time zones of all providers. */
+    listTimeZones(): MaybePromise<string[]>
   }
   readonly changes: {
     /** What changed in the directory after a version, except taken slots; null if some of it is no longer kept. */

@@ -1,4 +1,5 @@
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
+import { editDistance } from '../../domain/edit-distance'
 import { Refusal } from '../../domain/errors'
 
 /**
@@ -87,23 +88,9 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
 function isNear(name: string, known: string): boolean {
   const [one, other] = [fold(name), fold(known)]
   const most = other.length > 5 ? 2 : 1
-  return Math.abs(one.length - other.length) <= most && distance(one, other) <= most
+  return Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most
 }
 
 function fold(name: string): string {
   return name.replace(/[_ -]/g, '').toLowerCase()
-}
-
-/** How many letters must be put in, taken out or replaced to make one name of another (Levenshtein). */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, at) => at)
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1]
-    for (let at = 1; at <= other.length; at++) {
-      const replaced = (row[at - 1] ?? 0) + (letter === other[at - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { pause } from '../../domain/ports/clock'
 
 /**
  * Whether the kernel holds anything for a port that this process has not been given: connections whose clients have sent
@@ -90,8 +91,4 @@ export class Drain {
     await pause(millis)
     return this.#arrived === before
   }
-}
-
-function pause(millis: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, millis))
 }

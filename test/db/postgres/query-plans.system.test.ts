@@ -132,6 +132,11 @@ describeOnPostgres('of the statements that the engine sends to a server', () => 
       /^select "(provider_id|id)", .* && int8range/,
       ['booking_requests_slot'],
     ],
+    [
+      'the slots that all providers hold between two instants',
+      /^select "starts_at", .* && int8range/,
+      ['booking_requests_slot', 'providers_pkey'],
+    ],
     ['what has changed', /from "changes" where "changes"."version" >= /, ['changes_pkey']],
     [
       'what was submitted since an instant',
