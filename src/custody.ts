@@ -1,7 +1,7 @@
 import { chownSync, existsSync, linkSync, lstatSync, realpathSync, rmSync, statSync } from 'node:fs'
 import type { MasterKeySource } from './config'
 import { Refusal } from './domain/errors'
-import type { DatabasePlace } from './domain/ports/database'
+import type { DatabaseLocation } from './domain/ports/database'
 import type { Purpose } from './domain/ports/database-copy'
 import type { Custody } from './domain/ports/vault'
 import { asidePath, isThere, listUnfinished, nameFile } from './files/durable'
@@ -18,7 +18,7 @@ import { masterKeyOf } from './vault/vault'
 /** A database, and where its master key is. */
 interface Keeping {
   readonly source: MasterKeySource
-  readonly place: DatabasePlace
+  readonly place: DatabaseLocation
   readonly purpose: Purpose
   /** Whether to make a key file with a database that is not there. */
   readonly create: boolean

@@ -7,8 +7,8 @@ import { type Limits, unlimited } from './domain/limits'
 import type { TellStep } from './domain/measures'
 import type { Clock } from './domain/ports/clock'
 import {
+  type DatabaseLocation,
   type DatabaseLogin,
-  type DatabasePlace,
   type DatabaseSetting,
   type Engine,
   keptCopyNote,
@@ -75,7 +75,7 @@ export interface Service extends Pick<Engine, 'close'> {
 const noLogin: DatabaseLogin = { password: null, passFile: null }
 
 /** Where a database is, in an engine's keeping. What kind of place it is says which, and nothing else asks for that. */
-export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabasePlace> {
+export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabaseLocation> {
   if (!isDatabaseAddress(database)) return fileDatabase(database)
   // Loaded here, since whoever has a file would start the slower for it.
   const { serverDatabase } = await import('../db/postgres/database')

@@ -42,7 +42,7 @@ export interface Served extends ServingOptions {
 }
 
 /** Where a service listens. */
-export interface Place {
+export interface ListenAddress {
   readonly host: string
   /** 0 for a free one. */
   readonly port: number
@@ -59,7 +59,7 @@ export interface Server extends Listening {
 }
 
 /** Listens, and does beside it what is due for as long as it does. Throws the system's error where a port cannot be had. */
-export async function serve(served: Served, { host, port, baseUrl }: Place): Promise<Server> {
+export async function serve(served: Served, { host, port, baseUrl }: ListenAddress): Promise<Server> {
   const {
     context,
     isSandbox,

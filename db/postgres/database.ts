@@ -1,6 +1,12 @@
 import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
 import { Refusal } from '../../src/domain/errors'
-import type { DatabaseLogin, DatabasePlace, Engine, Opened, Opening } from '../../src/domain/ports/database'
+import type {
+  DatabaseLocation,
+  DatabaseLogin,
+  Engine,
+  Opened,
+  Opening,
+} from '../../src/domain/ports/database'
 import type { Vault } from '../../src/domain/ports/vault'
 import { auditHashes } from '../audit/verification'
 import { unusable } from '../findings/unusable'
@@ -43,7 +49,7 @@ const restoreWay =
  * @param text the address, which may contain a password
  * @throws Refusal settings_invalid for an invalid address, and for a password file that others can read
  */
-export function serverDatabase(text: string, login: DatabaseLogin): DatabasePlace {
+export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLocation {
   const address = parseDatabaseAddress(text)
   if (typeof address === 'string') throw new Refusal('settings_invalid', `the database's address ${address}`)
   const name = shownAddress(text)

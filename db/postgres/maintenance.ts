@@ -87,7 +87,7 @@ export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: 
       ]
       return findings.map((found) => withRemedy(found, remedies))
     },
-    checkPlace: () => serverFindings(on),
+    checkHost: () => serverFindings(on),
     findLastBackups,
     noteServer: (server) => refusing(node.note(server)),
     listServers: () => refusing(on(listServers)),

@@ -1,14 +1,14 @@
 import { Refusal } from '../../src/domain/errors'
-import type { SealedPlace, Vault } from '../../src/domain/ports/vault'
+import type { SealedCell, Vault } from '../../src/domain/ports/vault'
 
 /** The place of a key's secret, bound to its partner and kid. */
-export function secretPlace(key: { recordKey: string; partnerId: number; kid: string }): SealedPlace {
+export function secretCell(key: { recordKey: string; partnerId: number; kid: string }): SealedCell {
   const { recordKey, partnerId, kid } = key
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }
 }
 
 /** The place of screening answers, bound to the member and the time. */
-export function answersPlace(request: SealedRequest): SealedPlace {
+export function answersPlace(request: SealedRequest): SealedCell {
   const { recordKey, memberId, submittedAt } = request
   const context = [memberId ?? 'nobody', submittedAt]
   return { table: 'booking_requests', column: 'sealed_screening_answers', recordKey, context }
@@ -21,7 +21,7 @@ export interface SealedRequest {
 }
 
 /** The place of a note, bound to the request, author and time. */
-export function notePlace({ recordKey, requestId, kind, at, actor }: SealedNote): SealedPlace {
+export function noteCell({ recordKey, requestId, kind, at, actor }: SealedNote): SealedCell {
   return { table: 'request_notes', column: 'sealed_text', recordKey, context: [requestId, kind, at, actor] }
 }
 
@@ -34,10 +34,10 @@ export interface SealedNote {
 }
 
 /** The place of a member's data, bound to the partner and the partner's id for the member. */
-export function memberPlace(
+export function memberCell(
   column: 'sealed_external_user_id' | 'sealed_profile',
   member: SealedMember,
-): SealedPlace {
+): SealedCell {
   const { recordKey, partnerId, externalUserIdHash } = member
   const context = [partnerId, Buffer.from(externalUserIdHash).toString('hex')]
   return { table: 'members', column, recordKey, context }
@@ -50,7 +50,7 @@ export interface SealedMember {
 }
 
 /** The place of a response that is kept for retries, bound to the partner, the body, the request and the time. */
-export function receiptPlace(replay: SealedReplay): SealedPlace {
+export function receiptCell(replay: SealedReplay): SealedCell {
   const { id, partnerId, keyHash, bodyHash, submittedAt } = replay
   const [recordKey, body] = [keyHash, bodyHash].map((hash) => hash.toString('hex')) as [string, string]
   const context = [partnerId, body, id, submittedAt]
@@ -66,12 +66,12 @@ export interface SealedReplay {
   readonly submittedAt: number
 }
 
-export function sealText(vault: Vault, text: string, place: SealedPlace): Buffer {
+export function sealText(vault: Vault, text: string, place: SealedCell): Buffer {
   return Buffer.from(vault.seal(Buffer.from(text), place))
 }
 
 /** @throws Refusal database_unusable that names the record if a value is not as it was sealed */
-export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedPlace, record: string): Uint8Array {
+export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, record: string): Uint8Array {
   try {
     return vault.open(sealed, place)
   } catch {

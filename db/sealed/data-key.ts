@@ -1,12 +1,12 @@
 import type { Purpose } from '../../src/domain/ports/database-copy'
-import type { MasterKey, SealedPlace, Vault } from '../../src/domain/ports/vault'
+import type { MasterKey, SealedCell, Vault } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/unusable'
 
 /** The setting that stores a database's data key. */
 export const dataKeyName = 'data_key'
 
 /** Envelope encryption: the data key is sealed under the master key. */
-function placeOf(purpose: Purpose): SealedPlace {
+function placeOf(purpose: Purpose): SealedCell {
   return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
 }
 

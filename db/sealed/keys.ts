@@ -1,7 +1,7 @@
 import type { Partner, PartnerKey } from '../../src/domain/partner'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
-import { openSealed, secretPlace } from './binding'
+import { openSealed, secretCell } from './binding'
 
 interface KeyRow {
   readonly recordKey: string
@@ -23,7 +23,7 @@ export function keyColumns(
   const { partnerId, kid } = row
   if (!secret || partnerId === undefined || kid === undefined) return row
   const recordKey = newRecordKey()
-  const sealed = vault.seal(secret, secretPlace({ recordKey, partnerId, kid }))
+  const sealed = vault.seal(secret, secretCell({ recordKey, partnerId, kid }))
   return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
 }
 
@@ -45,7 +45,7 @@ export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readon
 /** Null if the secret cannot be opened. */
 export function openSecret(vault: Vault, key: KeyRow): Uint8Array | null {
   try {
-    return openSealed(vault, key.sealedSecret, secretPlace(key), `the key ${key.kid}`)
+    return openSealed(vault, key.sealedSecret, secretCell(key), `the key ${key.kid}`)
   } catch {
     return null
   }

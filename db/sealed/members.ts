@@ -7,7 +7,7 @@ import {
 } from '../../src/domain/member'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
-import { memberPlace, openSealedText, type SealedMember, sealText } from './binding'
+import { memberCell, openSealedText, type SealedMember, sealText } from './binding'
 
 export interface MemberRow extends SealedMember {
   readonly id: number
@@ -22,7 +22,7 @@ export interface MemberRow extends SealedMember {
 export function memberColumns(vault: Vault, { externalUserId, profile, ...row }: Records['member']) {
   const hash = externalUserIdHash(vault, row.partnerId, externalUserId)
   const member = { recordKey: newRecordKey(), partnerId: row.partnerId, externalUserIdHash: hash }
-  const place = memberPlace('sealed_external_user_id', member)
+  const place = memberCell('sealed_external_user_id', member)
   const sealedExternalUserId = sealText(vault, externalUserId, place)
   return { ...row, ...member, sealedExternalUserId, ...profileColumns(vault, profile, member) }
 }
@@ -30,7 +30,7 @@ export function memberColumns(vault: Vault, { externalUserId, profile, ...row }:
 export function profileColumns(vault: Vault, profile: MemberProfile, member: SealedMember) {
   return {
     emailHash: hashOf(vault, profile),
-    sealedProfile: sealText(vault, JSON.stringify(profile), memberPlace('sealed_profile', member)),
+    sealedProfile: sealText(vault, JSON.stringify(profile), memberCell('sealed_profile', member)),
   }
 }
 
@@ -70,7 +70,7 @@ function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: M
 /** @throws Refusal database_unusable if the member cannot be opened */
 export function openMember(vault: Vault, row: MemberRow): Member {
   const { id, partnerId, active } = row
-  const place = memberPlace('sealed_external_user_id', row)
+  const place = memberCell('sealed_external_user_id', row)
   const externalUserId = openSealedText(vault, row.sealedExternalUserId, place, `member ${id}`)
   return { id, partnerId, externalUserId, active, profile: openProfile(vault, row) }
 }
@@ -80,7 +80,7 @@ type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
 
 /** @throws Refusal database_unusable if the profile cannot be opened */
 export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
-  const place = memberPlace('sealed_profile', row)
+  const place = memberCell('sealed_profile', row)
   // A profile may have been stored before a field was added.
   return {
     ...emptyProfile,

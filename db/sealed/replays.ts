@@ -2,7 +2,7 @@ import type { Receipt, Retry } from '../../src/domain/booking-request'
 import type { KeptAnswer } from '../../src/domain/decisions/replay'
 import type { Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
-import { openSealedText, receiptPlace, type SealedReplay, sealText } from './binding'
+import { openSealedText, receiptCell, type SealedReplay, sealText } from './binding'
 
 interface ReplayRow extends SealedReplay {
   readonly sealedReceipt: Buffer
@@ -20,7 +20,7 @@ export function replayColumns(
     keyHash: keyHash(vault, partnerId, retry),
     bodyHash: bodyHash(vault, partnerId, retry),
   }
-  return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptPlace(row)) }
+  return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptCell(row)) }
 }
 
 /** @throws Refusal database_unusable if the kept response of the same request cannot be opened */
@@ -42,5 +42,5 @@ function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer
 
 export function openReceipt(vault: Vault, row: ReplayRow): Receipt {
   const record = `the answer to request ${row.id}`
-  return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptPlace(row), record))
+  return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptCell(row), record))
 }

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Refusal } from '../../src/domain/errors'
-import type { DatabasePlace, Found, Making, Opened, Opening } from '../../src/domain/ports/database'
+import type { DatabaseLocation, Found, Making, Opened, Opening } from '../../src/domain/ports/database'
 import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/unusable'
@@ -16,7 +16,7 @@ import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
 import { isSealedUnder } from './open'
 
-export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabasePlace {
+export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabaseLocation {
   return {
     name: path,
     fullName: resolve(path),

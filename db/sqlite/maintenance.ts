@@ -92,7 +92,7 @@ export function createUpkeep(
         backupFinding(lastBackups(database), now, oldest),
       ]
     },
-    checkPlace: async () => fileFindings(path),
+    checkHost: async () => fileFindings(path),
     findLastBackups: async () => lastBackups(database),
     noteServer: (server) =>
       writer.write(() => {

@@ -2,7 +2,7 @@ import type { Act, AuditHead } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { TellStep } from '../domain/measures'
 import type { Clock } from '../domain/ports/clock'
-import type { DatabasePlace } from '../domain/ports/database'
+import type { DatabaseLocation } from '../domain/ports/database'
 import type { CopyNote, CopySource, CopyTarget, Lines, Purpose } from '../domain/ports/database-copy'
 import type { MasterKey } from '../domain/ports/vault'
 import type { Region } from '../domain/region'
@@ -11,8 +11,8 @@ import { type FoundPage, listRegions, searchProviders } from './search-providers
 import { rotateToken } from './tokens'
 
 export interface Copying {
-  readonly from: DatabasePlace
-  readonly to: DatabasePlace
+  readonly from: DatabaseLocation
+  readonly to: DatabaseLocation
   readonly purpose: Purpose
   /** Returns the master key of both databases. */
   readonly takeKey: () => Promise<MasterKey>

@@ -45,7 +45,7 @@ export function listUnlisted({ directory }: Context): UnlistedProvider[] {
 }
 
 /** Somebody whose appointment falls into an absence; null for offers to one who was erased. */
-export interface Concerned {
+export interface AffectedAppointment {
   readonly appointment: Appointment
   readonly offers: Offers | null
 }
@@ -55,7 +55,7 @@ export interface Away {
   /** Whether it was there before. */
   readonly isKnown: boolean
   /** In order of time. */
-  readonly concerned: readonly Concerned[]
+  readonly affected: readonly AffectedAppointment[]
 }
 
 /**
@@ -87,7 +87,7 @@ export async function takeAway(
   act: Act,
 ): Promise<Away> {
   const { isKnown } = await addTimeOff(context, provider, absence, act)
-  return { isKnown, concerned: await readConcerned(context, clocks, provider, absence, act) }
+  return { isKnown, affected: await readConcerned(context, clocks, provider, absence, act) }
 }
 
 /** What takeAway would tell: of the audit log's lines those alone are written that say who was read. */
@@ -99,7 +99,7 @@ export async function previewAway(
   act: Act,
 ): Promise<Away> {
   const isKnown = absencesOf(provider).some((one) => isSameAbsence(one, absence))
-  return { isKnown, concerned: await readConcerned(context, clocks, provider, absence, act) }
+  return { isKnown, affected: await readConcerned(context, clocks, provider, absence, act) }
 }
 
 async function readConcerned(
@@ -108,7 +108,7 @@ async function readConcerned(
   provider: Provider,
   absence: TimeOff,
   act: Act,
-): Promise<Concerned[]> {
+): Promise<AffectedAppointment[]> {
   const absent = requireListing(context, provider)
   const held = heldIn(absence, absent, act.at)
   const requests = await Promise.all(held.map(({ requestId }) => requireRequest(context, requestId)))

@@ -102,7 +102,7 @@ function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
 }
 
 /** What of an intake's provider a person should look at before they are assigned; nothing is refused for it. */
-export type AssignmentConcern =
+export type AssignmentWarning =
   | { readonly about: 'unlicensed'; readonly region: string }
   | { readonly about: 'region unknown'; readonly country: string }
 
@@ -140,7 +140,7 @@ export function concernOf(
   { profile }: Member,
   provider: Provider,
   at: number,
-): AssignmentConcern | null {
+): AssignmentWarning | null {
   const { region } = whereaboutsOf(directory, profile)
   if (!region) return { about: 'region unknown', country: profile.country }
   const isLicensed = directory.listLicensed(region.id, at).some((found) => found.provider.id === provider.id)

@@ -225,8 +225,8 @@ export function reactivateDatabase({ upkeep }: Records, act: Act): Promise<void>
 }
 
 /** Whether all is as it should be where the database lies. */
-export function checkPlace({ upkeep }: Records): Promise<Finding[]> {
-  return upkeep.checkPlace()
+export function checkHost({ upkeep }: Records): Promise<Finding[]> {
+  return upkeep.checkHost()
 }
 
 /** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */

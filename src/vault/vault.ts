@@ -8,7 +8,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { HashPurpose, MasterKey, SealedPlace, Vault } from '../domain/ports/vault'
+import type { HashPurpose, MasterKey, SealedCell, Vault } from '../domain/ports/vault'
 
 /** The length of a master key. */
 export const masterKeyBytes = 32
@@ -39,14 +39,14 @@ export function createVault(masterKey: Uint8Array): Vault {
   const head = Buffer.concat([Uint8Array.of(format), keyIdOf(masterKey)])
   const sealingKey = createSecretKey(masterKey)
 
-  function seal(plain: Uint8Array, place: SealedPlace): Uint8Array {
+  function seal(plain: Uint8Array, place: SealedCell): Uint8Array {
     const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes))
     const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce)
     cipher.setAAD(bindingOf(head, place))
     return Buffer.concat([head, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
   }
 
-  function open(sealed: Uint8Array, place: SealedPlace): Uint8Array {
+  function open(sealed: Uint8Array, place: SealedCell): Uint8Array {
     if (!head.every((byte, at) => sealed[at] === byte)) throw new Error('not a value sealed under this key')
     const body = head.length + nonceBytes
     if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
@@ -85,7 +85,7 @@ function keyIdOf(masterKey: Uint8Array): Uint8Array {
 }
 
 /** What is authenticated beside the value. JSON keeps the parts apart, whatever they hold. */
-function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedPlace): Uint8Array {
+function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedCell): Uint8Array {
   const told = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
   const binding = new Uint8Array(head.length + told.length)
   binding.set(head)

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { openEngine } from '../../db/sqlite/engine'
-import type { MasterKey, SealedPlace } from '../../src/domain/ports/vault'
+import type { MasterKey, SealedCell } from '../../src/domain/ports/vault'
 import { masterKeyOf } from '../../src/vault/vault'
 import { withActs } from '../support/acts'
 import { Folder } from '../support/folder'
@@ -9,7 +9,7 @@ import { act, type Connection, furnish, stored } from './furniture'
 import { testKey } from './place'
 
 /** A master key whose data key tells what it opens. */
-function watched(opened: (place: SealedPlace) => void): MasterKey {
+function watched(opened: (place: SealedCell) => void): MasterKey {
   const masterKey = masterKeyOf(testKey)
   return {
     ...masterKey,

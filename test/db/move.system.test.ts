@@ -4,7 +4,7 @@ import { Connection } from '../../db/postgres/client/connection'
 import { serverDatabase } from '../../db/postgres/database'
 import { fileDatabase } from '../../db/sqlite/database'
 import { takeServeLock } from '../../db/sqlite/file/lock'
-import type { DatabasePlace } from '../../src/domain/ports/database'
+import type { DatabaseLocation } from '../../src/domain/ports/database'
 import type { CopySource, CopyTarget, ReadingSource } from '../../src/domain/ports/database-copy'
 import { masterKeyOf } from '../../src/vault/vault'
 import { eventually } from '../support/eventually'
@@ -32,7 +32,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
 }
 
 /** Checks that what is written while a source is read is not in it. */
-async function readsOneMoment(place: DatabasePlace, connection: Place): Promise<void> {
+async function readsOneMoment(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await furnish(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
   const seen = await place.readSource(whileServing, async (source) => {
@@ -51,9 +51,9 @@ const stopped: ReadingSource = { ...whileServing, whileServing: false }
 
 /** Checks that no server opens a database that was copied, until it is reactivated. */
 async function isLeftForItsCopy(
-  place: DatabasePlace,
+  place: DatabaseLocation,
   connection: Place,
-  freeAt: () => DatabasePlace,
+  freeAt: () => DatabaseLocation,
 ): Promise<void> {
   const { store, upkeep } = connection
   if (!upkeep) throw new Error('the place has no upkeep')
@@ -102,7 +102,7 @@ async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
 }
 
 /** Checks that nothing is written from the snapshot on until the source is marked. */
-async function blocksWriters(place: DatabasePlace, connection: Place): Promise<void> {
+async function blocksWriters(place: DatabaseLocation, connection: Place): Promise<void> {
   const { partner, intake } = await furnish(connection)
   const { store } = connection
   const ends = await place.readSource(stopped, async (source) => {

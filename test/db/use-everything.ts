@@ -154,7 +154,7 @@ export async function keepUp(upkeep: Upkeep, target: string, copies = true): Pro
   await expect(upkeep.reactivate(act)).rejects.toThrow('the database is active')
   await upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
   await upkeep.check(0)
-  await upkeep.checkPlace()
+  await upkeep.checkHost()
   await upkeep.purge()
   await upkeep.keptAfterErasure()
 }

@@ -59,14 +59,14 @@ async function linesDuring(work: () => Promise<unknown>) {
 describe('whoever is away tomorrow', () => {
   test('has no slots then, and those concerned are told what they can be offered, by whom and when', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
-    const { isKnown, concerned } = await take()
+    const { isKnown, affected } = await take()
     expect(isKnown).toBe(false)
     expect(named('ill').staffTimeOff).toEqual([tomorrow])
     expect(startsOf('ill').filter((start) => start.startsWith('2026-12-02'))).toEqual([])
-    expect(concerned.map(({ appointment: { request, local } }) => [request.id, local])).toEqual([
+    expect(affected.map(({ appointment: { request, local } }) => [request.id, local])).toEqual([
       [id, 'Wed 2026-12-02 09:00'],
     ])
-    const { offers } = concerned[0] ?? {}
+    const { offers } = affected[0] ?? {}
     expect(told(offers?.afterwards)).toEqual([
       ['ill', '2026-12-03T14:00:00Z', 'Thu 2026-12-03 09:00'],
       ['ill', '2026-12-03T14:45:00Z', 'Thu 2026-12-03 09:45'],
@@ -108,10 +108,10 @@ describe('whoever is away tomorrow', () => {
     })
     expect(lines).toEqual([['request.read-appointment', `request ${id}`]])
     expect([named('ill').staffTimeOff, startsOf('ill')]).toEqual([[], before])
-    const { concerned } = await take()
+    const { affected } = await take()
     expect(preview).toEqual({
       isKnown: false,
-      concerned: concerned.map((one) => ({
+      affected: affected.map((one) => ({
         ...one,
         appointment: { ...one.appointment, provider: expect.objectContaining({ staffTimeOff: [] }) },
         offers: {
@@ -133,13 +133,13 @@ describe('whoever is away tomorrow', () => {
     await book('after', '2026-12-03T14:00:00Z')
     await declineRequest(service.context, declined, service.act())
     const idsIn = async (absence: typeof tomorrow) =>
-      (await take(absence)).concerned.map(({ appointment }) => appointment.request.id)
+      (await take(absence)).affected.map(({ appointment }) => appointment.request.id)
     expect(await idsIn(tomorrow)).toEqual([early, later])
     expect(await idsIn({ from: '2026-12-02T09:44', until: '2026-12-02T10:30' })).toEqual([early])
     expect(await idsIn({ from: '2026-12-02T15:00:00Z', until: '2026-12-02T16:00:00Z' })).toEqual([later])
     service.setNow('2026-12-02T15:00:00Z')
     expect(await idsIn(tomorrow)).toEqual([later])
-    // Whoever sits there now is concerned until their session is over.
+    // Whoever sits there now is affected until their session is over.
     service.setNow('2026-12-02T16:14:59Z')
     expect(await idsIn(tomorrow)).toEqual([later])
     service.setNow('2026-12-02T16:15:00Z')
@@ -156,8 +156,8 @@ describe('what is offered', () => {
     ] as const) {
       await book(name, at)
     }
-    const { concerned } = await take()
-    const all = concerned.flatMap(({ offers }) => [
+    const { affected } = await take()
+    const all = affected.flatMap(({ offers }) => [
       ...(told(offers?.afterwards) ?? []),
       ...(told(offers?.elsewhere) ?? []),
     ])
@@ -170,8 +170,8 @@ describe('what is offered', () => {
     await book('claude', '2026-12-02T14:00:00Z', { preferredSpokenLanguage: 'fr' })
     await book('kim', '2026-12-02T14:45:00Z', { preferredModality: 'by phone' })
     await book('lee', '2026-12-02T15:30:00Z', { preferredModality: 'whatever' })
-    const { concerned } = await take()
-    expect(concerned.map(({ offers }) => offers?.elsewhere.map(({ provider: { ref } }) => ref))).toEqual([
+    const { affected } = await take()
+    expect(affected.map(({ offers }) => offers?.elsewhere.map(({ provider: { ref } }) => ref))).toEqual([
       ['fr-1'],
       ['phone'],
       ['en-1', 'en-2', 'phone'],
@@ -180,7 +180,7 @@ describe('what is offered', () => {
 
   test('is licensed where they are, if the one who is away is not', async () => {
     await book('quebec', '2026-12-02T14:00:00Z', { state: 'Quebec' })
-    const [{ offers } = { offers: null }] = (await take()).concerned
+    const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: { code: 'QC' }, isLicensed: false })
     expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['qc-1'])
     expect(offers?.afterwards).toHaveLength(3)
@@ -188,7 +188,7 @@ describe('what is offered', () => {
 
   test('may practise where the one who is away may, where theirs is not told', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
-    const [{ offers } = { offers: null }] = (await take()).concerned
+    const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: null, isLicensed: true })
     expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['en-1', 'en-2'])
   })
@@ -196,9 +196,9 @@ describe('what is offered', () => {
   test('is nothing of their neighbours to somebody of a country where nobody may practise', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     await book('abroad', '2026-12-02T14:45:00Z', { country: 'FR', state: '' })
-    const { concerned } = await take()
+    const { affected } = await take()
     expect(
-      concerned.map(({ offers }) => [offers?.region, offers?.elsewhere.map(({ provider: { ref } }) => ref)]),
+      affected.map(({ offers }) => [offers?.region, offers?.elsewhere.map(({ provider: { ref } }) => ref)]),
     ).toEqual([
       [null, ['en-1', 'en-2']],
       [null, []],
@@ -209,7 +209,7 @@ describe('what is offered', () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (
       await take({ from: '2026-12-02T09:00', until: '2026-12-02T09:45' })
-    ).concerned
+    ).affected
     expect(told(offers?.afterwards)).toEqual([
       ['ill', '2026-12-02T14:45:00Z', 'Wed 2026-12-02 09:45'],
       ['ill', '2026-12-02T15:30:00Z', 'Wed 2026-12-02 10:30'],
@@ -219,7 +219,7 @@ describe('what is offered', () => {
 
   test('can be had as it is said', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
-    const [{ offers } = { offers: null }] = (await take()).concerned
+    const [{ offers } = { offers: null }] = (await take()).affected
     for (const {
       provider: { ref },
       startsAt,
@@ -234,7 +234,7 @@ describe('what is offered', () => {
     for (const ref of ['en-1', 'en-2']) {
       await takeAway(service.context, zones, named(ref), weeks, service.act())
     }
-    const [{ offers } = { offers: null }] = (await take()).concerned
+    const [{ offers } = { offers: null }] = (await take()).affected
     expect(told(offers?.elsewhere)?.map(([ref, start]) => [ref, start?.slice(0, 10)])).toEqual([
       ['en-1', '2026-12-21'],
       ['en-2', '2026-12-21'],
@@ -247,8 +247,8 @@ describe('what is offered', () => {
     await service.load({ regions: [region()], providers: [provider('ill'), ...others] })
     await book('soon', '2026-12-02T14:00:00Z')
     await book('late', '2026-12-14T14:00:00Z')
-    const { concerned } = await take({ from: '2026-12-02', until: '2026-12-14' })
-    const elsewhere = concerned.map(({ offers }) =>
+    const { affected } = await take({ from: '2026-12-02', until: '2026-12-14' })
+    const elsewhere = affected.map(({ offers }) =>
       told(offers?.elsewhere)?.map(([ref, start]) => [ref, start]),
     )
     expect(elsewhere).toEqual([
@@ -261,8 +261,8 @@ describe('what is offered', () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
-    const { concerned } = await take()
-    expect(concerned).toMatchObject([{ appointment: { request: { id, member: null } }, offers: null }])
+    const { affected } = await take()
+    expect(affected).toMatchObject([{ appointment: { request: { id, member: null } }, offers: null }])
     expect(await linesDuring(take)).toEqual([])
   })
 })

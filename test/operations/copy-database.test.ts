@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { DatabasePlace } from '../../src/domain/ports/database'
+import type { DatabaseLocation } from '../../src/domain/ports/database'
 import type { CopySource, CopyTarget } from '../../src/domain/ports/database-copy'
 import type { MasterKey } from '../../src/domain/ports/vault'
 import { copyDatabase } from '../../src/operations/database-copy'
@@ -9,7 +9,7 @@ const spans = { acts: { start: head, head }, refusals: { start: head, head } }
 const lines = ['{"id":1,"text":"one"}', '{"id":2,"text":null}']
 
 /** A source with what a copy asks of it. */
-function sourceOf(changed: Partial<CopySource> = {}): DatabasePlace {
+function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   const source: CopySource = {
     tables: [{ name: 'letters', rows: 2, lastId: 9 }],
     linesOf: async function* () {
@@ -21,8 +21,8 @@ function sourceOf(changed: Partial<CopySource> = {}): DatabasePlace {
     markCopied: async () => true,
     ...changed,
   }
-  const place: Partial<DatabasePlace> = { readSource: (_, use) => use(source) }
-  return place as DatabasePlace
+  const place: Partial<DatabaseLocation> = { readSource: (_, use) => use(source) }
+  return place as DatabaseLocation
 }
 
 /** An empty target, and the steps that were taken on it. @param stored what is read back of a line */
@@ -40,7 +40,7 @@ function emptyTarget(stored: (line: string) => readonly string[] = (line) => [li
     },
     continueLog: async ({ acts }) => void steps.push(`log up to ${acts.head.id}`),
   }
-  const place: Partial<DatabasePlace> = {
+  const place: Partial<DatabaseLocation> = {
     fullName: '/there',
     async makeTarget({ fill }) {
       const done = await fill(target)
@@ -48,12 +48,12 @@ function emptyTarget(stored: (line: string) => readonly string[] = (line) => [li
       return done
     },
   }
-  return { place: place as DatabasePlace, steps }
+  return { place: place as DatabaseLocation, steps }
 }
 
 function copy(
-  from: DatabasePlace,
-  to: DatabasePlace,
+  from: DatabaseLocation,
+  to: DatabaseLocation,
   { tell = (_: string, __?: number) => {}, whileServing = false } = {},
 ) {
   const takeKey = async () => ({}) as MasterKey

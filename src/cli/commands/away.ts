@@ -5,8 +5,8 @@ import type { Context } from '../../operations/context'
 import { requireProvider } from '../../operations/find-records'
 import type { Offer } from '../../operations/offer-slots'
 import {
+  type AffectedAppointment,
   type Away,
-  type Concerned,
   parseAway,
   parseTimeOff,
   previewAway,
@@ -121,13 +121,13 @@ async function away(call: Call<Service, Flags>, ref: string, from: string, until
   else printAway(provider, absence, found, flags)
 }
 
-function presentAway(provider: Provider, absence: TimeOff, { isKnown, concerned }: Away, { dryRun }: Flags) {
+function presentAway(provider: Provider, absence: TimeOff, { isKnown, affected }: Away, { dryRun }: Flags) {
   return {
     provider: provider.ref,
     ...absence,
     added: !(isKnown || dryRun),
     undo: undoOf(provider, absence),
-    concerned: concerned.map(({ appointment, offers }) => ({
+    concerned: affected.map(({ appointment, offers }) => ({
       ...presentAppointment(appointment),
       region: offers?.region ? regionRef(offers.region) : null,
       isLicensedThere: offers?.region ? offers.isLicensed : null,
@@ -153,7 +153,7 @@ function presentOffer(requestId: number, offer: Offer, isOther = false) {
 function printAway(
   provider: Provider,
   absence: TimeOff,
-  { isKnown, concerned }: Away,
+  { isKnown, affected }: Away,
   { dryRun }: Flags,
 ): void {
   const { ref } = provider
@@ -163,19 +163,23 @@ function printAway(
   else if (dryRun) printLines(`Provider ${name} would have time off ${when}; nothing was changed.`)
   else printLines(`Provider ${name} has time off ${when}; no slot in it is offered any more.`)
   if (isKnown || !dryRun) printLines('To take it back:', `  ${undoOf(provider, absence)}`)
-  if (concerned.length === 0) printLines('', 'Nobody has an appointment in that time.')
-  else printAll(provider, concerned)
+  if (affected.length === 0) printLines('', 'Nobody has an appointment in that time.')
+  else printAll(provider, affected)
 }
 
-function printAll(provider: Provider, concerned: readonly Concerned[]): void {
-  const count = concerned.length
+function printAll(provider: Provider, _concerned: readonly AffectedAppointment[]): void {
+  const count = affected.length
   const which =
     count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
   printLines('', `${which} stays until it is moved or declined:`)
-  for (const [index, one] of concerned.entries()) printConcerned(index + 1, provider, one)
+  for (const [index, one] of affected.entries()) printAffected(index + 1, provider, one)
 }
 
-function printConcerned(place: number, provider: Provider, { appointment, offers }: Concerned): void {
+function printAffected(
+  place: number,
+  provider: Provider,
+  { appointment, offers }: AffectedAppointment,
+): void {
   const { request, partner } = appointment
   const { id, state, member } = request
   printLines('', `${place}. ${bothTimes(appointment)}`)

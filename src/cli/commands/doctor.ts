@@ -10,7 +10,7 @@ import {
   type StrandedBooking,
 } from '../../operations/check-bookings'
 import { listUnlisted } from '../../operations/providers'
-import { checkDatabase, checkPlace, zoneDataNote } from '../../operations/upkeep'
+import { checkDatabase, checkHost, zoneDataNote } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
@@ -42,7 +42,7 @@ async function examine(flags: DoctorFlags): Promise<void> {
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
     const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
-    const all = [...ofDatabase, ...ofDirectory, ...(await checkPlace(records))]
+    const all = [...ofDatabase, ...ofDirectory, ...(await checkHost(records))]
     const findings = all.map((found) => withRemedy(found, remedies))
     if (flags.json) printJson(findings)
     else printFindings(findings)

@@ -101,7 +101,7 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   const provider = requireProvider(context, flags.provider)
   const to = appointmentText(context, provider, flags.slot ?? null)
   const person = await personText(context, member)
-  const isConcern = tellConcern(context, request.member, provider, flags.slot)
+  const isConcern = printAssignmentWarning(context, request.member, provider, flags.slot)
   if (state === 'pending' || state === 'accepted') {
     const present = `is ${state} with ${appointmentOf(context, request)}`
     await askAbout(
@@ -133,7 +133,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
   // The record of whom it is with may be one that cannot be read.
   if (!provider) throw new Refusal('record_unknown', 'name a provider with --provider')
-  tellConcern(context, request.member, provider, flags.slot)
+  printAssignmentWarning(context, request.member, provider, flags.slot)
   const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]
   const to = appointmentText(context, provider, flags.slot)
   const again = request.state === 'accepted' ? ' It is accepted, and will be pending again.' : ''
@@ -144,7 +144,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
 }
 
 /** Says before anything is asked or done what speaks against a provider for a member. Tells whether anything does. */
-function tellConcern(
+function printAssignmentWarning(
   context: Context,
   member: Member,
   provider: Provider,

@@ -9,7 +9,7 @@ import type { Context } from '../../operations/context'
 import type { MemberTime } from '../../operations/members'
 import type { Screening } from '../../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../../operations/suggest-providers'
-import type { AssignmentConcern } from '../../operations/transitions'
+import type { AssignmentWarning } from '../../operations/transitions'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal } from '../../scheduling/time-zone'
 import { stateOf } from '../command'
@@ -191,7 +191,7 @@ function reasonText(reason: Reason): string {
 }
 
 /** What the operator should know before a provider is assigned. */
-export function warningOf(concern: AssignmentConcern, { ref }: Provider): string {
+export function warningOf(concern: AssignmentWarning, { ref }: Provider): string {
   return concern.about === 'unlicensed'
     ? `${ref} holds no license in ${concern.region}, where the member is`
     : `the member's region in ${concern.country} cannot be told, nor whether ${ref} is licensed there`

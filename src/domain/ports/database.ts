@@ -132,7 +132,7 @@ export interface Found {
  * Where a database is or will be, and what can be done with it before it is open. Every method may throw Refusal
  * database_unusable.
  */
-export interface DatabasePlace {
+export interface DatabaseLocation {
   /** As it may be shown to anybody: without a password. */
   readonly name: string
   /** The same, wherever it is read: the path of a file from the root on. */

@@ -143,7 +143,7 @@ export interface Upkeep {
    */
   check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
   /** The same of where the database lies, as the modes of its files and the room on their disk. */
-  checkPlace(): Promise<Finding[]>
+  checkHost(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
 
   /** Notes what the server that has it open listens on; null once it does no more. */

@@ -1,7 +1,7 @@
 import type { TellStep } from '../measures'
 
-/** Where a sealed value stands. It opens nowhere else. */
-export interface SealedPlace {
+/** The cell of a table that a sealed value is bound to. It opens nowhere else. */
+export interface SealedCell {
   readonly table: string
   readonly column: string
   /** From newRecordKey, known before the record is inserted. */
@@ -15,9 +15,9 @@ export interface SealedPlace {
  * another table's, column's or record's, it is refused.
  */
 export interface Vault {
-  seal(plain: Uint8Array, place: SealedPlace): Uint8Array
+  seal(plain: Uint8Array, place: SealedCell): Uint8Array
   /** @throws Error if the value was altered, belongs to another place or was sealed under another key */
-  open(sealed: Uint8Array, place: SealedPlace): Uint8Array
+  open(sealed: Uint8Array, place: SealedCell): Uint8Array
   /**
    * A keyed hash (HMAC-SHA-256, RFC 2104) under a key of this purpose alone: 32 bytes, the same for the same text, which
    * nobody without the master key can make or try out.

@@ -54,7 +54,7 @@ describeOnPostgres('a check', () => {
   test('of a new database on a server with fsync finds nothing bad', async () => {
     await using server = await startPostgres({ fsync: true })
     await using opened = await upkeepOf(server.url)
-    const findings = [...(await opened.upkeep.check(now)), ...(await opened.upkeep.checkPlace())]
+    const findings = [...(await opened.upkeep.check(now)), ...(await opened.upkeep.checkHost())]
     const states = findings.map(({ check, state }) => [check, state])
     expect(Object.fromEntries(states)).toEqual({
       schema: 'ok',
