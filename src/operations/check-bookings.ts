@@ -1,4 +1,5 @@
-import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import type { Directory } from '../directory/directory'
+import { type Listing, localOffsetAt } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import type { DirectoryComparison } from '../domain/decisions/compare-directory'

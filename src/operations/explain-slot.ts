@@ -1,4 +1,4 @@
-import type { Listing } from '../directory/directory'
+import type { Listing } from '../directory/listing'
 import type { TakenSlot } from '../domain/ports/directory-feed'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'

@@ -1,4 +1,4 @@
-import type { Listing } from '../directory/directory'
+import type { Listing } from '../directory/listing'
 import type { RequestedSlot } from '../domain/booking-request'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'

@@ -1,5 +1,5 @@
 import { compileTimeOff } from '../directory/compile'
-import { type Listing, toInterval, type UnlistedProvider } from '../directory/directory'
+import { type Listing, toInterval, type UnlistedProvider } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../domain/decisions/providers'
 import { Refusal } from '../domain/errors'

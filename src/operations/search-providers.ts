@@ -1,4 +1,5 @@
-import type { Directory, Listing } from '../directory/directory'
+import type { Directory } from '../directory/directory'
+import type { Listing } from '../directory/listing'
 import type { Roster } from '../directory/roster'
 import { Refusal } from '../domain/errors'
 import { languageMatches } from '../domain/language'

@@ -1,4 +1,5 @@
-import { type Directory, type Listing, localOffsetAt } from '../directory/directory'
+import type { Directory } from '../directory/directory'
+import { type Listing, localOffsetAt } from '../directory/listing'
 import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/booking-request'
 import type { Version } from '../domain/ports/directory-feed'
 import { type Context, decideOnFreshSnapshot } from './context'

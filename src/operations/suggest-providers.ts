@@ -1,4 +1,4 @@
-import type { Listing } from '../directory/directory'
+import type { Listing } from '../directory/listing'
 import { languageMatches } from '../domain/language'
 import type { Member } from '../domain/member'
 import type { Modality, Provider } from '../domain/provider'

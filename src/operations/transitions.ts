@@ -1,4 +1,5 @@
-import { type Directory, type Listing, localOffsetAt, withTaken } from '../directory/directory'
+import type { Directory } from '../directory/directory'
+import { type Listing, localOffsetAt, withTaken } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import { newAuthorizationNumber, type RequestRecord } from '../domain/booking-request'
 import {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { Directory, type Listing } from '../../src/directory/directory'
+import { Directory } from '../../src/directory/directory'
+import type { Listing } from '../../src/directory/listing'
 import type { DirectoryChanges } from '../../src/domain/ports/directory-feed'
 import type { Provider } from '../../src/domain/provider'
 import { availabilityAt } from '../../src/scheduling/availability'

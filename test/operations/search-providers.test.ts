@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import type { Listing } from '../../src/directory/directory'
+import type { Listing } from '../../src/directory/listing'
 import type { Context } from '../../src/operations/context'
 import { type ProviderSearch, searchProviders } from '../../src/operations/search-providers'
 
