@@ -167,7 +167,7 @@ function printAway(
   else printAll(provider, affected)
 }
 
-function printAll(provider: Provider, _concerned: readonly AffectedAppointment[]): void {
+function printAll(provider: Provider, affected: readonly AffectedAppointment[]): void {
   const count = affected.length
   const which =
     count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
