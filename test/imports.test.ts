@@ -150,7 +150,12 @@ const processHomes: Record<string, Home> = {
   },
   'what is printed: through the filter of control characters': {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
-    where: ['src/cli/terminal/output.ts', 'src/cli/terminal/progress.ts', 'src/main.ts'],
+    where: [
+      'src/cli/terminal/output.ts',
+      'src/cli/terminal/question.ts',
+      'src/cli/terminal/progress.ts',
+      'src/main.ts',
+    ],
   },
   // Whoever logs is given a log, which names what it writes of a request.
   'the logger: what is logged of a request is named in one place': {

@@ -16,7 +16,8 @@ import {
   withSettings,
   withZones,
 } from './storage'
-import { type CommonFlags, confirm, printResult } from './terminal/output'
+import { type CommonFlags, printResult } from './terminal/output'
+import { confirm } from './terminal/question'
 
 /** A flag that says where the data is, its value, and behind how many words it stood. */
 export interface StorageFlag {

@@ -9,7 +9,8 @@ import { formatLocal } from '../scheduling/time-zone'
 import { recordId } from './arguments'
 import { commandsOn } from './command'
 import { makeAct, withContext, withRecords } from './storage'
-import { type CommonFlags, confirm, printJson, printLines } from './terminal/output'
+import { type CommonFlags, printJson, printLines } from './terminal/output'
+import { confirm } from './terminal/question'
 import { presentRequest, providerOf } from './terminal/request-text'
 
 /** What `--json` prints of a request. */

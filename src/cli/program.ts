@@ -29,7 +29,7 @@ const commands = {
   ],
   organization: [
     'The legal bodies that partners act for',
-    async () => (await import('./commands/partner')).organizationCommand(),
+    async () => (await import('./commands/organization')).organizationCommand(),
   ],
   partner: [
     'The platforms that call the API',

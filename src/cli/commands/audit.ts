@@ -24,7 +24,6 @@ import { counted } from '../terminal/layout'
 import {
   type Columns,
   columnsOf,
-  confirm,
   printJson,
   printJsonLine,
   printLines,
@@ -32,44 +31,12 @@ import {
   printResult,
   printTable,
 } from '../terminal/output'
+import { confirm } from '../terminal/question'
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', [
-    recordsCommand({
-      name: 'list',
-      description: 'List the newest lines that fit, oldest first',
-      options: [
-        ['--since <instant>', 'only lines from this UTC instant on', utcInstant],
-        ['--until <instant>', 'only lines before this UTC instant', utcInstant],
-        ['--actor <actor>', 'only what this one did, as the lines name them'],
-        [
-          '--action <action>',
-          'only what was done so, as request.show; several with commas, or given again',
-          auditActionNames,
-        ],
-        ['--record <record>', 'only lines about this record, as "partner 3"', auditRecord],
-        new Option(
-          '--partner <partner>',
-          'only what this one did, and what was done about it: name or id',
-        ).conflicts(['record', 'actor', 'member']),
-        new Option(
-          '--member <id>',
-          'who has seen this person: lines about them and about each of their requests',
-        )
-          .argParser(recordId)
-          .conflicts('record'),
-        ['--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50],
-        ['--after <line>', 'not the newest, but the first behind this line: the next page', wholeNumber(0)],
-        json('print them as JSON'),
-      ],
-      examples: [
-        "anteroom audit list --record 'request 42' --action request.read-screening",
-        'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
-        'anteroom audit list --partner Lantern --action authentication.refuse',
-      ],
-      run: list,
-    }),
+    listCommand(),
     recordsCommand({
       name: 'export',
       description: 'Print every line as JSON, a line each',
@@ -83,17 +50,7 @@ export function auditCommand(): Command {
       examples: ['anteroom audit head'],
       run: head,
     }),
-    recordsCommand({
-      name: 'verify',
-      description: 'Check that no line was changed, added or removed',
-      options: [
-        ['--head <head>', 'a head that was noted before: finds an older database put back, too', parseHead],
-        ['--archive <file>', 'check this archive of pruned lines instead, and that the log goes on from it'],
-        json('print the verdict as JSON'),
-      ],
-      examples: ['anteroom audit verify'],
-      run: verify,
-    }),
+    verifyCommand(),
     recordsCommand({
       name: 'prune',
       description: 'Move old lines to an archive',
@@ -108,6 +65,57 @@ export function auditCommand(): Command {
       run: prune,
     }),
   ])
+}
+
+function verifyCommand(): Command {
+  return recordsCommand({
+    name: 'verify',
+    description: 'Check that no line was changed, added or removed',
+    options: [
+      ['--head <head>', 'a head that was noted before: finds an older database put back, too', parseHead],
+      ['--archive <file>', 'check this archive of pruned lines instead, and that the log goes on from it'],
+      json('print the verdict as JSON'),
+    ],
+    examples: ['anteroom audit verify'],
+    run: verify,
+  })
+}
+
+function listCommand(): Command {
+  return recordsCommand({
+    name: 'list',
+    description: 'List the newest lines that fit, oldest first',
+    options: [
+      ['--since <instant>', 'only lines from this UTC instant on', utcInstant],
+      ['--until <instant>', 'only lines before this UTC instant', utcInstant],
+      ['--actor <actor>', 'only what this one did, as the lines name them'],
+      [
+        '--action <action>',
+        'only what was done so, as request.show; several with commas, or given again',
+        auditActionNames,
+      ],
+      ['--record <record>', 'only lines about this record, as "partner 3"', auditRecord],
+      new Option(
+        '--partner <partner>',
+        'only what this one did, and what was done about it: name or id',
+      ).conflicts(['record', 'actor', 'member']),
+      new Option(
+        '--member <id>',
+        'who has seen this person: lines about them and about each of their requests',
+      )
+        .argParser(recordId)
+        .conflicts('record'),
+      ['--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50],
+      ['--after <line>', 'not the newest, but the first behind this line: the next page', wholeNumber(0)],
+      json('print them as JSON'),
+    ],
+    examples: [
+      "anteroom audit list --record 'request 42' --action request.read-screening",
+      'anteroom audit list --member 42 --since 2026-12-01T00:00:00Z',
+      'anteroom audit list --partner Lantern --action authentication.refuse',
+    ],
+    run: list,
+  })
 }
 
 interface ListFlags extends Pick<AuditFilter, 'since' | 'until' | 'actor' | 'record' | 'after'> {

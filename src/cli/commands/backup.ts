@@ -9,15 +9,9 @@ import { type Restoring, restoreBackup } from '../../service'
 import { databaseFile, fileName } from '../arguments'
 import { type Call, json, plainCommand, recordsCommand, required, serviceCommand, yes } from '../command'
 import { shellWord } from '../shell-word'
-import {
-  type CommonFlags,
-  confirm,
-  printJson,
-  printLines,
-  printNotice,
-  printResult,
-} from '../terminal/output'
+import { type CommonFlags, printJson, printLines, printNotice, printResult } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
+import { confirm } from '../terminal/question'
 import { drill } from './drill'
 import { endCleanly } from './serve'
 

@@ -25,7 +25,6 @@ import { shellWord } from '../shell-word'
 import { openProduction, upgradeProduction } from '../storage'
 import {
   type CommonFlags,
-  confirm,
   instantText,
   printJson,
   printLines,
@@ -34,6 +33,7 @@ import {
   printResult,
 } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
+import { confirm } from '../terminal/question'
 import { endCleanly } from './serve'
 
 /** `anteroom database`: what is done with a database as a whole, wherever it is. */

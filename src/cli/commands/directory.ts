@@ -19,11 +19,6 @@ import {
 import { listUnreadable } from '../../operations/providers'
 import { databaseAt, readZones } from '../../service'
 import { type Call, commandGroup, contextCommand, json, storageCommand } from '../command'
-import { exitCodes } from '../exit-code'
-import { withContext } from '../storage'
-import { counted } from '../terminal/layout'
-import { type CommonFlags, confirm, printJson, printLines, printNotice, printText } from '../terminal/output'
-import { type Progress, withProgress } from '../terminal/progress'
 import {
   type DirectorySource,
   FaultyFiles,
@@ -31,7 +26,13 @@ import {
   readEntries,
   readSource,
   tellingFaults,
-} from './directory-files'
+} from '../directory-files'
+import { exitCodes } from '../exit-code'
+import { withContext } from '../storage'
+import { counted } from '../terminal/layout'
+import { type CommonFlags, printJson, printLines, printNotice, printText } from '../terminal/output'
+import { type Progress, withProgress } from '../terminal/progress'
+import { confirm } from '../terminal/question'
 import { changeLimit, loadJson, loadQuestion, printLoad, warnOfEmptied } from './directory-load'
 
 /** `anteroom directory check`: what is wrong with files, by themselves or beside what is stored. */

@@ -40,7 +40,6 @@ import {
   type Columns,
   type CommonFlags,
   columnsOf,
-  confirm,
   formatJson,
   printJson,
   printLines,
@@ -50,6 +49,7 @@ import {
   printRows,
 } from '../terminal/output'
 import { calledName, contactLines, personText, presentContact } from '../terminal/persons'
+import { confirm } from '../terminal/question'
 
 /** `anteroom member find`: who is meant, by whatever somebody has of them. */
 export function memberFindCommand(): Command {

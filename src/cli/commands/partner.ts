@@ -1,19 +1,14 @@
 import type { Command } from 'commander'
 import { Refusal } from '../../domain/errors'
 import type { PartnerRates } from '../../domain/limits'
-import type { Organization, Partner } from '../../domain/partner'
+import type { Partner } from '../../domain/partner'
 import type { Records } from '../../operations/context'
 import { countRefusalsToday, requireOrganization, requirePartner } from '../../operations/find-records'
 import {
-  addOrganization,
   addPartner,
-  deactivateOrganization,
   deactivatePartner,
-  listOrganizations,
   listPartners,
-  reactivateOrganization,
   reactivatePartner,
-  renameOrganization,
   renamePartner,
   setPartnerOrganization,
   setPartnerRates,
@@ -35,7 +30,6 @@ import { withRecords } from '../storage'
 import {
   type Columns,
   columnsOf,
-  confirm,
   printJson,
   printLines,
   printRecord,
@@ -43,81 +37,8 @@ import {
   printRows,
   printTable,
 } from '../terminal/output'
+import { confirm } from '../terminal/question'
 import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../terminal/token-text'
-
-/** `anteroom organization`: the legal bodies that partners act for. */
-export function organizationCommand(): Command {
-  return commandGroup('organization', [
-    recordsCommand({
-      name: 'add',
-      description: 'Add an organization',
-      words: [['<name>']],
-      options: [json()],
-      examples: ["anteroom organization add 'North Care'"],
-      run: organizationAdd,
-    }),
-    recordsCommand({
-      name: 'list',
-      description: 'List the organizations',
-      options: [json('print them as JSON')],
-      examples: ['anteroom organization list --json | jq -r .[].name'],
-      run: organizationList,
-    }),
-    onOrganization({
-      name: 'rename',
-      description: 'Give an organization another name',
-      words: [['<name>', 'the new name']],
-      options: [json()],
-      examples: ["anteroom organization rename 'North Care' 'North Health'"],
-      run: organizationRename,
-    }),
-    ...switchCommands(onOrganization, {
-      deactivate: [
-        'Refuse the API, with 403, to all partners of an organization',
-        deactivateOrganization,
-        "anteroom organization deactivate 'North Care'",
-      ],
-      reactivate: [
-        'Give the API back to the partners of an organization',
-        reactivateOrganization,
-        "anteroom organization reactivate 'North Care'",
-      ],
-      question: askCutOff,
-      nameOf: ({ name }) => `Organization ${name}`,
-    }),
-  ])
-}
-
-const onOrganization = commandsOn(withRecords, ['<organization>', 'name or id'], requireOrganization)
-
-async function organizationAdd({ context, flags, act }: Call<Records>, name: string): Promise<void> {
-  const added = await addOrganization(context, name, act())
-  printResult(flags, added, `Added organization ${added.id}, ${added.name}.`)
-}
-
-async function organizationList({ context, flags }: Call<Records>): Promise<void> {
-  printRows(flags, await listOrganizations(context), organizationColumns, 'There are no organizations.')
-}
-
-async function organizationRename(
-  { context, flags, act }: Call<Records>,
-  organization: Organization,
-  name: string,
-): Promise<void> {
-  await renameOrganization(context, organization, name, act())
-  printResult(flags, { ...organization, name }, `Organization ${organization.name} is called ${name} now.`)
-}
-
-async function askCutOff({ id, name }: Organization, context: Records): Promise<string> {
-  const theirs = (await listPartners(context)).filter(({ organization }) => organization?.id === id)
-  const who = theirs.map((partner) => partner.name).join(', ') || 'it has none yet'
-  return `Cut off every partner of ${name} (${who})?`
-}
-
-const organizationColumns: Columns<Organization> = {
-  ...columnsOf('id', 'name'),
-  STATE: stateOf,
-}
 
 /** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
@@ -155,25 +76,8 @@ export function partnerCommand(): Command {
       examples: ["anteroom partner rename Lantern 'Lantern Health'"],
       run: rename,
     }),
-    onPartner({
-      name: 'set-organization',
-      description: 'Say which organization a partner acts for',
-      words: [['<organization>', 'name or id, or none']],
-      options: [json(), yes],
-      examples: ["anteroom partner set-organization Lantern 'North Care'"],
-      run: setOrganization,
-    }),
-    onPartner({
-      name: 'set-rates',
-      description: 'Say what a partner may do in a minute, whatever serve is set to',
-      options: [
-        ['--reads-per-minute <n>', 'a whole number, off, or default for what serve is set to', rateOverride],
-        ['--bookings-per-minute <n>', 'the same for what it submits', rateOverride],
-        json(),
-      ],
-      examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
-      run: setRates,
-    }),
+    setOrganizationCommand(),
+    setRatesCommand(),
     ...switchCommands(onPartner, {
       deactivate: [
         "Refuse a partner's token, with 401",
@@ -190,6 +94,31 @@ export function partnerCommand(): Command {
       nameOf: ({ name }) => `Partner ${name}`,
     }),
   ])
+}
+
+function setOrganizationCommand(): Command {
+  return onPartner({
+    name: 'set-organization',
+    description: 'Say which organization a partner acts for',
+    words: [['<organization>', 'name or id, or none']],
+    options: [json(), yes],
+    examples: ["anteroom partner set-organization Lantern 'North Care'"],
+    run: setOrganization,
+  })
+}
+
+function setRatesCommand(): Command {
+  return onPartner({
+    name: 'set-rates',
+    description: 'Say what a partner may do in a minute, whatever serve is set to',
+    options: [
+      ['--reads-per-minute <n>', 'a whole number, off, or default for what serve is set to', rateOverride],
+      ['--bookings-per-minute <n>', 'the same for what it submits', rateOverride],
+      json(),
+    ],
+    examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
+    run: setRates,
+  })
 }
 
 /** Makes a command on one partner. */

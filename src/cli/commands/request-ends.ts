@@ -40,7 +40,6 @@ import {
   type Columns,
   type CommonFlags,
   columnsOf,
-  confirm,
   instantText,
   printJson,
   printLines,
@@ -49,6 +48,7 @@ import {
   printTable,
 } from '../terminal/output'
 import { personText } from '../terminal/persons'
+import { confirm } from '../terminal/question'
 import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
 
 /** `anteroom request assign`. */

@@ -19,9 +19,9 @@ import { databaseAt, openService, type Service } from '../../service'
 import { valuesOf } from '../../settings'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
 import { json, plainCommand } from '../command'
+import { readJsonFile } from '../directory-files'
 import { isOnTerminal, openTerminalLog } from '../terminal/log'
 import { printJson, printLines, printNotice } from '../terminal/output'
-import { readJsonFile } from './directory-files'
 import { shutdownRequest } from './serve'
 
 interface Options extends Partial<LimitValues> {

@@ -24,7 +24,6 @@ import { askForLine } from '../terminal/given-text'
 import {
   type Columns,
   type CommonFlags,
-  confirm,
   instantText,
   printJson,
   printNotice,
@@ -35,6 +34,7 @@ import {
   requireReader,
   secretText,
 } from '../terminal/output'
+import { confirm } from '../terminal/question'
 import { presentTokens, tokenColumns, tokenState, tokensGiveWay } from '../terminal/token-text'
 import { onPartner } from './partner'
 
@@ -48,25 +48,7 @@ export function tokenCommand(): Command {
       examples: ['anteroom token issue Lantern --output lantern.token'],
       run: issue,
     }),
-    onPartner({
-      name: 'rotate',
-      description: 'Make a token that takes the place of the one in force, and print it, once',
-      options: [
-        [
-          '--cutover <instant>',
-          'when it starts and the other stops, in UTC; at once unless given',
-          utcInstant,
-        ],
-        json(),
-        toOutput,
-        yes,
-      ],
-      examples: [
-        'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z',
-        'anteroom token rotate Lantern',
-      ],
-      run: rotate,
-    }),
+    rotateCommand(),
     onPartner({
       name: 'cancel',
       description: 'Take a planned cutover back: the token that waits for it never starts',
@@ -102,6 +84,24 @@ export function tokenCommand(): Command {
       run: verify,
     }),
   ])
+}
+
+function rotateCommand(): Command {
+  return onPartner({
+    name: 'rotate',
+    description: 'Make a token that takes the place of the one in force, and print it, once',
+    options: [
+      ['--cutover <instant>', 'when it starts and the other stops, in UTC; at once unless given', utcInstant],
+      json(),
+      toOutput,
+      yes,
+    ],
+    examples: [
+      'anteroom token rotate Lantern --cutover 2026-12-01T14:00:00Z',
+      'anteroom token rotate Lantern',
+    ],
+    run: rotate,
+  })
 }
 
 function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<void> {
