@@ -2,6 +2,7 @@ import { bearer } from '@elysiajs/bearer'
 import { authenticationRefusals, claimedPartner } from '../auth/authenticate'
 import type { Refusal } from '../domain/errors'
 import { shareOf } from '../domain/limits'
+import { memo } from '../domain/memo'
 import type { Context } from '../operations/context'
 import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
 import { addressBudgets } from './rate-limits'
@@ -14,30 +15,20 @@ type ReadBearer = (sent: { query: object; headers: { authorization: string } }) 
 // promise, which takes as long as all else that stands before an endpoint.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
-// Headers that were read, those of forged tokens too: a partner sends the same one with each request.
-const known = new Map<string, string>()
-const [mostKnown, mostCharacters] = [1_000, 1_000]
-
 /** The token that a request's Authorization header hands over (RFC 6750 §2.1); empty where it hands over none. */
 export function tokenOf({ headers }: Request): string {
   const authorization = headers.get('authorization')
-  if (authorization === null) return ''
-  const found = known.get(authorization)
-  if (found !== undefined) return found
-  const token = read(authorization)
-  if (authorization.length > mostCharacters) return token
-  if (known.size >= mostKnown) known.clear()
-  known.set(authorization, token)
-  return token
+  return authorization === null ? '' : read(authorization)
 }
 
-function read(authorization: string): string {
+// A partner sends the same header with each request.
+const read = memo(1_000, (authorization) => {
   if (!/^bearer [^ ]+$/i.test(authorization)) return ''
   // The plugin knows one case of the scheme, and looks for tokens in the query too: it gets to see a header in its own
   // spelling, and no query (RFC 9110 §11.1).
   const inItsSpelling = `Bearer ${authorization.slice('bearer '.length)}`
   return readBearer({ query: {}, headers: { authorization: inItsSpelling } }).bearer
-}
+})
 
 /**
  * What answers callers who could not be authenticated: it takes the refusal from the budget of their address, and notes
