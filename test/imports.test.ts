@@ -89,6 +89,7 @@ const homes: Record<string, readonly string[]> = {
   // The kernel's word for which of two listeners takes a connection, which Bun has none for.
   commander: ['src/cli'],
   pino: ['src/cli'],
+  'sonic-boom': ['src/cli'],
   'csv-parse': ['src/directory-files'],
   'csv-stringify': ['src/directory-files'],
   'node:fs': [

@@ -1,10 +1,7 @@
 import { parse } from 'bcp-47'
+import { memo } from './memo'
 
 let englishNames: Intl.DisplayNames | undefined
-
-// The names that were asked for: to look one up takes longer than all the rest of a member's answer.
-const knownNames = new Map<string, string>()
-const mostNames = 1_000
 
 /** The language that a member is taken to speak who has not said otherwise (contract, memberData). */
 export const defaultLanguageTag = 'en'
@@ -36,16 +33,7 @@ export function languageMatches(spoken: string, wanted: string): boolean {
 }
 
 /** The English name of a language tag, as `English` or `French (Canada)`; the tag itself where there is none. */
-export function languageName(tag: string): string {
-  const known = knownNames.get(tag)
-  if (known !== undefined) return known
-  const name = findName(tag)
-  if (knownNames.size >= mostNames) knownNames.clear()
-  knownNames.set(tag, name)
-  return name
-}
-
-function findName(tag: string): string {
+export const languageName = memo(1_000, (tag) => {
   englishNames ??= new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' })
   // Names are known for a tag's first subtags: an extension or a private part says nothing about the language.
   for (let known = tag; known; known = known.slice(0, Math.max(0, known.lastIndexOf('-')))) {
@@ -57,4 +45,4 @@ function findName(tag: string): string {
     }
   }
   return tag
-}
+})

@@ -1,4 +1,5 @@
 import type { ScreeningAnswer } from './booking-request'
+import { memo } from './memo'
 
 /** The standard bands of a PHQ-9's total, each from its least total on (Kroenke, Spitzer, Williams 2001). */
 const bands = [
@@ -104,21 +105,13 @@ interface Asked {
     | 'unknown'
 }
 
-// The questions that were read: partners ask the same of everybody, and a queue of thousands is put in order at once.
-const knownQuestions = new Map<string, Asked>()
-const mostQuestions = 1_000
-
-function askedBy(question: string): Asked {
-  const known = knownQuestions.get(question)
-  if (known) return known
+// Partners ask the same of everybody, and a queue of thousands is put in order at once.
+const askedBy = memo(1_000, (question): Asked => {
   const words = foldQuestion(question)
   const about = subjectOf(words)
   const item = about === 'another item' ? otherItems.findIndex((each) => each.test(words)) : null
-  const asked: Asked = { words, item, about }
-  if (knownQuestions.size >= mostQuestions) knownQuestions.clear()
-  knownQuestions.set(question, asked)
-  return asked
-}
+  return { words, item, about }
+})
 
 function subjectOf(words: string): Asked['about'] {
   if (ninthWords.test(words)) {

@@ -1,3 +1,5 @@
+import { memo } from '../domain/memo'
+
 /** How a body is compressed on its way (RFC 9110 §8.4.1, RFC 8878). */
 export type Coding = 'zstd' | 'gzip'
 
@@ -16,10 +18,6 @@ interface Wish {
 
 const none: Wish = { coding: null, isNeeded: false }
 
-/** Headers that clients send, with what they come to: reading one takes longer than finding it. */
-const wishes = new Map<string, Wish>()
-const mostWishes = 100
-
 /**
  * The coding that a client would rather have than what is not compressed, by its Accept-Encoding (RFC 9110 §12.5.3). What it does not
  * name it takes where it names `*`, and identity in any case but where it gives that the weight 0; what it gives the weight 0 it does
@@ -27,14 +25,11 @@ const mostWishes = 100
  * takes nothing that there is.
  */
 export function codingFor(acceptEncoding: string | null): Wish {
-  if (acceptEncoding === null) return none
-  const known = wishes.get(acceptEncoding)
-  if (known) return known
-  if (wishes.size >= mostWishes) wishes.clear()
-  const wish = toWish(weightsIn(acceptEncoding))
-  wishes.set(acceptEncoding, wish)
-  return wish
+  return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }
+
+// Clients send few headers, and to read one takes longer than to find it.
+const wishIn = memo(100, (acceptEncoding) => toWish(weightsIn(acceptEncoding)))
 
 /** Whether a client would rather have gzip than what is not compressed. */
 export function prefersGzip(acceptEncoding: string | null): boolean {

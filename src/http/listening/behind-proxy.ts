@@ -1,4 +1,5 @@
 import type { Report } from '../../domain/measures'
+import { memo } from '../../domain/memo'
 import { isAddress, type Networks } from '../../domain/networks'
 import { errorAnswer, strictTransport, transportRefusals } from '../errors'
 import type { LogEntry } from '../request-log'
@@ -31,15 +32,7 @@ export function forwarding(
 ): Forwarding {
   if (!proxies) return { clientOf: peerOf, refusePlain: () => null }
   const tell = { stranger: once(report, toldOfStranger), unsaid: once(report, toldOfUnsaid) }
-  const peers = new Map<string, boolean>()
-  const isProxy = (peer: string) => {
-    const known = peers.get(peer)
-    if (known !== undefined) return known
-    if (peers.size >= mostPeers) peers.clear()
-    const includes = proxies.include(peer)
-    peers.set(peer, includes)
-    return includes
-  }
+  const isProxy = memo(mostPeers, proxies.include)
   return {
     clientOf(request) {
       const peer = peerOf(request)

@@ -1,0 +1,24 @@
+import { expect, test } from 'bun:test'
+import { memo } from '../../src/domain/memo'
+
+test('what was made of a text is made once, of as many texts as are remembered, and of long ones each time', () => {
+  const made: string[] = []
+  const doubled = memo(2, (text) => {
+    made.push(text)
+    return text === '' ? '' : text + text
+  })
+  expect(['a', 'a', '', '', 'b', 'b'].map(doubled)).toEqual(['aa', 'aa', '', '', 'bb', 'bb'])
+  expect(made).toEqual(['a', '', 'b'])
+  // The third let go of the first two.
+  doubled('a')
+  expect(made.slice(3)).toEqual(['a'])
+  const long = 'x'.repeat(1_001)
+  doubled(long)
+  doubled(long)
+  expect(made.slice(4)).toEqual([long, long])
+  expect(() =>
+    memo(1, () => {
+      throw new Error('not made')
+    })('a'),
+  ).toThrow('not made')
+})
