@@ -1,7 +1,6 @@
-import { isDatabaseAddress } from './domain/database-address'
+import { type CertificateFiles, isDatabaseAddress, type Networks } from './domain/addresses'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute } from './domain/limits'
-import type { CertificateFiles, Networks } from './domain/networks'
 import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
 import {
   credentialsVariable,

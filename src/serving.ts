@@ -1,6 +1,6 @@
+import type { Networks } from './domain/addresses'
 import type { EngineMeasures, Report } from './domain/measures'
-import type { Networks } from './domain/networks'
-import type { ZoneData } from './domain/zone-data'
+import type { ZoneData } from './domain/ports/zone-data'
 import { createApp } from './http/app'
 import { strictTransport } from './http/errors'
 import { urlHost } from './http/listening/ask-server'

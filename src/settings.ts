@@ -1,5 +1,4 @@
-import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress } from './domain/database-address'
-import { parseNetworks } from './domain/networks'
+import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress, parseNetworks } from './domain/addresses'
 import { hourMillis } from './scheduling/calendar'
 
 /** Why a value is refused, as `must not be empty`. */

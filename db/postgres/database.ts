@@ -1,4 +1,4 @@
-import { parseDatabaseAddress, shownAddress } from '../../src/domain/database-address'
+import { parseDatabaseAddress, shownAddress } from '../../src/domain/addresses'
 import { Refusal } from '../../src/domain/errors'
 import type {
   DatabaseLocation,

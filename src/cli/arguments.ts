@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { isDatabaseAddress } from '../domain/database-address'
+import { isDatabaseAddress } from '../domain/addresses'
 import { editDistance } from '../domain/edit-distance'
 import type { RateOverride } from '../domain/limits'
 import { parseDate, parseInstant } from '../scheduling/calendar'

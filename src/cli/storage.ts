@@ -3,7 +3,7 @@ import { readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
 import { systemClock } from '../domain/ports/clock'
 import type { Upgrade } from '../domain/ports/database'
-import type { ZoneData } from '../domain/zone-data'
+import type { ZoneData } from '../domain/ports/zone-data'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
 import {

@@ -13,7 +13,7 @@ import type {
   ServerNote,
 } from '../domain/ports/upkeep'
 import type { Protection } from '../domain/ports/vault'
-import type { ZoneData, ZoneEdition } from '../domain/zone-data'
+import type { ZoneData, ZoneEdition } from '../domain/ports/zone-data'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'

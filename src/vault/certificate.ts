@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { type CertificateFiles, isAddress } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
-import { type CertificateFiles, isAddress } from '../domain/networks'
 import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
 

@@ -1,5 +1,5 @@
 import packed from 'moment-timezone/data/packed/latest.json'
-import type { ZoneData } from '../domain/zone-data'
+import type { ZoneData } from '../domain/ports/zone-data'
 import type { TimeZone } from '../scheduling/time-zone'
 
 /**

@@ -1,6 +1,6 @@
 import type { Connection } from '../../db/postgres/client/connection'
 import { Pool } from '../../db/postgres/client/pool'
-import { parseDatabaseAddress } from '../../src/domain/database-address'
+import { parseDatabaseAddress } from '../../src/domain/addresses'
 import { Folder } from '../support/folder'
 import type { Postgres } from '../support/postgres'
 import { attempt, comparing, type Row, rounds, type Told } from './row'

@@ -4,7 +4,7 @@ import {
   isDatabaseAddress,
   parseDatabaseAddress,
   shownAddress,
-} from '../../src/domain/database-address'
+} from '../../src/domain/addresses'
 
 const plain: DatabaseAddress = {
   hosts: [{ host: 'localhost', port: 5432 }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { parseNetworks } from '../../src/domain/networks'
+import { parseNetworks } from '../../src/domain/addresses'
 import { words } from '../support/words'
 
 const includes = (text: string, address: string) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readSettingsLines } from '../../src/domain/settings-file'
+import { readSettingsLines } from '../../src/setting-sources'
 
 const pairs = (text: string) => readSettingsLines(text).lines.map(({ name, value }) => [name, value])
 

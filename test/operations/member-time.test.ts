@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { homeZonesOf } from '../../src/domain/home-zones'
+import { homeZonesOf } from '../../src/domain/region'
 import { memberTimeAt } from '../../src/operations/members'
 import { builtInZones } from '../../src/zones/packed'
 

@@ -1,4 +1,5 @@
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
+import type { ZoneData } from '../../src/domain/ports/zone-data'
 import {
   type License,
   type Provider,
@@ -6,7 +7,6 @@ import {
   unsaid,
   type WeeklyHours,
 } from '../../src/domain/provider'
-import type { ZoneData } from '../../src/domain/zone-data'
 import {
   type Availability,
   availabilityAt,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type ReservedSQL, SQL } from 'bun'
-import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database-address'
+import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/addresses'
 import { Refusal } from '../../../src/domain/errors'
 import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'

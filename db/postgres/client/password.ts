@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
-import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database-address'
+import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/addresses'
 import { Refusal } from '../../../src/domain/errors'
 import type { DatabaseLogin } from '../../../src/domain/ports/database'
 

@@ -1,4 +1,4 @@
-import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/database-address'
+import type { DatabaseAddress, DatabaseHost } from '../../../src/domain/addresses'
 import { Connection } from './connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './failure'
 import { Deadline, timeouts } from './timeouts'

@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type CopyFlags, type Flags, readCopyConfig, readStorageConfig } from '../../config'
-import { isDatabaseAddress } from '../../domain/database-address'
+import { isDatabaseAddress } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import { systemClock } from '../../domain/ports/clock'
 import { type DatabaseSetting, keptCopyNote } from '../../domain/ports/database'

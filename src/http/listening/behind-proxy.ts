@@ -1,6 +1,6 @@
+import { isAddress, type Networks } from '../../domain/addresses'
 import type { Report } from '../../domain/measures'
 import { memo } from '../../domain/memo'
-import { isAddress, type Networks } from '../../domain/networks'
 import { errorAnswer, strictTransport, transportRefusals } from '../errors'
 import type { LogEntry } from '../request-log'
 

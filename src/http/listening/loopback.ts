@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { type Networks, parseNetworks } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
-import { type Networks, parseNetworks } from '../../domain/networks'
 
 /** RFC 1122 §3.2.1.3, RFC 4291 §2.5.3. */
 const loopback = parseNetworks('127.0.0.0/8,::1') as Networks

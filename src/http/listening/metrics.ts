@@ -5,7 +5,7 @@ import {
   type EngineMeasures,
 } from '../../domain/measures'
 import { elapsedMillis } from '../../domain/ports/clock'
-import type { ZoneData } from '../../domain/zone-data'
+import type { ZoneData } from '../../domain/ports/zone-data'
 import type { RecordMeasures } from '../../operations/status'
 import type { ConcurrencyLimits } from '../admission'
 import type { RequestMeasures } from '../request-measures'

@@ -1,11 +1,7 @@
 import type { Connection } from '../../../db/postgres/client/connection'
 import { type OnConnection, Pool } from '../../../db/postgres/client/pool'
 import { type OpenedDatabase, type Opening, openDatabase } from '../../../db/postgres/open'
-import {
-  type DatabaseAddress,
-  parseDatabaseAddress,
-  shownAddress,
-} from '../../../src/domain/database-address'
+import { type DatabaseAddress, parseDatabaseAddress, shownAddress } from '../../../src/domain/addresses'
 import { Refusal } from '../../../src/domain/errors'
 import { masterKeyOf } from '../../../src/vault/vault'
 import { newDatabase } from '../../support/postgres-databases'

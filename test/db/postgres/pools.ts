@@ -1,7 +1,7 @@
 import type { Connection } from '../../../db/postgres/client/connection'
 import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { Pool } from '../../../db/postgres/client/pool'
-import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/database-address'
+import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/addresses'
 
 export function addressOf(url: string): DatabaseAddress {
   const address = parseDatabaseAddress(url)

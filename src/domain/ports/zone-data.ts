@@ -1,4 +1,4 @@
-import type { TimeZone } from '../scheduling/time-zone'
+import type { TimeZone } from '../../scheduling/time-zone'
 
 /** Which time zone data is meant. */
 export interface ZoneEdition {
