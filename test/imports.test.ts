@@ -199,6 +199,17 @@ test('no files of src and db import one another in a circle, not even for types'
   expect(inCircles(above)).toEqual(['a', 'b', 'c'])
 })
 
+test('a folder of src and db has at most 20 files, and a file of src at most 300 lines', async () => {
+  const files = Array.from(new Glob('{src,db}/**/*').scanSync(root))
+  const inFolder = Map.groupBy(files, (file) => file.slice(0, file.lastIndexOf('/')))
+  expect([...inFolder].filter(([, inside]) => inside.length > 20)).toEqual([])
+  const sources = files.filter((file) => /^src\/.*\.ts$/.test(file))
+  const lines = await Promise.all(
+    sources.map(async (file) => (await Bun.file(`${root}/${file}`).text()).split('\n').length - 1),
+  )
+  expect(sources.filter((_, at) => (lines[at] as number) > 300)).toEqual([])
+})
+
 test('what belongs to the process, and the store, are touched at home alone', async () => {
   const broken: string[] = []
   for (const [file, text] of await sourcesOf(['src/**/*.ts', 'db/**/*.ts'])) {

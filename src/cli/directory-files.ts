@@ -7,7 +7,7 @@ import { type CsvFile, tableNames } from '../directory-files/table-rows'
 import type { DirectoryEntries } from '../domain/decisions/compare-directory'
 import { Refusal } from '../domain/errors'
 import type { Context } from '../operations/context'
-import { readDirectoryTables } from '../operations/load-directory'
+import { readDirectoryTables } from '../operations/directory-loads'
 import { counted } from './terminal/layout'
 import { formatJson, oneLine } from './terminal/output'
 

@@ -1,5 +1,11 @@
 import type { Act, AuditEntry } from '../domain/audit'
-import { holdsSlot, type RequestRecord, type ScreeningAnswer } from '../domain/booking-request'
+import {
+  holdsSlot,
+  type RequestNote,
+  type RequestRecord,
+  type ScreeningAnswer,
+} from '../domain/booking-request'
+import { decideNote, decideReadingNotes } from '../domain/decisions/notes'
 import {
   decideAcceptance,
   decideDecline,
@@ -245,4 +251,27 @@ export async function noteReadings(
     if (start > 0) await pause(pauseMillis)
     await store.appendAudit(lines.slice(start, start + notedAtOnce))
   }
+}
+
+/** Writes about a request, for staff alone, and tells the note's id. @throws Refusal record_unknown, move_unknown, field_invalid */
+export function addNote({ store }: Records, requestId: number, text: string, act: Act): Promise<number> {
+  return store.change(
+    act,
+    ({ requests }) => [requests.find(requestId)],
+    (request) => decideNote(request, text, act),
+  )
+}
+
+/** Reads what staff wrote about a request, oldest first, which the audit log keeps. @throws Refusal record_unknown */
+export function readNotes({ store }: Records, requestId: number, act: Act): Promise<readonly RequestNote[]> {
+  return store.change(
+    act,
+    ({ requests, notes }) => [requests.find(requestId), notes.listOf(requestId)],
+    decideReadingNotes,
+  )
+}
+
+/** How many notes there are on a request: that there are some is no reading. */
+export async function countNotes({ store }: Records, requestId: number): Promise<number> {
+  return (await store.read(({ notes }) => notes.idsOf(requestId))).length
 }

@@ -1,7 +1,7 @@
 import { readServerConfig } from '../../src/config'
 import { systemClock } from '../../src/domain/ports/clock'
 import type { Context } from '../../src/operations/context'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { loadDirectory } from '../../src/operations/directory-loads'
 import { addOrganization, addPartner } from '../../src/operations/partners'
 import { issueFirstToken } from '../../src/operations/tokens'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'

@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/domain/ports/clock'
 import { weekdays } from '../../src/domain/provider'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { loadDirectory } from '../../src/operations/directory-loads'
 import { openService, type Service } from '../../src/service'
 import { type ActingStore, withActs } from '../support/acts'
 import { provider, region } from '../support/builders'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { loadDirectory } from '../../src/operations/directory-loads'
 import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { loadDirectory } from '../../src/operations/directory-loads'
 import { countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 import { words } from '../support/words'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
 import { DirectoryInvalid } from '../../src/directory-files/faults'
 import { Refusal } from '../../src/domain/errors'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { loadDirectory } from '../../src/operations/directory-loads'
 import { countryWide, provider, region } from '../support/builders'
 import { startService, type TestService } from '../support/service'
 

@@ -9,7 +9,7 @@ import {
   loadCompared,
   loadDirectory,
   readDirectoryTables,
-} from '../../src/operations/load-directory'
+} from '../../src/operations/directory-loads'
 import { countryWide, provider, region } from '../support/builders'
 import { startService, type TestService } from '../support/service'
 

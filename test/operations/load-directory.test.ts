@@ -5,7 +5,6 @@ import { tableNames } from '../../src/directory-files/table-rows'
 import type { DirectoryEntries } from '../../src/domain/decisions/compare-directory'
 import { isAskedAbout } from '../../src/domain/decisions/describe-load'
 import { absenceOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
-import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import {
   compareWithDirectory,
   exportDirectory,
@@ -13,7 +12,8 @@ import {
   loadCompared,
   loadDirectory,
   readDirectoryTables,
-} from '../../src/operations/load-directory'
+} from '../../src/operations/directory-loads'
+import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import { addTimeOff, deactivateProvider, reactivateProvider } from '../../src/operations/providers'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'

@@ -7,14 +7,14 @@ import { type CsvFile, type TableName, tableNames } from '../../src/directory-fi
 import type { Act } from '../../src/domain/audit'
 import { unlimited } from '../../src/domain/limits'
 import type { Context } from '../../src/operations/context'
-import { requireProviderName } from '../../src/operations/find-records'
 import {
   compareWithDirectory,
   exportDirectory,
   loadCompared,
   loadDirectory,
   readDirectoryTables,
-} from '../../src/operations/load-directory'
+} from '../../src/operations/directory-loads'
+import { requireProviderName } from '../../src/operations/find-records'
 import { Notebook } from '../../src/operations/notebook'
 import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
 import { listQueue } from '../../src/operations/requests'

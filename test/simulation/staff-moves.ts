@@ -1,7 +1,7 @@
 import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import type { Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
-import { loadDirectory } from '../../src/operations/load-directory'
+import { loadDirectory } from '../../src/operations/directory-loads'
 import { deactivateMember, eraseMember, reactivateMember, releaseEmail } from '../../src/operations/members'
 import {
   deactivateOrganization,

@@ -15,7 +15,7 @@ import {
   exportDirectory,
   foretellLoad,
   loadCompared,
-} from '../../operations/load-directory'
+} from '../../operations/directory-loads'
 import { listUnreadable } from '../../operations/providers'
 import { databaseAt, readZones } from '../../service'
 import { type Call, commandGroup, contextCommand, json, storageCommand } from '../command'

@@ -10,8 +10,12 @@ import { unlimited } from '../../domain/limits'
 import { clockStartingAt, systemClock } from '../../domain/ports/clock'
 import type { RequestObserver } from '../../http/request-log'
 import type { Context } from '../../operations/context'
-import { deactivatedMember, fillSandbox, listSandboxPartners } from '../../operations/fill-sandbox'
-import { loadDirectory } from '../../operations/load-directory'
+import {
+  deactivatedMember,
+  fillSandbox,
+  listSandboxPartners,
+  loadDirectory,
+} from '../../operations/directory-loads'
 import { findExampleSlot } from '../../operations/offer-slots'
 import { zoneDataNote } from '../../operations/upkeep'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
