@@ -13,7 +13,6 @@ import {
   foretellLoad,
   loadCompared,
 } from '../operations/load-directory'
-import { listUnreadable } from '../operations/providers'
 import { type Call, commandGroup, contextCommand } from './command'
 import { counted } from './counted'
 import { directoryCheckCommand } from './directory-check'
@@ -99,7 +98,7 @@ interface ExportFlags {
 async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<void> {
   const { format, table, to } = flags
   const directory = exportDirectory(context)
-  const unreadable = listUnreadable(context).map(({ ref }) => ref)
+  const unreadable = context.directory.listUnreadable().map(({ ref }) => ref)
   if (unreadable.length > 0) printNotice(`cannot be read, and so is not exported: ${unreadable.join(', ')}`)
   if (table) {
     if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')

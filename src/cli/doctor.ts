@@ -9,7 +9,6 @@ import {
   type MovedBooking,
   type StrandedBooking,
 } from '../operations/check-bookings'
-import { listUnlisted } from '../operations/providers'
 import { checkDatabase, checkPlace, zoneDataNote } from '../operations/upkeep'
 import { formatInstant } from '../scheduling/calendar'
 import { absenceTexts } from './appointment-text'
@@ -55,7 +54,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
       await whereReadable('booked times', async () =>
         bookedFinding(await listMovedBookings(context, zones, now)),
       ),
-      await whereReadable('providers', () => listedFinding(listUnlisted(context))),
+      await whereReadable('providers', () => listedFinding(context.directory.listUnlisted())),
       zoneFinding(zones, now),
     )
   })
@@ -113,7 +112,9 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
   }
 }
 
-function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
+function listedFinding(
+  unlisted: readonly { readonly ref: string; readonly active: boolean; readonly fault: string }[],
+): Finding {
   // Those who are deactivated are missed by nobody.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)

@@ -16,7 +16,7 @@ import {
   readDirectoryTables,
 } from '../../src/operations/load-directory'
 import { Notebook } from '../../src/operations/notebook'
-import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
+import { deactivateProvider } from '../../src/operations/providers'
 import { listQueue } from '../../src/operations/requests'
 import { searchProviders } from '../../src/operations/search-providers'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
@@ -134,7 +134,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     context = await start()
     const report = `provider on-2 is left out of searches: ${fault}`
     expect(reports).toEqual([report])
-    expect(listUnlisted(context)).toEqual([{ id: 2, ref: 'on-2', active: true, fault }])
+    expect(context.directory.listUnlisted()).toEqual([{ id: 2, ref: 'on-2', active: true, fault }])
     expect(found()).toEqual(['on-1', 'on-3'])
     expect(found({ languageTag: 'en' })).toEqual(['on-1', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('provider_unknown')
@@ -177,7 +177,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
       deactivated: [],
       unchanged: 3,
     })
-    expect(listUnlisted(context)).toEqual([])
+    expect(context.directory.listUnlisted()).toEqual([])
     expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('stored')
     context = await start()
@@ -325,7 +325,7 @@ describe('CSV files that name a provider whose record cannot be read', () => {
     const entries = readDirectoryTables(context, [providers, licenses, schedules])
     const comparison = compareWithDirectory(context, entries)
     expect(await loadCompared(context, comparison, act)).toMatchObject({ changed: ['on-2'], deactivated: [] })
-    expect(listUnlisted(context)).toEqual([])
+    expect(context.directory.listUnlisted()).toEqual([])
     expect(found()).toEqual(['on-1', 'on-2', 'on-3'])
   })
 })
