@@ -1,3 +1,4 @@
+import { memo } from '../../src/domain/memo'
 import type { UnreadableProvider } from '../../src/domain/ports/directory-feed'
 import type { Records } from '../../src/domain/ports/writes'
 import type { License, Provider } from '../../src/domain/provider'
@@ -84,18 +85,8 @@ function listReader<List>({ accepts }: { accepts(value: unknown): value is List 
   }
 }
 
-/** Memoizes by text, so that memory has equal values of many records once. Nothing may change a value. */
-function memoized<Made>(make: (text: string) => Made): (text: string) => Made {
-  const known = new Map<string, Made>()
-  return (text) => {
-    let made = known.get(text)
-    if (made === undefined) {
-      made = make(text)
-      known.set(text, made)
-    }
-    return made
-  }
-}
+// Memory has equal values of many records once. Nothing may change a value.
+const memoized = <Made>(make: (text: string) => Made) => memo(Infinity, make, Infinity)
 
 /** Sorts rows into those that can be read and those that cannot. */
 export function readProviders(

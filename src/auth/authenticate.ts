@@ -1,5 +1,6 @@
 import { compactVerify, errors } from 'jose'
 import { Refusal } from '../domain/errors'
+import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
 
 /** What is said of a caller who cannot be authenticated: nothing of the service's own (contract, Authentication 8). */
@@ -25,11 +26,6 @@ const refusals = Object.fromEntries(
 // anything about its partner changes, and what was remembered of it goes with it.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
-
-// The kids that tokens name, forged ones too, since reading one takes longer than all the rest. Whether a key is in force,
-// and of which text, is asked each time.
-const kids = new Map<string, string>()
-const [mostKids, mostCharacters] = [1_000, 1_000]
 
 /**
  * The key in force, of an active partner, that signed a token: a promise of it only where the token is to be verified first.
@@ -63,15 +59,19 @@ function held(key: PartnerKey, now: number): PartnerKey {
  * known.
  */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
+  return findKey(claimedKid(token) ?? '')?.partner ?? null
+}
+
+/** The kid that a token names, well-formed or not. */
+const claimedKid = memo(1_000, (token) => {
   const end = token.indexOf('.')
-  if (end < 0) return null
   try {
-    const kid = kids.get(token) ?? parseHeader(token.slice(0, end)).kid
-    return typeof kid === 'string' ? (findKey(kid)?.partner ?? null) : null
+    const { kid } = parseHeader(token.slice(0, Math.max(0, end)))
+    return typeof kid === 'string' ? kid : null
   } catch {
     return null
   }
-}
+})
 
 /** The same as authenticate where a look is enough, since the token was verified before; null for every other. */
 export function recognize(
@@ -79,8 +79,7 @@ export function recognize(
   findKey: (kid: string) => PartnerKey | null,
   now: number,
 ): PartnerKey | null {
-  const kid = kids.get(token)
-  const key = kid === undefined ? null : findKey(kid)
+  const key = findKey(claimedKid(token) ?? '')
   return key && verified.get(key) === token && isInForce(key, now) && key.partner.active ? key : null
 }
 
@@ -89,23 +88,15 @@ function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {
 }
 
 /** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */
-export function kidOf(token: string): string {
-  return kids.get(token) ?? readKid(token)
-}
-
-function readKid(token: string): string {
+export const kidOf = memo(1_000, (token) => {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
   if (segment === undefined) throw refusals.token_invalid
   const header = parseHeader(segment)
   // Judged before the kid: an algorithm of the sender's choice is how forgeries begin (RFC 8725 §2.1).
   if (header.alg !== 'HS256' || 'crit' in header) throw refusals.token_invalid
   if (typeof header.kid !== 'string' || header.kid === '') throw refusals.missing_claim
-  if (token.length <= mostCharacters) {
-    if (kids.size >= mostKids) kids.clear()
-    kids.set(token, header.kid)
-  }
   return header.kid
-}
+})
 
 function parseHeader(segment: string): Record<string, unknown> {
   try {

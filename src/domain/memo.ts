@@ -1,8 +1,9 @@
-/** Longer texts are not remembered. */
-const mostCharacters = 1_000
-
-/** Remembers what `make` returns for a text, of `most` texts at once: for what is made again and again. */
-export function memo<Made>(most: number, make: (text: string) => Made): (text: string) => Made {
+/** Remembers what `make` returns for a text, of `most` texts at once, none of them longer than some characters. */
+export function memo<Made>(
+  most: number,
+  make: (text: string) => Made,
+  mostCharacters = 1_000,
+): (text: string) => Made {
   const known = new Map<string, Made>()
   return (text) => {
     const found = known.get(text)

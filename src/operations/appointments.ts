@@ -68,15 +68,16 @@ export async function readAppointments(
   const names = provider
     ? [provider.timeZone]
     : await store.read(({ directory }) => directory.listTimeZones())
+  if (names.length === 0) return { dates: [], appointments: [] }
   const asked = names.map(dayIn)
   const [from, until] = [
     Math.min(...asked.map((day) => day.from)),
     Math.max(...asked.map((day) => day.until)),
   ]
-  const slots = await store.read(({ requests }) => requests.slotsBetween(from, until))
+  const all = await store.read(({ requests }) => requests.slotsBetween(from, until))
+  const slots = all.filter(({ providerId }) => !provider || provider.id === providerId)
   const providers = await readAppointed(records, slots)
   const wanted = slots.filter(({ providerId, startsAt }) => {
-    if (provider && provider.id !== providerId) return false
     const { timeZone } = providers.get(providerId) ?? {}
     // Of a provider whose clock is not known, all that may be that day.
     if (timeZone === undefined && !zone) return true

@@ -1,10 +1,10 @@
 import { compileTimeOff } from '../directory/compile'
-import { type Listing, toInterval, type UnlistedProvider } from '../directory/listing'
+import { type Listing, toInterval } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../domain/decisions/providers'
 import { Refusal } from '../domain/errors'
 import { formats } from '../domain/formats'
-import type { TakenSlot, UnreadableProvider } from '../domain/ports/directory-feed'
+import type { TakenSlot } from '../domain/ports/directory-feed'
 import { absenceFault, absencesOf, isSameAbsence, type Provider, type TimeOff } from '../domain/provider'
 import { formatDate, minuteMillis } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
@@ -32,16 +32,6 @@ function setProviderActive(context: Context, { id }: ProviderName, active: boole
     ({ providers, unreadable }) => decideProviderState(providers[0] ?? unreadable[0] ?? null, active),
   )
   return thenShow(context, changed)
-}
-
-/** Those whose record cannot be read at all. */
-export function listUnreadable({ directory }: Context): UnreadableProvider[] {
-  return directory.listUnreadable()
-}
-
-/** Those who are left out of searches, since their record cannot be read or used, and why. */
-export function listUnlisted({ directory }: Context): UnlistedProvider[] {
-  return directory.listUnlisted()
 }
 
 /** Somebody whose appointment falls into an absence; null for offers to one who was erased. */

@@ -1,4 +1,5 @@
 import packed from 'moment-timezone/data/packed/latest.json'
+import { memo } from '../domain/memo'
 import type { ZoneData } from '../domain/ports/zone-data'
 import type { TimeZone } from '../scheduling/time-zone'
 
@@ -13,19 +14,13 @@ export function builtInZones(): ZoneData {
     const [target, alias] = link.split('|') as [string, string]
     sources.set(alias, sources.get(target) as string)
   }
-  const read = new Map<string, TimeZone>()
+  const read = memo(sources.size, (name) => unpack(name, sources.get(name) as string))
   const builtIn: ZoneData = {
     edition: packed.version,
     folder: null,
     age: 'current',
     names: [...sources.keys()],
-    find(name) {
-      const source = sources.get(name)
-      if (source === undefined) return null
-      const zone = read.get(name) ?? unpack(name, source)
-      read.set(name, zone)
-      return zone
-    },
+    find: (name) => (sources.has(name) ? read(name) : null),
     zonesOf(country) {
       const told = packed.countries.find((one) => one.startsWith(`${country}|`))
       return told ? told.slice(country.length + 1).split(' ') : []

@@ -223,6 +223,13 @@ describe('the appointments of a day', () => {
     ])
   })
 
+  test('are none, of no date, where there is no provider', async () => {
+    const empty = await startService({ listens: false, directory: { regions: [], providers: [] } })
+    const asked = { on: 'today', provider: null, zone: null }
+    const found = readAppointments(empty.context, zones, asked, empty.act())
+    expect(await found.finally(() => empty.stop())).toEqual({ dates: [], appointments: [] })
+  })
+
   test('of no day are refused', async () => {
     await expect(read('yesterweek')).rejects.toMatchObject({ kind: 'field_invalid' })
   })

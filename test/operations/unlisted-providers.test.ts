@@ -16,7 +16,7 @@ import {
 } from '../../src/operations/directory-loads'
 import { requireProviderName } from '../../src/operations/find-records'
 import { Notebook } from '../../src/operations/notebook'
-import { deactivateProvider, listUnlisted } from '../../src/operations/providers'
+import { deactivateProvider } from '../../src/operations/providers'
 import { listQueue } from '../../src/operations/requests'
 import { searchProviders } from '../../src/operations/search-providers'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
@@ -133,7 +133,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     context = await start()
     const report = `provider on-2 is left out of searches: ${fault}`
     expect(reports).toEqual([report])
-    expect(listUnlisted(context)).toEqual([{ id: 2, ref: 'on-2', active: true, fault }])
+    expect(context.directory.listUnlisted()).toEqual([{ id: 2, ref: 'on-2', active: true, fault }])
     expect(await found()).toEqual(['on-1', 'on-3'])
     expect(await found({ languageTag: 'en' })).toEqual(['on-1', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('provider_unknown')
@@ -176,7 +176,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
       deactivated: [],
       unchanged: 3,
     })
-    expect(listUnlisted(context)).toEqual([])
+    expect(context.directory.listUnlisted()).toEqual([])
     expect(await found()).toEqual(['on-1', 'on-2', 'on-3'])
     expect(await endOf(book('on-2'))).toBe('stored')
     context = await start()
@@ -324,7 +324,7 @@ describe('CSV files that name a provider whose record cannot be read', () => {
     const entries = readDirectoryTables(context, [providers, licenses, schedules])
     const comparison = compareWithDirectory(context, entries)
     expect(await loadCompared(context, comparison, act)).toMatchObject({ changed: ['on-2'], deactivated: [] })
-    expect(listUnlisted(context)).toEqual([])
+    expect(context.directory.listUnlisted()).toEqual([])
     expect(await found()).toEqual(['on-1', 'on-2', 'on-3'])
   })
 })

@@ -16,7 +16,6 @@ import {
   foretellLoad,
   loadCompared,
 } from '../../operations/directory-loads'
-import { listUnreadable } from '../../operations/providers'
 import { databaseAt, readZones } from '../../service'
 import { type Call, commandGroup, contextCommand, json, storageCommand } from '../command'
 import {
@@ -220,7 +219,7 @@ interface ExportFlags {
 async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<void> {
   const { format, table, to } = flags
   const directory = exportDirectory(context)
-  const unreadable = listUnreadable(context).map(({ ref }) => ref)
+  const unreadable = context.directory.listUnreadable().map(({ ref }) => ref)
   if (unreadable.length > 0) printNotice(`cannot be read, and so is not exported: ${unreadable.join(', ')}`)
   if (table) {
     if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')

@@ -9,7 +9,6 @@ import {
   type ShiftedBooking,
   type StrandedBooking,
 } from '../../operations/check-bookings'
-import { listUnlisted } from '../../operations/providers'
 import { checkDatabase, checkHost, zoneDataNote } from '../../operations/upkeep'
 import { formatInstant } from '../../scheduling/calendar'
 import { json, storageCommand } from '../command'
@@ -60,7 +59,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
       await whereReadable('booked times', async () =>
         bookedFinding(await listShiftedBookings(context, zones, now)),
       ),
-      await whereReadable('providers', () => listedFinding(listUnlisted(context))),
+      await whereReadable('providers', () => listedFinding(context.directory.listUnlisted())),
       zoneFinding(zones, now),
     )
   })
@@ -118,7 +117,9 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
   }
 }
 
-function listedFinding(unlisted: ReturnType<typeof listUnlisted>): Finding {
+function listedFinding(
+  unlisted: readonly { readonly ref: string; readonly active: boolean; readonly fault: string }[],
+): Finding {
   // Those who are deactivated are missed by nobody.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
