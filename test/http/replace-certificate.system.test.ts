@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:tls'
 import { type Listening, listen, type TlsIdentity } from '../../src/http/listening/listen'
 import { makeCertificate } from '../support/certificates'
+import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
 
 const folder = new Folder()
@@ -105,7 +106,7 @@ test('a certificate replaced ten times under clients who connect without pause c
   }
   const clients = Array.from({ length: 20 }, knock)
   for (let turn = 0; turn < 10; turn++) {
-    await Bun.sleep(100)
+    await eventually('more answers', () => asked > 12 * (turn + 1))
     listening.replaceCertificate(turn % 2 === 0 ? two : one)
   }
   isOver = true
