@@ -7,7 +7,8 @@ export function memo<Made>(
   const known = new Map<string, Made>()
   return (text) => {
     const found = known.get(text)
-    if (found !== undefined || text.length > mostCharacters) return found ?? make(text)
+    if (found !== undefined) return found
+    if (text.length > mostCharacters) return make(text)
     if (known.size >= most) known.clear()
     const made = make(text)
     known.set(text, made)
