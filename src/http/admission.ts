@@ -199,8 +199,8 @@ interface Waiter {
 
 /**
  * Shares the event loop fairly between partners (deficit round robin). Long work waits for its turn between small steps. In
- * each turn of the event loop one partner's oldest work goes on, for a slice of time. So a request waits for about one slice
- * of each other partner, however much they have asked for.
+ * each turn of the event loop the oldest work of one partner goes on, for a slice of time at most. So a request waits for
+ * about one slice of each other partner, however much they have asked for.
  */
 export class FairQueue {
   /** By partner, the partner whose turn is next first. */

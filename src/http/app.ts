@@ -20,7 +20,7 @@ export function createApp(
 ) {
   const forwarded = forwarding(serving.proxies ?? null, peerOf, serving.report)
   const admission = admissionOf(serving)
-  const shed = shedding(endpoints, serving, admission)
+  const shed = shedding(endpoints, serving, admission, forwarded)
   const app = new Elysia({
     // The contract depends on all three: a path without its last slash is the same path; what is
     // validated is what was sent; a Host header cannot move the beginning of the path, which Elysia looks for from character

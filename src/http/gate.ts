@@ -60,6 +60,7 @@ export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
   { bookings, spend }: Admission,
+  { refusePlain }: Forwarding,
 ): (request: Request, entry: LogEntry) => Response | undefined {
   const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
   // Made once: making an error captures its stack, which takes longer than all the rest.
@@ -70,6 +71,8 @@ export function shedding(
     const key = path && recognize(tokenOf(request), (kid) => directory.findKey(kid), clock.now())
     if (!key || bookings.hasRoomFor(key.partner.id)) return
     entry.route = path
+    const plain = refusePlain(request, entry)
+    if (plain) return plain
     entry.partnerId = key.partner.id
     return answerTo(spend('bookings', key.partner, 1, entry.headers) ?? full, 'UNKNOWN', entry)
   }

@@ -3,9 +3,11 @@ import { connect } from 'node:net'
 import fc from 'fast-check'
 import { type Networks, parseNetworks } from '../../src/domain/addresses'
 import { perMinute } from '../../src/domain/limits'
+import { concurrencyLimits } from '../../src/http/admission'
 import { createApp } from '../../src/http/app'
 import { routeOf } from '../../src/http/gate'
 import { clientAmong, forwarding } from '../../src/http/listening/behind-proxy'
+import { paths } from '../contract/contract'
 import { actsOf } from '../support/acts'
 import { startService } from '../support/service'
 
@@ -40,6 +42,27 @@ const withToken = () => ({ Authorization: `Bearer ${service.partner.token}` })
 const refusal = { message: 'nothing is answered here but what came by HTTPS', status: 403 }
 
 describe('behind a proxy', () => {
+  test('a booking for which there is no room is refused as any other: 403 unless it came by HTTPS through the proxy', async () => {
+    const places = concurrencyLimits()
+    const serving = {
+      context: service.context,
+      baseUrl: 'https://api.example',
+      isSandbox: false,
+      proxies,
+      places,
+    }
+    const ask = async (peer: string, method: string, path: string, headers: Record<string, string>) => {
+      const sent = new Request(`http://localhost${path}`, { method, headers: { ...withToken(), ...headers } })
+      const { status, headers: received } = await createApp(serving, () => peer).fetch(sent)
+      return [status, received.get('strict-transport-security')]
+    }
+    expect(await ask(proxy, 'GET', regions, https)).toEqual([200, 'max-age=31536000'])
+    for (let id = 1_001; places.bookings.hasRoomFor(id); id++) places.bookings.acquire(id)
+    expect(await ask(proxy, 'POST', paths.booking, https)).toEqual([503, 'max-age=31536000'])
+    expect(await ask(proxy, 'POST', paths.booking, {})).toEqual([403, null])
+    expect(await ask(stranger, 'POST', paths.booking, https)).toEqual([403, null])
+  })
+
   test('what came by HTTPS through it is answered', async () => {
     const answer = await appFor(proxy)(regions, { ...https, ...withToken() })
     expect([answer.status, answer.text]).toEqual([200, '[]'])

@@ -24,8 +24,8 @@ const RegionBody = Type.Object(
   { title: 'Region', description: 'A state or province, or a country as a whole' },
 )
 
-/** Pages of one country's regions that are kept. */
-const mostReplies = 100
+/** Replies that are kept, of all countries together. */
+const mostReplies = 1_000
 
 /** GET provider-regions: a country's active regions. */
 export const providerRegions = endpoint({
@@ -80,20 +80,20 @@ export const providerRegions = endpoint({
   }),
   handler(context, baseUrl) {
     // By the regions of a country and the query as it was sent, because links repeat it.
-    const made = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
+    let made = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
+    let kept = 0
     return ({ query }) => {
       const { country_code: countryCode, page = 1, page_size: pageSize = defaultPageSize } = query
       const regions = listRegions(context, countryCode, { page, pageSize })
-      const replies = made.get(regions.all) ?? new Map<string, Reply<never>>()
-      made.set(regions.all, replies)
       const asked = JSON.stringify(query)
-      const known = replies.get(asked)
+      const known = made.get(regions.all)?.get(asked)
       if (known) return known
       const headers = pageHeaders(regions, (to) => pageUrl(baseUrl, path, query, to))
       const bytes = Buffer.from(JSON.stringify(regions.items.map(presentRegion)))
       const reply = { body: new Representation(new Blob([bytes]), tagOf([digestOf(bytes)]), headers) }
-      if (replies.size >= mostReplies) replies.clear()
-      replies.set(asked, reply)
+      if (kept++ >= mostReplies) [made, kept] = [new WeakMap(), 1]
+      const replies = made.get(regions.all) ?? new Map<string, Reply<never>>()
+      made.set(regions.all, replies.set(asked, reply))
       return reply
     }
   },
