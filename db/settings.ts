@@ -1,9 +1,9 @@
 import { emptyAudit, formatState } from '../src/domain/audit'
 import type { CopyNote, Purpose } from '../src/domain/ports/database-copy'
-import type { MaybePromise } from '../src/domain/ports/facts'
+import type { MaybePromise } from '../src/domain/ports/store'
 import type { MasterKey } from '../src/domain/ports/vault'
 import { auditHashes, auditStateName } from './audit/verification'
-import { unusable } from './findings/unusable'
+import { unusable } from './findings/findings'
 import { all, then } from './queries/engine'
 import { dataKeyName, isSealedUnder, newDataKey, openVault, resealed } from './sealed/data-key'
 

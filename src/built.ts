@@ -1,3 +1,5 @@
+import { Refusal } from './domain/errors'
+
 // What the build defines (deploy/release/build.ts). From source there is nothing of the kind.
 declare const BUILT_COMMIT: string | undefined
 declare const BUILT_ZONE_DATA: string | undefined
@@ -17,4 +19,18 @@ export async function origin(): Promise<Origin> {
   }
   const { builtInZones } = await import('./zones/packed')
   return { commit: 'unknown', zoneData: builtInZones().edition ?? 'unknown' }
+}
+
+// What the build defines (deploy/release/build.ts).
+declare const BUILT_NOTICES: string | undefined
+
+/**
+ * The licenses and notices of all that is built into the executable.
+ *
+ * @throws Refusal record_unknown where this runs from source
+ */
+export function notices(): string {
+  if (typeof BUILT_NOTICES === 'string') return BUILT_NOTICES
+  const where = 'from source, each package has its license in its folder of node_modules'
+  throw new Refusal('record_unknown', `the built executable alone holds the licenses; ${where}`)
 }

@@ -5,7 +5,6 @@ import { Directory } from './directory/directory'
 import { isDatabaseAddress } from './domain/addresses'
 import { type Limits, unlimited } from './domain/limits'
 import type { TellStep } from './domain/measures'
-import type { Clock } from './domain/ports/clock'
 import {
   type DatabaseLocation,
   type DatabaseLogin,
@@ -16,7 +15,7 @@ import {
   type Restoring as RestoringPlace,
 } from './domain/ports/database'
 import type { Purpose } from './domain/ports/database-copy'
-import type { ZoneData } from './domain/ports/zone-data'
+import type { Clock, ZoneData } from './domain/ports/time'
 import type { Context, Records } from './operations/context'
 import { type Copied, copyDatabase } from './operations/database-copy'
 import { Notebook } from './operations/notebook'

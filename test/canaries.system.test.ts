@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { answerTo } from '../src/http/errors'
-import { logEntryOf } from '../src/http/request-log'
+import { logEntryOf } from '../src/http/log'
 import { booking } from './support/builders'
 import { Operator } from './support/operator'
 import {

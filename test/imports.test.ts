@@ -37,11 +37,9 @@ const mayImport: Record<string, readonly string[]> = {
     'src/settings.ts',
     'src/service.ts',
     'src/built.ts',
-    'src/notices.ts',
     'package.json',
   ],
-  'src/built.ts': ['src/zones'],
-  'src/notices.ts': ['src/domain'],
+  'src/built.ts': ['src/domain', 'src/zones'],
   'src/settings.ts': ['src/domain', 'src/scheduling'],
   'src/setting-sources.ts': ['src/domain', 'src/settings.ts'],
   'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts'],
@@ -127,12 +125,12 @@ interface Home {
 const processHomes: Record<string, Home> = {
   'the environment: settings, who called sudo, and that this is production': {
     what: /\bprocess\.env\b/,
-    where: ['src/config.ts', 'src/cli/operator.ts', 'src/production.ts'],
+    where: ['src/config.ts', 'src/cli/storage.ts', 'src/production.ts'],
   },
   // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
   'the clock: one for the service, and how long an engine has waited': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
-    where: ['src/domain/ports/clock.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
+    where: ['src/domain/ports/time.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
   },
   'the runtime: where something listens, is hashed, compressed, printed or stored': {
     what: /\bBun\./,

@@ -17,7 +17,7 @@ import {
 import { Refusal } from '../../src/domain/errors'
 import type { ArchiveVerdict, AuditPrune } from '../../src/domain/ports/upkeep'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
-import { fileFault, unusable } from '../findings/unusable'
+import { fileFault, unusable } from '../findings/findings'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
 /** Lines that are removed in one transaction, and a pause after it in which others get the lock. */

@@ -1,7 +1,7 @@
 import type { Refusal } from '../../src/domain/errors'
 import type { AuditSpans, CopySource, CopyTarget, TableSnapshot } from '../../src/domain/ports/database-copy'
-import type { MaybePromise } from '../../src/domain/ports/facts'
-import { unusable } from '../findings/unusable'
+import type { MaybePromise } from '../../src/domain/ports/store'
+import { unusable } from '../findings/findings'
 import type { AuditQueries } from '../queries/audit'
 import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from './tables'
 

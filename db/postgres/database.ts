@@ -9,7 +9,7 @@ import type {
 } from '../../src/domain/ports/database'
 import type { Vault } from '../../src/domain/ports/vault'
 import { auditHashes } from '../audit/verification'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 import { logOver } from '../queries/audit'
 import { readOffers } from '../queries/offers'
 import { settingsOver } from '../settings'

@@ -1,5 +1,5 @@
 import { type Purpose, requireCopied } from '../../src/domain/ports/database-copy'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import {
   type Finding,
   type LastBackups,
@@ -10,8 +10,7 @@ import {
 import type { MasterKey } from '../../src/domain/ports/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
-import { auditFinding } from '../findings/findings'
-import { unusable } from '../findings/unusable'
+import { auditFinding, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
 import { findSealed } from '../queries/sealed-values'
 import { copyNoteName, lastDrillName, settingsOver, zoneDataName } from '../settings'

@@ -1,6 +1,6 @@
 import type { Purpose } from '../../src/domain/ports/database-copy'
 import type { MasterKey } from '../../src/domain/ports/vault'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 import {
   hashBytes,
   hashesOf,

@@ -1,6 +1,6 @@
 import { Refusal } from '../../src/domain/errors'
 import type { CopyNote, CopySource, MakingTarget, ReadingSource } from '../../src/domain/ports/database-copy'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
 import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'

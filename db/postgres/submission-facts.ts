@@ -8,7 +8,7 @@ import type { Vault } from '../../src/domain/ports/vault'
 import type { ChangedNoun } from '../../src/domain/ports/writes'
 import type { SealedMember } from '../sealed/binding'
 import { emailHash, externalUserIdHash, openProfile } from '../sealed/members'
-import { keyHash, toKeptAnswer } from '../sealed/replays'
+import { keyHash, toKeptAnswer } from '../sealed/requests'
 import type { Connection } from './client/connection'
 
 /** The keyed hashes by which a submission finds people, addresses and earlier responses, and which it locks. */

@@ -1,6 +1,6 @@
 import { and, asc, gte, lte, max, sql } from 'drizzle-orm'
 import type { TakenSlot, Version } from '../../src/domain/ports/directory-feed'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import { type Change, type ChangedNoun, type Outcome, shownAs } from '../../src/domain/ports/writes'
 import { placeholders, type QueryEngine, then } from './engine'
 

@@ -1,5 +1,5 @@
 import { asc, eq, getTableColumns, gt, sql } from 'drizzle-orm'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Region } from '../../src/domain/region'
 import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
 import { placeholders, type QueryEngine, then } from './engine'

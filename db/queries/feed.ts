@@ -4,7 +4,7 @@ import type {
   TakenSlot,
   UnreadableProvider,
 } from '../../src/domain/ports/directory-feed'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import type { ChangedNoun } from '../../src/domain/ports/writes'
 import type { Provider } from '../../src/domain/provider'
 import { providerReader } from '../sealed/providers'

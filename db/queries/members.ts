@@ -1,6 +1,6 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Member } from '../../src/domain/member'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Vault } from '../../src/domain/ports/vault'
 import {
   emailHash,

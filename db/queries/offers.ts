@@ -1,5 +1,5 @@
 import type { Offered } from '../../src/domain/ports/database'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 
 // Completions for a shell: read without the master key, so they contain no sealed values and no person's name.
 

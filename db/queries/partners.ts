@@ -1,6 +1,6 @@
 import { asc, eq, getTableColumns } from 'drizzle-orm'
 import type { KeyRecord, Organization, Partner, PartnerKey } from '../../src/domain/partner'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Vault } from '../../src/domain/ports/vault'
 import { openKeys, openSecret } from '../sealed/keys'
 import { all, placeholders, type QueryEngine, then } from './engine'

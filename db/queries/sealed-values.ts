@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { MaybePromise } from '../../src/domain/ports/facts'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Finding } from '../../src/domain/ports/upkeep'
 import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'

@@ -1,6 +1,6 @@
 import type { Purpose } from '../../src/domain/ports/database-copy'
 import type { MasterKey, SealedCell, Vault } from '../../src/domain/ports/vault'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 
 /** The setting that stores a database's data key. */
 export const dataKeyName = 'data_key'

@@ -1,7 +1,23 @@
-import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
+import type {
+  Receipt,
+  RequestNote,
+  RequestRecord,
+  Retry,
+  ScreeningAnswer,
+} from '../../src/domain/booking-request'
+import type { KeptAnswer } from '../../src/domain/decisions/submission'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import type { Records } from '../../src/domain/ports/writes'
-import { answersPlace, openSealedText, type SealedRequest, sealText } from './binding'
+import {
+  answersPlace,
+  noteCell,
+  openSealedText,
+  receiptCell,
+  type SealedNote,
+  type SealedReplay,
+  type SealedRequest,
+  sealText,
+} from './binding'
 import { type MemberRow, openedOrUnreadable } from './members'
 
 interface RequestRow extends Omit<RequestRecord, 'member'>, SealedRequest {
@@ -43,4 +59,62 @@ export function openAnswers(vault: Vault, request: AnswersRow | undefined): Scre
   if (!request?.sealedScreeningAnswers) return []
   const place = answersPlace(request)
   return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
+}
+
+interface ReplayRow extends SealedReplay {
+  readonly sealedReceipt: Buffer
+}
+
+/** The columns of a kept response. */
+export function replayColumns(
+  vault: Vault,
+  { partnerId, retry, requestId, memberId, request, profile, submittedAt }: Records['replay'],
+) {
+  const id = requestId as number
+  const receipt: Receipt = { ...request, id, member: { id: memberId as number, profile } }
+  const row = {
+    ...{ id, partnerId, submittedAt },
+    keyHash: keyHash(vault, partnerId, retry),
+    bodyHash: bodyHash(vault, partnerId, retry),
+  }
+  return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptCell(row)) }
+}
+
+/** @throws Refusal database_unusable if the kept response of the same request cannot be opened */
+export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {
+  const isSame = row.bodyHash.equals(bodyHash(vault, partnerId, retry))
+  const receipt = isSame ? openReceipt(vault, row) : null
+  return { requestId: row.id, submittedAt: row.submittedAt, receipt }
+}
+
+/** Finds a retry. The partner is part of the hash, so that equal keys of two partners differ. */
+export function keyHash(vault: Vault, partnerId: number, { key }: Retry): Buffer {
+  return Buffer.from(vault.keyedHash('idempotency key', JSON.stringify([partnerId, key])))
+}
+
+/** Compares what was sent. The key is part of the hash, so that equal bodies under two keys differ. */
+function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer {
+  return Buffer.from(vault.keyedHash('request body', JSON.stringify([partnerId, key, body])))
+}
+
+export function openReceipt(vault: Vault, row: ReplayRow): Receipt {
+  const record = `the answer to request ${row.id}`
+  return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptCell(row), record))
+}
+
+interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
+  readonly kind: RequestNote['kind']
+  readonly sealedText: Buffer
+}
+
+/** The columns of a new note except the id. */
+export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
+  const row = { ...facts, recordKey: newRecordKey() }
+  return { ...row, sealedText: sealText(vault, text, noteCell(row)) }
+}
+
+/** @throws Refusal database_unusable if the note cannot be opened */
+export function openNote(vault: Vault, { recordKey, requestId, sealedText, ...note }: NoteRow): RequestNote {
+  const place = noteCell({ recordKey, requestId, ...note })
+  return { ...note, text: openSealedText(vault, sealedText, place, `note ${note.id}`) }
 }

@@ -1,9 +1,8 @@
 import type { Database } from 'bun:sqlite'
 import type { Purpose } from '../../src/domain/ports/database-copy'
 import type { MasterKey } from '../../src/domain/ports/vault'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 import { hashesOf, migrationsName, requireSteps } from '../settings'
-import { isBusy } from './constraint'
 import { copyDatabase } from './file/copy'
 import {
   applicationId,
@@ -14,7 +13,7 @@ import {
   schemaOf,
 } from './file/head'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
-import { settingsOf } from './query-engine'
+import { isBusy, settingsOf } from './query-engine'
 
 /** One step of the schema, in SQL. */
 export type Migration = string

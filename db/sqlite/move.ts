@@ -1,11 +1,10 @@
 import { type Database, SQLiteError } from 'bun:sqlite'
 import type { CopyNote, CopySource, MakingTarget, ReadingSource } from '../../src/domain/ports/database-copy'
 import { beginFile, removeAbandoned } from '../../src/files/durable'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 import { constraintBroken, fromLine, quoted, type Run, sourceOver, targetOver } from '../move/rows'
 import type { CopiedTable } from '../move/tables'
 import { auditQueries } from '../queries/audit'
-import { isDamage, toRefusal } from './constraint'
 import { checkCopy, openCopy, stamp, toUnusable } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { countTransaction } from './file/head'
@@ -13,7 +12,7 @@ import { takeServeLock } from './file/lock'
 import { requireNothingAt } from './file/restore'
 import { createSchema } from './migration'
 import { openDatabase } from './open'
-import { queryEngine, settingsOf } from './query-engine'
+import { isDamage, queryEngine, settingsOf, toRefusal } from './query-engine'
 
 /** How long to wait for a command that writes. */
 const busyTimeoutMillis = 5_000

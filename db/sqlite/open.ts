@@ -3,9 +3,8 @@ import { chmodSync, closeSync, openSync } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { type Purpose, requireActive } from '../../src/domain/ports/database-copy'
 import type { MasterKey } from '../../src/domain/ports/vault'
-import { unusable } from '../findings/unusable'
+import { unusable } from '../findings/findings'
 import { newerSchema, olderSchema, requirePurpose } from '../settings'
-import { isBusy, isDamage, toRefusal } from './constraint'
 import { recognizeFile } from './file/guard'
 import { isVacant, readPragma, requireOurs, schemaOf } from './file/head'
 import {
@@ -16,7 +15,7 @@ import {
   proveMigrations,
   upgradeSchema,
 } from './migration'
-import { settingsOf } from './query-engine'
+import { isBusy, isDamage, settingsOf, toRefusal } from './query-engine'
 
 export interface Opening {
   readonly path: string

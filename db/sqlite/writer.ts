@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'bun:sqlite'
 import { Distribution, durationBounds } from '../../src/domain/measures'
-import { isBusy, toRefusal } from './constraint'
 import { countTransaction } from './file/head'
+import { isBusy, toRefusal } from './query-engine'
 
 /** Busy timeout: how long a write waits for another process. */
 const busyTimeoutMillis = 2_000

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { SignJWT } from 'jose'
-import type { PartnerKey } from '../domain/partner'
+import { compactVerify, errors, SignJWT } from 'jose'
+import { Refusal } from '../domain/errors'
+import { memo } from '../domain/memo'
+import type { Partner, PartnerKey } from '../domain/partner'
 
 /** A new key's public id and secret, random both. The secret has the length of the hash (RFC 7518 §3.2). */
 export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
@@ -13,4 +15,123 @@ export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>):
     .setProtectedHeader({ alg: 'HS256', kid: key.kid, typ: 'JWT' })
     .setIssuedAt(Math.floor(key.issuedAt / 1000))
     .sign(key.secret)
+}
+
+/** What is said of a caller who cannot be authenticated: nothing of the service's own (contract, Authentication 8). */
+export const authenticationRefusals = {
+  token_invalid: 'the token is missing, malformed or not valid',
+  missing_claim: 'the token lacks a required claim',
+  partner_not_found: 'the token does not belong to a known partner',
+  partner_inactive: 'the partner is deactivated',
+} as const
+
+/** How a caller is refused who cannot be authenticated. */
+type AuthenticationKind = keyof typeof authenticationRefusals
+
+// Made once: an error notes where it was made, which takes longer than all else, and a flood makes many.
+const refusals = Object.fromEntries(
+  Object.entries(authenticationRefusals).map(([kind, words]) => [
+    kind,
+    new Refusal(kind as AuthenticationKind, words),
+  ]),
+) as Record<AuthenticationKind, Refusal>
+
+// The last token that was verified under a key, and the last that was found to be forged. A key object is replaced whenever
+// anything about its partner changes, and what was remembered of it goes with it.
+const verified = new WeakMap<PartnerKey, string>()
+const forged = new WeakMap<PartnerKey, string>()
+
+/**
+ * The key in force, of an active partner, that signed a token: a promise of it only where the token is to be verified first.
+ *
+ * @param findKey the key of a kid, in force or not
+ * @param now ms
+ * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the order of
+ *   the rows of the decisions: nothing is told of a partner unless the signature verifies
+ */
+export function authenticate(
+  token: string,
+  findKey: (kid: string) => PartnerKey | null,
+  now: number,
+): PartnerKey | Promise<PartnerKey> {
+  const key = findKey(kidOf(token))
+  if (!key) throw refusals.partner_not_found
+  if (forged.get(key) === token) throw refusals.token_invalid
+  if (verified.get(key) === token) return held(key, now)
+  return verify(token, key).then(() => held(key, now))
+}
+
+/** A key that signed a token, where that opens the door at `now` (ms). @throws Refusal */
+function held(key: PartnerKey, now: number): PartnerKey {
+  if (!isInForce(key, now)) throw refusals.token_invalid
+  if (!key.partner.active) throw refusals.partner_inactive
+  return key
+}
+
+/**
+ * The partner whose key a token names, be it forged or not: a claim and no proof. Null where it names no key that is
+ * known.
+ */
+export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
+  return findKey(claimedKid(token) ?? '')?.partner ?? null
+}
+
+/** The kid that a token names, well-formed or not. */
+const claimedKid = memo(1_000, (token) => {
+  const end = token.indexOf('.')
+  try {
+    const { kid } = parseHeader(token.slice(0, Math.max(0, end)))
+    return typeof kid === 'string' ? kid : null
+  } catch {
+    return null
+  }
+})
+
+/** The same as authenticate where a look is enough, since the token was verified before; null for every other. */
+export function recognize(
+  token: string,
+  findKey: (kid: string) => PartnerKey | null,
+  now: number,
+): PartnerKey | null {
+  const key = findKey(claimedKid(token) ?? '')
+  return key && verified.get(key) === token && isInForce(key, now) && key.partner.active ? key : null
+}
+
+function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {
+  return startsAt <= now && (endsAt === null || now < endsAt)
+}
+
+/** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */
+export const kidOf = memo(1_000, (token) => {
+  const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
+  if (segment === undefined) throw refusals.token_invalid
+  const header = parseHeader(segment)
+  // Judged before the kid: an algorithm of the sender's choice is how forgeries begin (RFC 8725 §2.1).
+  if (header.alg !== 'HS256' || 'crit' in header) throw refusals.token_invalid
+  if (typeof header.kid !== 'string' || header.kid === '') throw refusals.missing_claim
+  return header.kid
+})
+
+function parseHeader(segment: string): Record<string, unknown> {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(segment, 'base64url'))
+    const header: unknown = JSON.parse(text)
+    if (typeof header === 'object' && header !== null && !Array.isArray(header)) return { ...header }
+  } catch {
+    // Answered below, like every other malformed token.
+  }
+  throw refusals.token_invalid
+}
+
+async function verify(token: string, key: PartnerKey): Promise<void> {
+  // Decoders take several spellings of the same signature; one token has one.
+  const signature = token.slice(token.lastIndexOf('.') + 1)
+  if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) throw refusals.token_invalid
+  try {
+    await compactVerify(token, key.secret, { algorithms: ['HS256'] })
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) forged.set(key, token)
+    throw refusals.token_invalid
+  }
+  verified.set(key, token)
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { isDatabaseAddress } from '../domain/addresses'
-import { editDistance } from '../domain/edit-distance'
+import { editDistance } from '../domain/errors'
 import type { RateOverride } from '../domain/limits'
 import { parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'

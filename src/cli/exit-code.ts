@@ -1,5 +1,4 @@
-import type { Kind } from '../domain/errors'
-import type { RefusalCount } from '../domain/refusal-count'
+import type { Kind, RefusalCount } from '../domain/errors'
 import { instantText } from './terminal/output'
 
 /** Refused authentications for programs. */

@@ -1,9 +1,9 @@
+import { readFileSync } from 'node:fs'
 import type { Command, Option } from 'commander'
 import { readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
-import { systemClock } from '../domain/ports/clock'
 import type { Upgrade } from '../domain/ports/database'
-import type { ZoneData } from '../domain/ports/zone-data'
+import { systemClock, type ZoneData } from '../domain/ports/time'
 import type { Context, Records } from '../operations/context'
 import { refuseOtherZoneData } from '../operations/upkeep'
 import {
@@ -15,7 +15,6 @@ import {
   type ServiceOptions,
 } from '../service'
 import { type Setting, type SettingName, settings } from '../settings'
-import { operator } from './operator'
 import { printNotice } from './terminal/output'
 
 /** The settings that say where the data is, which commands have in common. */
@@ -147,4 +146,32 @@ function optionsOf(config: StorageConfig): ServiceOptions {
 /** The act of this moment, of whoever gives the command. */
 export function makeAct(): Act {
   return { actor: operator(), at: systemClock.now() }
+}
+
+/** Who gives the command, for the audit log. */
+export function operator(): string {
+  return describeOperator(process.getuid?.() ?? null, process.env.SUDO_UID, readAccounts())
+}
+
+/**
+ * An operator by the system's records, which they cannot choose: `operator root (sudo by 1000 olive)`.
+ *
+ * @param uid null on a system that has none
+ * @param sudoUid what SUDO_UID says: believed of root alone, since anybody else can set it for themselves
+ * @param accounts the lines of /etc/passwd (passwd(5)); a number that has none there stands for itself
+ */
+export function describeOperator(uid: number | null, sudoUid: string | undefined, accounts: string): string {
+  if (uid === null) return 'operator unknown'
+  const names = new Map(accounts.split('\n').map((line) => [line.split(':')[2], line.split(':')[0]]))
+  const name = names.get(String(uid)) ?? uid
+  if (uid !== 0 || sudoUid === undefined || !/^[1-9]\d{0,9}$/.test(sudoUid)) return `operator ${name}`
+  return `operator ${name} (sudo by ${[sudoUid, names.get(sudoUid)].filter(Boolean).join(' ')})`
+}
+
+function readAccounts(): string {
+  try {
+    return readFileSync('/etc/passwd', 'utf8')
+  } catch {
+    return ''
+  }
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { version } from '../../package.json'
-import { origin } from '../built'
-import { notices } from '../notices'
+import { notices, origin } from '../built'
 import { json, plainCommand } from './command'
 import { type CommonFlags, print, printJson, printRecord } from './terminal/output'
 

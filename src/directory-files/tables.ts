@@ -1,8 +1,17 @@
 import type { DirectoryEntries } from '../domain/decisions/compare-directory'
-import { assumeStored } from './assumed'
-import { type DirectoryFile, type IsZone, readDirectoryFile } from './document'
+import { isCountryCode } from '../domain/region'
+import { type CsvCell, formatCsv } from './csv'
+import { type DirectoryFile, type IsZone, type ProviderInFile, readDirectoryFile } from './document'
 import { type DirectoryFault, DirectoryInvalid, type Place, placeInDocument } from './faults'
-import { type CsvFile, type Origin, placeInTable, type Row, readTable, type TableName } from './table-rows'
+import {
+  type CsvFile,
+  type Origin,
+  placeInTable,
+  type Row,
+  readTable,
+  type TableName,
+  tables,
+} from './table-rows'
 
 /** What the rows of a schedule describe, and the cells that each of them fills. */
 const scheduleKinds: ReadonlyMap<unknown, readonly string[]> = new Map([
@@ -217,4 +226,68 @@ class DocumentBuilder {
     const [row, place] = [`provider ${providers[Number(index)]?.ref}`, `as stored, ${rest}`]
     return { path: `${row} ${place}`, column: placeInDocument(place).column, row, noun: 'entry' }
   }
+}
+
+/**
+ * The regions and providers that tables name and do not tell, as though they were stored: for a check that has no
+ * database to look them up in.
+ */
+export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
+  const valuesOf = (table: TableName, column: string) =>
+    (rows.get(table) ?? []).flatMap(({ values }) => values[column] ?? [])
+  const refs = [...valuesOf('licenses', 'ref'), ...valuesOf('schedules', 'ref')]
+  const regions = [...valuesOf('licenses', 'region'), ...valuesOf('providers', 'inPersonRegions')]
+  return {
+    regions: Array.from(new Set(regions), toRegion).filter((region) => region !== null),
+    providers: Array.from(new Set(refs), toProvider),
+    unreadable: new Set<unknown>(),
+  }
+}
+
+/** The region that a text refers to, as regionRef writes it; null for a text that can be no such reference. */
+function toRegion(ref: unknown): DirectoryFile['regions'][number] | null {
+  const [, countryCode = '', code = countryCode] = /^([A-Z]{2})(?:-(.{1,3}))?$/.exec(String(ref)) ?? []
+  if (!isCountryCode(countryCode)) return null
+  return { countryCode, stateProvinceCode: code, stateProvinceNameLocal: code, stateProvinceLabel: code }
+}
+
+function toProvider(ref: unknown): ProviderInFile {
+  const name = String(ref)
+  return {
+    ref: name,
+    firstName: name,
+    lastName: name,
+    timeZone: 'UTC',
+    languagesSpoken: ['en'],
+    modalities: ['in-video'],
+    licenses: [],
+    workingHours: [],
+  }
+}
+
+/** A table of a directory as CSV, with its header row. */
+export function formatTable(table: TableName, directory: DirectoryFile): string {
+  const names = tables[table].map(({ name }) => name)
+  const rows = rowsFor[table](directory).map((row) => names.map((name) => toCell(row[name])))
+  return formatCsv([names, ...rows])
+}
+
+const rowsFor: Readonly<Record<TableName, (directory: DirectoryFile) => Record<string, unknown>[]>> = {
+  regions: ({ regions }) => regions,
+  providers: ({ providers }) => providers,
+  licenses: ({ providers }) =>
+    providers.flatMap(({ ref, licenses }) => licenses.map((license) => ({ ref, ...license }))),
+  schedules: ({ providers }) =>
+    providers.flatMap(({ ref, workingHours, overrides = [], timeOff = [] }) => [
+      ...workingHours.map((hours) => ({ ref, kind: 'hours', ...hours })),
+      ...overrides.flatMap(({ date, windows }) =>
+        (windows.length > 0 ? windows : [{}]).map((window) => ({ ref, kind: 'override', date, ...window })),
+      ),
+      ...timeOff.map((absence) => ({ ref, kind: 'time-off', ...absence })),
+    ]),
+}
+
+function toCell(value: unknown): CsvCell {
+  if (Array.isArray(value)) return value.join(' ')
+  return (value ?? null) as CsvCell
 }

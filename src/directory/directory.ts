@@ -1,19 +1,18 @@
 import type { PartnerKey } from '../domain/partner'
-import type { Clock } from '../domain/ports/clock'
 import type {
   DirectoryChanges,
   DirectoryFeed,
   UnreadableProvider,
   Version,
 } from '../domain/ports/directory-feed'
+import type { Clock } from '../domain/ports/time'
 import { isWorking, type Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import { type Availability, availabilityAt, isAvailableAt, slotsWithin } from '../scheduling/availability'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
-import { CompiledOnce } from './compiled-once'
 import { Contents, type ContentsSources, nextTurn } from './contents'
-import { type Listing, licensesIn, toListing, type UnlistedProvider } from './listing'
+import { CompiledOnce, type Listing, licensesIn, toListing, type UnlistedProvider } from './listing'
 import type { Roster } from './roster'
 
 /** What the directory is made from. */

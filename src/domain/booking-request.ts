@@ -1,5 +1,5 @@
+import { slotMinutes } from '../scheduling/availability'
 import { minuteMillis } from '../scheduling/calendar'
-import { slotMinutes } from '../scheduling/slots'
 import { Refusal } from './errors'
 import type { Member, MemberProfile, MemberUpdate } from './member'
 

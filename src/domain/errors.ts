@@ -73,3 +73,67 @@ export class Refusal extends Error {
 interface RefusalOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number
 }
+
+/** Which refused authentications are asked for. */
+export interface RefusalsAsked {
+  /** ms, inclusive. */
+  readonly since: number
+  /** They are counted in so many of the newest lines. */
+  readonly most: number
+  /** Whose key was named; of all, and of keys that are nobody's, unless given. */
+  readonly partnerId?: number | undefined
+}
+
+/** Refused authentications of one kind. */
+export interface RefusalCount {
+  /** Whose key was named; null for a key that is nobody's. */
+  readonly partnerId: number | null
+  /** The kind of the refusal. */
+  readonly reason: string
+  /** Whether the partner was named and nothing proved it: then it may have been anybody. */
+  readonly isClaimed: boolean
+  /** Lines of the audit log: one for each address and node in a minute, however often it asked. */
+  readonly count: number
+  /** ms */
+  readonly lastAt: number
+}
+
+/** Lines of the audit log that say the same. */
+export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
+  readonly record: string | null
+  readonly outcome: string
+}
+
+const claimed = ', claimed'
+
+/** Reads lines of refused authentications: by what the log says of each, and how many say so. */
+export function countedRefusal({ record, outcome, count, lastAt }: AlikeLines): RefusalCount {
+  return {
+    partnerId: record === null ? null : Number(record.replace('partner ', '')),
+    reason: outcome.replace(claimed, ''),
+    isClaimed: outcome.endsWith(claimed),
+    count,
+    lastAt,
+  }
+}
+
+/** In how many letters two words differ, left out, put in, replaced or exchanged with the next (Damerau). */
+export function editDistance(one: string, other: string): number {
+  const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)]
+  const at = (row: number, column: number) => rows[row]?.[column] ?? 0
+  for (let row = 1; row <= one.length; row++) {
+    rows[row] = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const isSame = one[row - 1] === other[column - 1]
+      const isExchanged =
+        row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      ;(rows[row] as number[])[column] = Math.min(
+        at(row - 1, column) + 1,
+        at(row, column - 1) + 1,
+        at(row - 1, column - 1) + (isSame ? 0 : 1),
+        isExchanged ? at(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+  }
+  return at(one.length, other.length)
+}

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
+import { slotMinutes } from '../scheduling/availability'
 import { dayMinutes } from '../scheduling/calendar'
-import { slotMinutes } from '../scheduling/slots'
 import { modalities, weekdays } from './provider'
 import { Choice, Text, validator } from './validation'
 

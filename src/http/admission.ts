@@ -1,6 +1,6 @@
 import { Refusal } from '../domain/errors'
 import type { Rate } from '../domain/limits'
-import { elapsedMillis } from '../domain/ports/clock'
+import { elapsedMillis } from '../domain/ports/time'
 import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 

@@ -1,11 +1,10 @@
 import { Elysia } from 'elysia'
 import { documents } from './documents/docs'
 import { endpoints } from './endpoints/endpoints'
-import { answerTo } from './errors'
+import { answerTo, errorAnswer, jsonType, MethodNotAllowed, unkept } from './errors'
 import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
-import { health } from './listening/health'
-import { logEntryOf } from './request-log'
+import { type LogEntry, logEntryOf } from './log'
 
 /**
  * The application: it answers requests and never listens.
@@ -44,4 +43,34 @@ export function createApp(
     routes: app.routes,
     fetch: (request: Request) => shed(request, logEntryOf(request)) ?? app.fetch(request),
   }
+}
+
+/**
+ * What whoever runs the service asks of it, without a token and told no detail: /livez, whether the process answers, and
+ * /readyz, whether what partners send can be stored. They are no part of the partners' document.
+ */
+export function health(isReady: () => Promise<boolean>) {
+  const app = new Elysia({ name: 'health' })
+  const serve = (path: string, answer: (entry: LogEntry) => Response | Promise<Response>) =>
+    app.all(
+      path,
+      async ({ request }) => {
+        const entry = logEntryOf(request)
+        entry.route = path
+        if (request.method !== 'GET' && request.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD')
+        return answer(entry)
+      },
+      { parse: 'none' },
+    )
+  serve('/livez', (entry) => fine('live', entry))
+  serve('/readyz', async (entry) => {
+    return (await isReady()) ? fine('ready', entry) : errorAnswer(entry, 'storage_failed', 'not ready')
+  })
+  return app
+}
+
+function fine(message: string, entry: LogEntry): Response {
+  const body = JSON.stringify({ message, status: 200 })
+  entry.bytes = body.length
+  return new Response(body, { headers: { ...entry.headers, ...unkept, 'Content-Type': jsonType } })
 }

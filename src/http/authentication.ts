@@ -1,11 +1,11 @@
 import { bearer } from '@elysiajs/bearer'
-import { authenticationRefusals, claimedPartner } from '../auth/authenticate'
+import { authenticationRefusals, claimedPartner } from '../auth/token'
 import type { Refusal } from '../domain/errors'
 import { shareOf } from '../domain/limits'
 import type { Context } from '../operations/context'
 import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
+import type { LogEntry } from './log'
 import { addressBudgets } from './rate-limits'
-import type { LogEntry } from './request-log'
 
 /** What the plugin derives a token from, and what it comes to. */
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }

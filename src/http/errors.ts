@@ -1,6 +1,5 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
-import { logDefect } from './defect-log'
-import { type LogEntry, requestIdHeader } from './request-log'
+import { type LogEntry, logDefect, requestIdHeader } from './log'
 
 /**
  * Clients use HTTPS only, for a year (RFC 6797 §6.1). Not sent in a response to plain HTTP (§7.2).

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
-import { authenticate, kidOf, recognize } from '../auth/authenticate'
+import { authenticate, kidOf, recognize } from '../auth/token'
 import type { Networks } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
 import type { Report } from '../domain/measures'
@@ -15,8 +15,8 @@ import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
 import { misspelt, readHeaders, readParams, readQuery } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import type { Forwarding } from './listening/behind-proxy'
+import { type LogEntry, logEntryOf } from './log'
 import { partnerBudgets } from './rate-limits'
-import { type LogEntry, logEntryOf } from './request-log'
 import { respond } from './respond'
 
 /** How many faults of one request are looked for. */

@@ -1,7 +1,7 @@
 import { Refusal } from '../domain/errors'
 import { type Rate, rateFor, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
-import type { Clock } from '../domain/ports/clock'
+import type { Clock } from '../domain/ports/time'
 import type { Context } from '../operations/context'
 import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'

@@ -1,7 +1,7 @@
 import { Distribution, durationBounds } from '../domain/measures'
 import { errorCodes } from './errors'
 import type { Histogram, Metric, Sample } from './listening/exposition'
-import type { Counted, LogEntry } from './request-log'
+import type { Counted, LogEntry } from './log'
 
 /** How an answer ended: with what was asked for, with a no, or with a failure of ours. */
 const outcomes = ['answered', 'refused', 'failed'] as const

@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import type { FairQueue } from './admission'
-import { type Coding, codingFor, compress } from './content-coding'
 import type { Reply } from './endpoints/endpoint'
 import { unkept } from './errors'
+import { type LogEntry, setAll } from './log'
 import { rateHeaders } from './rate-limits'
-import { type Form, Representation, revalidated } from './representation'
-import { type LogEntry, setAll } from './request-log'
+import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
 
 /**
  * From this size on, Bun 1.4.5 sends an answer that came in a later turn than its request without gathering it first (cork):

@@ -8,10 +8,10 @@ import {
   decidePartnerRates,
   decidePartnerRename,
   decidePartnerState,
-} from '../domain/decisions/onboarding'
+} from '../domain/decisions/partners'
 import type { PartnerRates } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
-import type { Facts } from '../domain/ports/facts'
+import type { Facts } from '../domain/ports/store'
 import type { Decision } from '../domain/ports/writes'
 import { type Records, thenShow } from './context'
 

@@ -5,20 +5,20 @@ import {
   type RequestRecord,
   type ScreeningAnswer,
 } from '../domain/booking-request'
-import { decideNote, decideReadingNotes } from '../domain/decisions/notes'
 import {
   decideAcceptance,
   decideDecline,
   decideDeclines,
+  decideNote,
   decideReading,
+  decideReadingNotes,
   refuseTransition,
 } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
 import type { PageRequest } from '../domain/page'
 import type { Partner } from '../domain/partner'
-import { pause } from '../domain/ports/clock'
-import type { RequestFilter } from '../domain/ports/facts'
-import type { Store } from '../domain/ports/store'
+import type { RequestFilter, Store } from '../domain/ports/store'
+import { pause } from '../domain/ports/time'
 import { isAtRisk, type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
 import { type Records, thenShow } from './context'
 import { noteAct } from './upkeep'

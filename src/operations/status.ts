@@ -1,7 +1,7 @@
+import type { RefusalCount } from '../domain/errors'
 import { keyStateAt } from '../domain/partner'
 import type { CopyNote } from '../domain/ports/database-copy'
 import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/upkeep'
-import type { RefusalCount } from '../domain/refusal-count'
 import { countShiftedBookings } from './check-bookings'
 import type { Records } from './context'
 import { countRefusalsToday, mostCounted } from './find-records'

@@ -1,5 +1,4 @@
-import { authenticate, authenticationRefusals } from '../auth/authenticate'
-import { newKey, signToken } from '../auth/token'
+import { authenticate, authenticationRefusals, newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
 import {
   decideCancellation,
@@ -8,11 +7,10 @@ import {
   decideRotation,
   type KeyFacts,
   standingKeys,
-} from '../domain/decisions/tokens'
-import { Refusal } from '../domain/errors'
+} from '../domain/decisions/partners'
+import { Refusal, type RefusalCount } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
 import type { Decision } from '../domain/ports/writes'
-import type { RefusalCount } from '../domain/refusal-count'
 import { type Context, type Records, thenShow } from './context'
 import { countRefusalsToday } from './find-records'
 import { listPartners } from './partners'

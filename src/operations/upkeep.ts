@@ -1,9 +1,9 @@
 import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
-import { decideForgetting, expiredBy } from '../domain/decisions/replay'
+import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
-import { pause } from '../domain/ports/clock'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
-import type { Facts } from '../domain/ports/facts'
+import type { Facts } from '../domain/ports/store'
+import { pause, type ZoneData, type ZoneEdition } from '../domain/ports/time'
 import type {
   ArchiveVerdict,
   AuditPrune,
@@ -13,7 +13,6 @@ import type {
   ServerNote,
 } from '../domain/ports/upkeep'
 import type { Protection } from '../domain/ports/vault'
-import type { ZoneData, ZoneEdition } from '../domain/ports/zone-data'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'

@@ -1,7 +1,6 @@
-import { type Calendar, Rule } from './availability'
+import { type Calendar, Rule, slotAt, toSlots } from './availability'
 import { minuteMillis } from './calendar'
 import { contains, type Interval, touches } from './interval'
-import { slotAt, toSlots } from './slots'
 import { localDay } from './time-zone'
 import { windowsBetween, workingTime } from './working-hours'
 

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
 import { Refusal } from '../domain/errors'
 import type { TellStep } from '../domain/measures'
-import { pause } from '../domain/ports/clock'
+import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 

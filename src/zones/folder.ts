@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../domain/errors'
-import type { ZoneData } from '../domain/ports/zone-data'
+import type { ZoneData } from '../domain/ports/time'
 import type { TimeZone } from '../scheduling/time-zone'
 import { builtInZones } from './packed'
 import { readTzif, zoneFileFault } from './tzif'

@@ -1,6 +1,6 @@
 import packed from 'moment-timezone/data/packed/latest.json'
 import { memo } from '../domain/memo'
-import type { ZoneData } from '../domain/ports/zone-data'
+import type { ZoneData } from '../domain/ports/time'
 import type { TimeZone } from '../scheduling/time-zone'
 
 /**

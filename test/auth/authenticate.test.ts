@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { authenticate, claimedPartner, recognize } from '../../src/auth/authenticate'
-import { newKey as newKidAndSecret, signToken } from '../../src/auth/token'
+import {
+  authenticate,
+  claimedPartner,
+  newKey as newKidAndSecret,
+  recognize,
+  signToken,
+} from '../../src/auth/token'
 import type { PartnerKey } from '../../src/domain/partner'
 
 const now = Date.parse('2026-12-01T12:00:00Z')

@@ -1,5 +1,5 @@
 import { readServerConfig } from '../../src/config'
-import { systemClock } from '../../src/domain/ports/clock'
+import { systemClock } from '../../src/domain/ports/time'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/directory-loads'
 import { addOrganization, addPartner } from '../../src/operations/partners'

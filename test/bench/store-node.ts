@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { newAuthorizationNumber, type RequestedSlot, type Submission } from '../../src/domain/booking-request'
 import type { SubmissionDraft } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
-import { systemClock } from '../../src/domain/ports/clock'
+import { systemClock } from '../../src/domain/ports/time'
 import { furnish, offerOf, openBookable } from './bookable'
 
 // A node without HTTP, in a process of its own: for each line of JSON that it is given, it books and prints how many it has

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { firstAid } from '../../src/cli/first-aid'
+import { firstAid } from '../../src/cli/commands/status'
 import { isBackupTooOld } from '../../src/domain/ports/upkeep'
 import type { ServerState, Status } from '../../src/operations/status'
 

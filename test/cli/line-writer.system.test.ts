@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs'
-import { LineWriter } from '../../src/cli/terminal/line-writer'
+import { LineWriter } from '../../src/cli/terminal/log'
 import { Folder } from '../support/folder'
 import { eventually } from '../support/process'
 import { millisOf } from '../support/standstill'

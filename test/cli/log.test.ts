@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { jsonLogger } from '../../src/cli/terminal/json-log'
-import { requestLine } from '../../src/cli/terminal/request-line'
-import type { LogEntry } from '../../src/http/request-log'
+import { requestLine } from '../../src/cli/terminal/log'
+import type { LogEntry } from '../../src/http/log'
 
 const at = Date.UTC(2026, 10, 22, 5, 4, 26, 7)
 

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, statSync } from 'node:fs'
-import { kidOf } from '../../src/auth/authenticate'
+import { kidOf } from '../../src/auth/token'
 import { provider, region } from '../support/builders'
 import { testOfFile } from '../support/engine'
 import { Operator, type Served, stopping, toldIn } from '../support/operator'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { describeOperator } from '../../src/cli/operator'
+import { describeOperator } from '../../src/cli/storage'
 import { Operator } from '../support/operator'
 
 const accounts = ['root:x:0:0:root:/root:/bin/sh', 'olive:x:1000:1000:,,,:/home/olive:/bin/sh', ''].join('\n')

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/domain/ports/clock'
+import { systemClock } from '../../src/domain/ports/time'
 import { weekdays } from '../../src/domain/provider'
 import { loadDirectory } from '../../src/operations/directory-loads'
 import { openService, type Service } from '../../src/service'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
-import { systemClock } from '../../src/domain/ports/clock'
+import { systemClock } from '../../src/domain/ports/time'
 import { openService } from '../../src/service'
 import { paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { kidOf } from '../../src/auth/authenticate'
+import { kidOf } from '../../src/auth/token'
 import { type Limits, perMinute } from '../../src/domain/limits'
 import { createApp } from '../../src/http/app'
 import { actsOf } from '../support/acts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type AuditAction, type AuditFilter, auditStart } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
-import type { RequestFilter, RequestPart } from '../../src/domain/ports/facts'
+import type { RequestFilter, RequestPart } from '../../src/domain/ports/store'
 import type { Write } from '../../src/domain/ports/writes'
 import type { Provider } from '../../src/domain/provider'
 import type { ActingStore } from '../support/acts'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type CsvCell, formatCsv, readCsv } from '../../src/directory-files/csv'
-import { guardFormula, unguardFormula } from '../../src/directory-files/formula-cells'
+import { type CsvCell, formatCsv, guardFormula, readCsv, unguardFormula } from '../../src/directory-files/csv'
 
 /** Texts that are made of what spreadsheets and CSV give a meaning to, and of anything. */
 const text = fc.oneof(

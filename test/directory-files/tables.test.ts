@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import { DirectoryInvalid } from '../../src/directory-files/faults'
-import { formatTable } from '../../src/directory-files/format-table'
 import { tableNames } from '../../src/directory-files/table-rows'
+import { formatTable } from '../../src/directory-files/tables'
 import {
   compareWithDirectory,
   exportDirectory,

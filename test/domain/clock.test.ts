@@ -1,5 +1,5 @@
 import { expect, setSystemTime, test } from 'bun:test'
-import { clockStartingAt, systemClock } from '../../src/domain/ports/clock'
+import { clockStartingAt, systemClock } from '../../src/domain/ports/time'
 import { HeldTime } from '../support/held-time'
 
 test('the system clock shows the time of the machine', () => {

@@ -5,7 +5,7 @@ import {
   decideIssue,
   decideRevocation,
   decideRotation,
-} from '../../src/domain/decisions/tokens'
+} from '../../src/domain/decisions/partners'
 import { Refusal } from '../../src/domain/errors'
 import { type KeyRecord, keyStateAt } from '../../src/domain/partner'
 import { done, endOf, partner } from './values'

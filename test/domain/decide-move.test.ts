@@ -7,7 +7,6 @@ import {
   requestStates,
   slotMillis,
 } from '../../src/domain/booking-request'
-import { decideNote, decideReadingNotes } from '../../src/domain/decisions/notes'
 import {
   type AssignmentDraft,
   decideAcceptance,
@@ -17,7 +16,9 @@ import {
   decideDecline,
   decideDeclines,
   decideMove,
+  decideNote,
   decideReading,
+  decideReadingNotes,
   type MoveDraft,
   type PlacementFacts,
 } from '../../src/domain/decisions/transitions'

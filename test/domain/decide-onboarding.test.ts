@@ -8,7 +8,7 @@ import {
   decidePartnerRates,
   decidePartnerRename,
   decidePartnerState,
-} from '../../src/domain/decisions/onboarding'
+} from '../../src/domain/decisions/partners'
 import { Refusal } from '../../src/domain/errors'
 import { act, done, now, organization, partner } from './values'
 

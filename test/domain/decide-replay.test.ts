@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import type { Receipt } from '../../src/domain/booking-request'
-import { decideForgetting, expiredBy, type KeptAnswer } from '../../src/domain/decisions/replay'
 import {
+  decideForgetting,
   decideSubmission,
+  expiredBy,
+  type KeptAnswer,
   type SubmissionDraft,
   type SubmissionFacts,
 } from '../../src/domain/decisions/submission'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { formats } from '../../src/domain/formats'
+import { formats } from '../../src/domain/validation'
 import { times } from '../support/long'
 
 const runs = { numRuns: times(3_000, 200_000) }

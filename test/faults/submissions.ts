@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { linkSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
-import { systemClock } from '../../src/domain/ports/clock'
+import { systemClock } from '../../src/domain/ports/time'
 import { openStorage } from '../../src/service'
 import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'

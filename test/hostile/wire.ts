@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { connect } from 'node:net'
-import { authenticationRefusals } from '../../src/auth/authenticate'
+import { authenticationRefusals } from '../../src/auth/token'
 import { errorCodes } from '../../src/http/errors'
 import { expectAbsent } from '../contract/contract'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
-import { prefersGzip } from '../../src/http/content-coding'
-import { toDocument } from '../../src/http/documents/document'
+import { prefersGzip, toDocument } from '../../src/http/representation'
 
 describe('Accept-Encoding', () => {
   test.each([

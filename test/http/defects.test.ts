@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, spyOn, test } f
 import { connect } from 'node:net'
 import { Refusal } from '../../src/domain/errors'
 import { answerTo } from '../../src/http/errors'
-import { logEntryOf } from '../../src/http/request-log'
+import { logEntryOf } from '../../src/http/log'
 import { expectRefusal, lookUp, paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { startService } from '../support/service'

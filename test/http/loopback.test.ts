@@ -1,6 +1,6 @@
 import { expect, mock, test } from 'bun:test'
 import * as dns from 'node:dns/promises'
-import { isPlainAddress, requireLoopback } from '../../src/http/listening/loopback'
+import { isPlainAddress, requireLoopback } from '../../src/http/listening/hosts'
 
 const real = { ...dns }
 

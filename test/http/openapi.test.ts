@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Networks, parseNetworks } from '../../src/domain/addresses'
-import { formats } from '../../src/domain/formats'
 import { perMinute } from '../../src/domain/limits'
+import { formats } from '../../src/domain/validation'
 import { createApp } from '../../src/http/app'
 import { openApiDocument } from '../../src/http/documents/openapi'
 import { refusalsOf } from '../../src/http/endpoints/endpoint'

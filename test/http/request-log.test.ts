@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { repeatedly } from '../../src/http/errors'
-import { type LogEntry, logEntryOf, withLogEntries } from '../../src/http/request-log'
+import { type LogEntry, logEntryOf, withLogEntries } from '../../src/http/log'
 import { HeldTime } from '../support/held-time'
 import { nextTurn } from '../support/turns'
 

@@ -1,7 +1,7 @@
 import { expect, spyOn, test } from 'bun:test'
 import { FairQueue } from '../../src/http/admission'
+import { type LogEntry, logEntryOf } from '../../src/http/log'
 import { Representation } from '../../src/http/representation'
-import { type LogEntry, logEntryOf } from '../../src/http/request-log'
 import { respond } from '../../src/http/respond'
 
 const seenTold = (told: Record<string, string>): LogEntry => ({ ...logEntryOf(sent({})), headers: told })

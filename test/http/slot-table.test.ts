@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { presentSlot } from '../../src/http/endpoints/fields'
-import { SlotTable, slotBytes } from '../../src/http/endpoints/slot-table'
+import { SlotTable, slotBytes } from '../../src/http/endpoints/provider-page'
 import { horizonMinutes } from '../../src/scheduling/availability'
 import { minuteMillis } from '../../src/scheduling/calendar'
 

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { type Member, unreadableMember } from '../../src/domain/member'
-import type { Facts } from '../../src/domain/ports/facts'
-import type { Store } from '../../src/domain/ports/store'
+import type { Facts, Store } from '../../src/domain/ports/store'
 import { readAppointments } from '../../src/operations/appointments'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { ZoneData } from '../../src/domain/ports/zone-data'
+import type { ZoneData } from '../../src/domain/ports/time'
 import { zoneDataNote, zonesUnlikeBuiltIn } from '../../src/operations/upkeep'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import type { TimeZone } from '../../src/scheduling/time-zone'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files/document'
-import { formatTable } from '../../src/directory-files/format-table'
 import { tableNames } from '../../src/directory-files/table-rows'
+import { formatTable } from '../../src/directory-files/tables'
 import type { DirectoryEntries } from '../../src/domain/decisions/compare-directory'
 import { isAskedAbout } from '../../src/domain/decisions/describe-load'
 import { absenceOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import type { ZoneEdition } from '../../src/domain/ports/time'
 import type { FoundServer, ServerNote } from '../../src/domain/ports/upkeep'
-import type { ZoneEdition } from '../../src/domain/ports/zone-data'
 import type { Records } from '../../src/operations/context'
 import { otherZoneDataNote } from '../../src/operations/upkeep'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
-import type { Facts, MaybePromise } from '../../src/domain/ports/facts'
+import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import type { Records } from '../../src/operations/context'
 import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
 import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { takeServeLock } from '../../db/sqlite/file/lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
-import type { Facts, MaybePromise } from '../../src/domain/ports/facts'
+import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import { requireProvider } from '../../src/operations/find-records'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
 import { readStatus, serviceState } from '../../src/operations/status'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { kidOf } from '../../src/auth/authenticate'
+import { kidOf } from '../../src/auth/token'
 import type { Organization, Partner } from '../../src/domain/partner'
 import { countRefusalsToday } from '../../src/operations/find-records'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { slotMinutes } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
-import { slotMinutes } from '../../src/scheduling/slots'
 import { asked } from './practices'
 import { absenceOf, availabilityOf, daily, type Practice, practice } from './provider'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { horizonMinutes } from '../../src/scheduling/availability'
+import { horizonMinutes, slotMinutes } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
-import { slotMinutes } from '../../src/scheduling/slots'
 import { availabilityOf, daily, type Practice, practice, slotsOf } from './provider'
 
 const dayMillis = 86_400_000

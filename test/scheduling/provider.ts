@@ -1,5 +1,5 @@
-import { compileLicenses, compileSchedule } from '../../src/directory/compile'
-import type { ZoneData } from '../../src/domain/ports/zone-data'
+import { compileLicenses, compileSchedule } from '../../src/directory/listing'
+import type { ZoneData } from '../../src/domain/ports/time'
 import {
   type License,
   type Provider,
@@ -12,12 +12,12 @@ import {
   availabilityAt,
   type Calendar,
   isAvailableAt,
+  slotAt,
   slotsWithin,
 } from '../../src/scheduling/availability'
 import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import type { Interval } from '../../src/scheduling/interval'
 import { type Absence, type Obstacle, obstacleAt, sessionObstacleAt } from '../../src/scheduling/obstacle'
-import { slotAt } from '../../src/scheduling/slots'
 import type { Schedule } from '../../src/scheduling/working-hours'
 import { builtInZones } from '../../src/zones/packed'
 

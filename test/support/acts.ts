@@ -1,6 +1,6 @@
 import type { Act, AuditFilter, AuditHead } from '../../src/domain/audit'
 import { type DirectoryComparison, decideLoad } from '../../src/domain/decisions/compare-directory'
-import { decideForgetting, expiredBy } from '../../src/domain/decisions/replay'
+import { decideForgetting, expiredBy } from '../../src/domain/decisions/submission'
 import {
   type AssignmentDraft,
   decideAcknowledgement,
@@ -8,13 +8,12 @@ import {
   decideMove,
   type MoveDraft,
 } from '../../src/domain/decisions/transitions'
+import type { RefusalsAsked } from '../../src/domain/errors'
 import type { PartnerRates } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
-import type { RequestFilter, RequestPart } from '../../src/domain/ports/facts'
-import type { Store } from '../../src/domain/ports/store'
+import type { RequestFilter, RequestPart, Store } from '../../src/domain/ports/store'
 import type { Upkeep } from '../../src/domain/ports/upkeep'
 import type { TimeOff } from '../../src/domain/provider'
-import type { RefusalsAsked } from '../../src/domain/refusal-count'
 import type { Context } from '../../src/operations/context'
 import * as members from '../../src/operations/members'
 import * as onboarding from '../../src/operations/partners'

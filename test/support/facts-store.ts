@@ -1,7 +1,6 @@
 import type { Act } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
-import type { Facts } from '../../src/domain/ports/facts'
-import type { Store } from '../../src/domain/ports/store'
+import type { Facts, Store } from '../../src/domain/ports/store'
 import type { Write } from '../../src/domain/ports/writes'
 
 /** Some of the facts, as functions that a test writes. */

@@ -1,4 +1,4 @@
-import { pause } from '../../../src/domain/ports/clock'
+import { pause } from '../../../src/domain/ports/time'
 import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'

@@ -1,4 +1,4 @@
-import { unusable } from '../../findings/unusable'
+import { unusable } from '../../findings/findings'
 import { hashBytes, migrationsName, settingsOver } from '../../settings'
 import type { Connection } from '../client/connection'
 

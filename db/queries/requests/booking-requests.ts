@@ -6,7 +6,7 @@ import type {
   RequestFilter,
   RequestPart,
   WaitingCount,
-} from '../../../src/domain/ports/facts'
+} from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
 import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'

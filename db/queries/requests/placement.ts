@@ -1,5 +1,5 @@
 import type { PlacementFacts } from '../../../src/domain/decisions/transitions'
-import type { MaybePromise, Placed } from '../../../src/domain/ports/facts'
+import type { MaybePromise, Placed } from '../../../src/domain/ports/store'
 import type { changeQueries } from '../changes'
 import type { directoryQueries } from '../directory'
 import { all, then } from '../engine'

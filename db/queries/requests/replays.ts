@@ -1,9 +1,9 @@
 import { and, asc, eq, gt, lte } from 'drizzle-orm'
 import type { Retry } from '../../../src/domain/booking-request'
-import type { KeptAnswer } from '../../../src/domain/decisions/replay'
-import type { MaybePromise } from '../../../src/domain/ports/facts'
+import type { KeptAnswer } from '../../../src/domain/decisions/submission'
+import type { MaybePromise } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
-import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/replays'
+import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the responses that are kept for retries (Idempotency-Key). */

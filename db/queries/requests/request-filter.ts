@@ -1,5 +1,5 @@
 import { and, asc, eq, gte, lte, type SQL, sql } from 'drizzle-orm'
-import type { RequestFilter, RequestPart } from '../../../src/domain/ports/facts'
+import type { RequestFilter, RequestPart } from '../../../src/domain/ports/store'
 import type { Tables } from '../tables'
 
 const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']

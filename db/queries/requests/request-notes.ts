@@ -1,8 +1,8 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../../src/domain/booking-request'
-import type { MaybePromise } from '../../../src/domain/ports/facts'
+import type { MaybePromise } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
-import { openNote } from '../../sealed/notes'
+import { openNote } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 /** Queries on the notes that staff write on requests. */

@@ -2,7 +2,7 @@ import { and, eq, gt } from 'drizzle-orm'
 import { slotMillis } from '../../../src/domain/booking-request'
 import type { HeldSlot, SlotHolder } from '../../../src/domain/decisions/submission'
 import type { TakenSlot } from '../../../src/domain/ports/directory-feed'
-import type { MaybePromise } from '../../../src/domain/ports/facts'
+import type { MaybePromise } from '../../../src/domain/ports/store'
 import { placeholders, type QueryEngine, then } from '../engine'
 import { requestFilter } from './request-filter'
 

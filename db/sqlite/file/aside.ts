@@ -1,4 +1,4 @@
-import { isDamage } from '../constraint'
+import { isDamage } from '../query-engine'
 
 /** A thread's program. It imports only the runtime, so that it also runs inside the executable. */
 const source = `

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import { isBusy } from '../constraint'
+import { isBusy } from '../query-engine'
 
 /** Busy timeout, for readers: a search of the service takes far less, a backup may take more. */
 const busyTimeoutMillis = 5_000

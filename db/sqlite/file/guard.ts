@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, openSync, realpathSync, statSync } from 'node:
 import { Refusal } from '../../../src/domain/errors'
 import { whyNoAccess } from '../../../src/files/access'
 import { beginFile } from '../../../src/files/durable'
-import { unusable } from '../../findings/unusable'
+import { unusable } from '../../findings/findings'
 import {
   countOf,
   headBytes,

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { unusable } from '../../findings/unusable'
+import { unusable } from '../../findings/findings'
 
 // The head of a SQLite file, read without SQLite (sqlite.org/fileformat.html §1.3): SQLite would change a file that it opens.
 

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../src/domain/errors'
 import { Readiness } from '../../findings/readiness'
-import { isBusy, isDamage, toRefusal } from '../constraint'
+import { isBusy, isDamage, toRefusal } from '../query-engine'
 import type { Watch } from '../writer'
 import { beginQuickCheck, type QuickCheck } from './aside'
 import type { FileGuard } from './guard'

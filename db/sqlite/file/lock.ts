@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite'
 import { chownSync, closeSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
 import { Refusal } from '../../../src/domain/errors'
 import { listUnfinished } from '../../../src/files/durable'
-import { unusable } from '../../findings/unusable'
-import { isBusy } from '../constraint'
+import { unusable } from '../../findings/findings'
+import { isBusy } from '../query-engine'
 
 /** How long a server that starts waits for the lock: a process that only checks it holds it for a moment. */
 const waitMillis = 200

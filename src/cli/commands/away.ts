@@ -15,11 +15,9 @@ import {
 } from '../../operations/providers'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
-import { type Call, commandGroup, json, serviceCommand } from '../command'
-import { onProvider } from '../on-provider'
-import { shellWord } from '../shell-word'
-import { makeAct } from '../storage'
-import { columnsOf, printJson, printLines, printResult, printRows } from '../terminal/output'
+import { type Call, commandGroup, commandsOn, json, serviceCommand, stateOf } from '../command'
+import { makeAct, withContext } from '../storage'
+import { columnsOf, printJson, printLines, printResult, printRows, shellWord } from '../terminal/output'
 import { calledName, fullName, voicemailText } from '../terminal/persons'
 import { memberTimeText, presentAppointment, providerTimeText } from './appointments'
 
@@ -223,4 +221,19 @@ function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boole
 
 function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
   return `anteroom provider time-off remove ${shellWord(ref)} ${from} ${until}`
+}
+
+/** Makes a command on one provider. */
+export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
+
+/** Whether a provider can be had, and who has switched them off if not: staff, or the directory. */
+export function providerStanding({
+  active = true,
+  suspended,
+}: {
+  active?: boolean
+  suspended: boolean
+}): string {
+  if (suspended) return active ? 'suspended' : 'suspended, deactivated'
+  return stateOf({ active })
 }

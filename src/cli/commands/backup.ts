@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { type Flags, readMasterKeySource } from '../../config'
-import { isAnyUndone, type RestoreDiff } from '../../domain/ports/restore-diff'
+import { isAnyUndone, type RestoreDiff } from '../../domain/ports/database-copy'
 import type { Manifest } from '../../domain/ports/upkeep'
 import type { Records } from '../../operations/context'
 import { backUp } from '../../operations/upkeep'
@@ -8,8 +8,14 @@ import { formatInstant } from '../../scheduling/calendar'
 import { type Restoring, restoreBackup } from '../../service'
 import { databaseFile, fileName } from '../arguments'
 import { type Call, json, plainCommand, recordsCommand, required, serviceCommand, yes } from '../command'
-import { shellWord } from '../shell-word'
-import { type CommonFlags, printJson, printLines, printNotice, printResult } from '../terminal/output'
+import {
+  type CommonFlags,
+  printJson,
+  printLines,
+  printNotice,
+  printResult,
+  shellWord,
+} from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
 import { drill } from './drill'

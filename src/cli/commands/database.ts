@@ -3,9 +3,9 @@ import type { Command } from 'commander'
 import { type CopyFlags, type Flags, readCopyConfig, readStorageConfig } from '../../config'
 import { isDatabaseAddress } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
-import { systemClock } from '../../domain/ports/clock'
 import { type DatabaseSetting, keptCopyNote } from '../../domain/ports/database'
 import { type CopyNote, describeCopy } from '../../domain/ports/database-copy'
+import { systemClock } from '../../domain/ports/time'
 import type { Records } from '../../operations/context'
 import { requireCopyNote } from '../../operations/find-records'
 import { reactivateDatabase, rotateMasterKey } from '../../operations/upkeep'
@@ -21,7 +21,6 @@ import {
   storageCommand,
   yes,
 } from '../command'
-import { shellWord } from '../shell-word'
 import { openProduction, upgradeProduction } from '../storage'
 import {
   type CommonFlags,
@@ -31,6 +30,7 @@ import {
   printNotice,
   printRecord,
   printResult,
+  shellWord,
 } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../../config'
 import { Refusal } from '../../domain/errors'
+import type { ZoneData } from '../../domain/ports/time'
 import { type Finding, type Remedies, withRemedy } from '../../domain/ports/upkeep'
-import type { ZoneData } from '../../domain/ports/zone-data'
 import {
   listShiftedBookings,
   listStrandedBookings,

@@ -8,11 +8,10 @@ import { explainSlot } from '../../operations/explain-slot'
 import { type ProviderName, requireProviderName, requireRegion } from '../../operations/find-records'
 import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../../operations/offer-slots'
 import { deactivateProvider, reactivateProvider } from '../../operations/providers'
+import { slotMinutes } from '../../scheduling/availability'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
-import { slotMinutes } from '../../scheduling/slots'
 import { utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, commandsOn, contextCommand, json, switchCommands } from '../command'
-import { onProvider, providerStanding } from '../on-provider'
 import { withContext } from '../storage'
 import {
   type Columns,
@@ -26,7 +25,14 @@ import {
   printTable,
 } from '../terminal/output'
 import { fullName } from '../terminal/persons'
-import { absenceColumns, absencesBySource, awayCommand, timeOffCommand } from './away'
+import {
+  absenceColumns,
+  absencesBySource,
+  awayCommand,
+  onProvider,
+  providerStanding,
+  timeOffCommand,
+} from './away'
 
 interface Flags extends CommonFlags {
   readonly region?: string

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { type RequestRecord, requestStates } from '../../domain/booking-request'
 import { Refusal } from '../../domain/errors'
-import type { RequestFilter } from '../../domain/ports/facts'
+import type { RequestFilter } from '../../domain/ports/store'
 import type { NinthItem } from '../../domain/screening'
 import type { Records } from '../../operations/context'
 import { readProvider, readProviders, requirePartner } from '../../operations/find-records'
@@ -17,13 +17,14 @@ import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { localDate, utcInstant, wholeNumber } from '../arguments'
 import { type Call, json, recordsCommand } from '../command'
 import { makeAct } from '../storage'
-import { ageText, lengthOfTime } from '../terminal/age'
 import { counted } from '../terminal/layout'
 import {
+  ageText,
   type Columns,
   type CommonFlags,
   columnsOf,
   instantText,
+  lengthOfTime,
   printLines,
   printNotice,
   printRows,

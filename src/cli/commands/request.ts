@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { RequestNote, RequestRecord } from '../../domain/booking-request'
-import { presentTimestamp } from '../../http/endpoints/booking-request'
+import { presentTimestamp } from '../../http/endpoints/fields'
 import { absenceOfRequest, acknowledgeShift } from '../../operations/check-bookings'
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'

@@ -7,8 +7,8 @@ import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
 import type { Act } from '../../domain/audit'
 import { slotMillis } from '../../domain/booking-request'
 import { unlimited } from '../../domain/limits'
-import { clockStartingAt, systemClock } from '../../domain/ports/clock'
-import type { RequestObserver } from '../../http/request-log'
+import { clockStartingAt, systemClock } from '../../domain/ports/time'
+import type { RequestObserver } from '../../http/log'
 import type { Context } from '../../operations/context'
 import {
   deactivatedMember,

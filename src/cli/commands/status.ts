@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../../config'
 import { isBackupTooOld, type ServerNote } from '../../domain/ports/upkeep'
-import { askServer } from '../../http/listening/ask-server'
+import { askServer } from '../../http/listening/hosts'
 import {
   readStatus,
   type ServerState,
@@ -9,12 +9,13 @@ import {
   type Status,
   serviceState,
 } from '../../operations/status'
+import { formatInstant } from '../../scheduling/calendar'
 import { type Call, json, zonesCommand } from '../command'
 import { exitCodes, presentRefusal } from '../exit-code'
-import { firstAid } from '../first-aid'
 import type { RecordsAndZones } from '../storage'
-import { ageText } from '../terminal/age'
+import { counted } from '../terminal/layout'
 import {
+  ageText,
   type CommonFlags,
   columnsOf,
   instantText,
@@ -186,4 +187,40 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
   if (!isRefusedWhole) lines.push('and more before those')
   // Spaces: the names of a record differ, and only the first is to be seen.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
+}
+
+/** The most lines of what to do. */
+const mostLines = 10
+
+/** What to do about what was found, most urgent first. @param isBackupOld whether the last backup is older than it may be */
+export function firstAid(status: Status, isBackupOld: boolean): string[] {
+  const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
+  const server = serviceState(status.servers)
+  const [ended, unready] = (['down', 'unready'] as const).map(
+    (one) => status.servers.filter(({ state }) => state === one).length,
+  ) as [number, number]
+  const lines = [
+    copied && 'this database was left for its copy: use that one (copied to)',
+    server === 'down' && !copied && 'the service is down: read its log, start it again (anteroom serve)',
+    server === 'unready' && 'the service can store nothing: anteroom doctor, and read its log',
+    server === 'silent' && 'the service does not answer: read its log, start it again',
+    server !== 'down' &&
+      ended > 0 &&
+      `${counted(ended, 'server')} ended without being stopped: read the log there, start it again`,
+    server === 'up' && unready > 0 && `not ready: ${counted(unready, 'server')}: read the log there`,
+    unreadRisk > 0 &&
+      `${counted(unreadRisk, 'request')} with a raised ninth item, unread: anteroom request list --risk`,
+    movedBookings > 0 && `${counted(movedBookings, 'booking')} with another local time: anteroom doctor`,
+    waiting.intakes > 0 &&
+      `${counted(waiting.intakes, 'intake')} with no provider: anteroom request list --intakes`,
+    backups.backedUpAt === null && !backups.isByServer && 'no backup was ever made: anteroom backup FILE',
+    isBackupOld && backups.backedUpAt !== null && 'the last backup is too old: anteroom backup FILE',
+    backups.backedUpAt !== null &&
+      backups.drilledAt === null &&
+      'no backup was ever tried: anteroom backup drill',
+    refused.length > 0 && 'tokens were refused: anteroom token verify --kid KID',
+    nextCutover &&
+      `${nextCutover.partner} needs its new token by ${formatInstant(nextCutover.at)}: anteroom token list`,
+  ]
+  return lines.filter((line) => typeof line === 'string').slice(0, mostLines)
 }

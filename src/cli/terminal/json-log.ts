@@ -1,7 +1,7 @@
 import pino from 'pino'
 import type { Report } from '../../domain/measures'
-import type { Clock } from '../../domain/ports/clock'
-import type { LogEntry, RequestObserver } from '../../http/request-log'
+import type { Clock } from '../../domain/ports/time'
+import type { LogEntry, RequestObserver } from '../../http/log'
 import { oneLine } from './output'
 
 /**

@@ -1,11 +1,11 @@
 import { isatty } from 'node:tty'
-import type { Clock } from '../../domain/ports/clock'
-import { writeDefectsTo } from '../../http/defect-log'
+import { styleText } from 'node:util'
+import { SonicBoom } from 'sonic-boom'
+import type { Clock } from '../../domain/ports/time'
+import { type LogEntry, writeDefectsTo } from '../../http/log'
 import type { Log } from './json-log'
 import { counted } from './layout'
-import { LineWriter } from './line-writer'
 import { oneLine } from './output'
-import { requestLine } from './request-line'
 
 const stderr = 2
 
@@ -55,4 +55,114 @@ async function openJsonLog(clock: Clock): Promise<Log> {
 
 function droppedText(count: number): string {
   return `${counted(count, 'line')} of this log were dropped, for want of somebody to take them`
+}
+
+type Format = Parameters<typeof styleText>[0]
+
+/** As long as the paths that are asked for most. */
+const routeWidth = 30
+
+/** A request in one line, for a person at a terminal: where it was refused, with the id by which a partner names it. */
+export function requestLine(entry: LogEntry, at: number): string {
+  const { method, route, status, millis, bytes, partnerId, refusedFor, id } = entry
+  const meaning = meaningOf(status)
+  const cells = [
+    painted('dim', new Date(at).toISOString().slice(11, 19)),
+    painted(meaning, String(status)),
+    method.padEnd(4),
+    oneLine(route ?? '-').padEnd(routeWidth),
+    `${millis.toFixed(1)} ms`.padStart(9),
+    sizeText(bytes).padStart(8),
+    partnerId === null ? '' : `partner ${partnerId}`,
+    refusedFor === null ? '' : `${painted(meaning, refusedFor)} ${painted('dim', oneLine(id))}`,
+  ]
+  return `${cells.filter(Boolean).join('  ')}\n`
+}
+
+function meaningOf(status: number): Format {
+  if (status >= 500) return ['red', 'bold']
+  return status >= 400 ? 'yellow' : 'green'
+}
+
+function sizeText(bytes: number): string {
+  return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
+}
+
+/** In color where the terminal knows any, and NO_COLOR does not ask for none. */
+function painted(format: Format, text: string): string {
+  return styleText(format, text, { stream: process.stderr })
+}
+
+/** How long a line waits for others to be written with, in ms: a killed process loses no more. */
+const gatherMillis = 100
+/** How many bytes are written without waiting for more, and at most at once. */
+const [batchBytes, mostAtOnce] = [64 * 1024, 128 * 1024]
+/** How many bytes are kept for a slow reader. */
+const mostKept = 4 * 1024 * 1024
+/** How long the end waits for a reader, in ms. */
+const endMillis = 1_000
+
+/**
+ * Writes lines to a descriptor, many at once, without waiting for it. If it takes nothing for want of a reader, or of room in a
+ * pipe or on a disk, lines are kept and tried again. Lines for which there is no room are dropped and counted.
+ */
+export class LineWriter {
+  readonly #stream: SonicBoom
+  /** Bytes. */
+  #waiting = 0
+  #dropped = 0
+  #timer: Timer | null = null
+  readonly #end = Promise.withResolvers<boolean>()
+  #isEnding = false
+
+  /** @param tellDropped reports how many lines were dropped, once there is room for that */
+  constructor(
+    descriptor: number,
+    private readonly tellDropped: (count: number) => void,
+  ) {
+    const sizes = { minLength: batchBytes, maxWrite: mostAtOnce, maxLength: mostKept }
+    this.#stream = new SonicBoom({ fd: descriptor, contentMode: 'buffer', ...sizes })
+      .on('write', (bytes) => {
+        this.#waiting -= bytes
+      })
+      .on('drain', () => this.#drained())
+      // What is full for the moment is tried again by itself; nothing else is waited for at the end.
+      .on('error', () => (this.#isEnding ? this.#end.resolve(true) : this.#flushSoon()))
+      .on('drop', (line) => {
+        this.#waiting -= line.length
+        this.#dropped++
+      })
+  }
+
+  /** Takes a line, with its end. */
+  write(line: string): void {
+    const bytes = Buffer.from(line)
+    this.#waiting += bytes.length
+    this.#stream.write(bytes as never)
+    this.#flushSoon()
+  }
+
+  /** Writes what waits. False if nobody took it in time. */
+  async end(): Promise<boolean> {
+    this.#isEnding = true
+    const waiting = setTimeout(() => this.#end.resolve(false), endMillis)
+    if (this.#waiting === 0) this.#end.resolve(true)
+    else this.#stream.flush()
+    return this.#end.promise.finally(() => clearTimeout(waiting))
+  }
+
+  #drained(): void {
+    const dropped = this.#dropped
+    this.#dropped = 0
+    if (dropped > 0) this.tellDropped(dropped)
+    if (this.#waiting > 0) this.#isEnding ? this.#stream.flush() : this.#flushSoon()
+    else if (this.#isEnding) this.#end.resolve(true)
+  }
+
+  #flushSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null
+      if (this.#waiting > 0) this.#stream.flush()
+    }, gatherMillis).unref()
+  }
 }

@@ -1,5 +1,5 @@
 import { Refusal } from '../../domain/errors'
-import { pause } from '../../domain/ports/clock'
+import { pause } from '../../domain/ports/time'
 import { type CommonFlags, oneLine } from './output'
 
 /**

@@ -13,8 +13,8 @@ import type { AssignmentWarning } from '../../operations/transitions'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal } from '../../scheduling/time-zone'
 import { stateOf } from '../command'
+import { providerStanding } from '../commands/away'
 import { namesOf, presentRow } from '../commands/request-list'
-import { providerStanding } from '../on-provider'
 import {
   type Columns,
   type CommonFlags,

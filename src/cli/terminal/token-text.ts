@@ -1,4 +1,4 @@
-import { standingKeys } from '../../domain/decisions/tokens'
+import { standingKeys } from '../../domain/decisions/partners'
 import { type KeyRecord, keyStateAt } from '../../domain/partner'
 import type { GiveWay } from './layout'
 import { type Columns, instantText } from './output'

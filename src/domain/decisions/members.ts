@@ -3,7 +3,7 @@ import { holdsSlot, type RequestNote, type RequestRecord, type ScreeningAnswer }
 import { Refusal } from '../errors'
 import type { Member } from '../member'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
-import { removals } from './replay'
+import { removals } from './submission'
 
 /** All that is held on a person. Instants in ms. */
 export interface MemberExport {

@@ -1,7 +1,6 @@
 import type { EngineMeasures, Report, TellStep } from '../measures'
-import type { CopySource, MakingTarget, Purpose, ReadingSource } from './database-copy'
+import type { CopySource, MakingTarget, Purpose, ReadingSource, RestoreDiff } from './database-copy'
 import type { DirectoryFeed } from './directory-feed'
-import type { RestoreDiff } from './restore-diff'
 import type { Store } from './store'
 import type { Manifest, Upkeep } from './upkeep'
 import type { MasterKey } from './vault'

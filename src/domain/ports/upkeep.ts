@@ -1,8 +1,8 @@
 import type { Act, AuditArchive, AuditChain, AuditHead, AuditVerdict } from '../audit'
 import type { TellStep } from '../measures'
 import type { CopyNote } from './database-copy'
+import type { ZoneEdition } from './time'
 import type { MasterKey, Protect } from './vault'
-import type { ZoneEdition } from './zone-data'
 
 /** What a check found. Only what is bad makes the whole unhealthy. */
 export interface Finding {

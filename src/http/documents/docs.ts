@@ -9,14 +9,13 @@ import bundleLicense from 'swagger-ui-dist/swagger-ui-bundle.js.LICENSE.txt' wit
 import type { RequestedSlot } from '../../domain/booking-request'
 import { perMinute } from '../../domain/limits'
 import { findExampleSlot } from '../../operations/offer-slots'
-import { prefersGzip } from '../content-coding'
 import type { Endpoint } from '../endpoints/endpoint'
+import { exampleSlot } from '../endpoints/fields'
 import type { Serving } from '../gate'
 import type { Forwarding } from '../listening/behind-proxy'
+import { type LogEntry, logEntryOf } from '../log'
 import { addressBudgets } from '../rate-limits'
-import { type LogEntry, logEntryOf } from '../request-log'
-import { type Document, toDocument } from './document'
-import { exampleSlot } from './examples'
+import { type Document, prefersGzip, toDocument } from '../representation'
 
 /** Swagger UI's files below /docs, embedded in a binary by these imports: each with its type. */
 const files: Record<string, readonly [file: string, type: string]> = {

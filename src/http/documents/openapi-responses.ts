@@ -1,7 +1,7 @@
 import { type Endpoint, refusalsOf } from '../endpoints/endpoint'
 import { type ErrorCode, errorCodes, errorResponse } from '../errors'
+import { requestIdHeader } from '../log'
 import { rateHeaders } from '../rate-limits'
-import { requestIdHeader } from '../request-log'
 
 const headers: Record<string, Json> = {
   'X-Error-Code': {

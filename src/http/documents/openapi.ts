@@ -1,14 +1,14 @@
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
-import { authenticationRefusals } from '../../auth/authenticate'
+import { authenticationRefusals } from '../../auth/token'
 import type { RequestedSlot } from '../../domain/booking-request'
 import { type Endpoint, type Link, tags } from '../endpoints/endpoint'
+import { exampleSlot } from '../endpoints/fields'
 import { errorCodes } from '../errors'
 import { routeOf } from '../gate'
+import { requestIdHeader } from '../log'
 import { rateHeaders } from '../rate-limits'
-import { requestIdHeader } from '../request-log'
 import { RevalidationHeaders, revalidationHeaders } from '../respond'
-import { exampleSlot } from './examples'
 import { errorResponsesOf, type Json, type Operation, shareResponses } from './openapi-responses'
 
 /** The contract's version, which is not the program's. */

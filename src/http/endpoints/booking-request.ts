@@ -12,31 +12,34 @@ import type { Partner } from '../../domain/partner'
 import { Choice, Text } from '../../domain/validation'
 import { submitBookingRequest } from '../../operations/submit-booking-request'
 import { formatInstant, parseInstant } from '../../scheduling/calendar'
-import { exampleMember, exampleProfile, exampleSlot } from '../documents/examples'
 import { endpoint } from './endpoint'
-import { CountryCode, ExternalUserId, Id, LanguageTag, nullable, presentSlot, SlotTime } from './fields'
+import {
+  CountryCode,
+  ExternalUserId,
+  exampleMember,
+  exampleProfile,
+  exampleTimes,
+  Id,
+  LanguageTag,
+  nullable,
+  presentSlot,
+  presentTimestamp,
+  SlotTime,
+} from './fields'
 import { user } from './user'
 
 const Name = Text({ minLength: 1, maxLength: 200 })
 const Line = Text({ maxLength: 500 })
 const ScreeningText = Text({ minLength: 1, maxLength: 1000 })
 
-const offered = presentSlot(exampleSlot.startsAt)
-
-const slotTime = (description: string, example: string) =>
-  Text({ format: 'date-time', maxLength: 500, description, examples: [example] })
+const slotTime = (name: keyof typeof exampleTimes, description: string) =>
+  Text({ format: 'date-time', maxLength: 500, description, examples: [exampleTimes[name]] })
 
 const BookingData = Type.Object(
   {
     selfSchedulingProviderId: Id('A providerId of the search'),
-    utcStartTime: slotTime(
-      'Exactly as received from the search: UTC, with a trailing Z',
-      offered.utcStartTime,
-    ),
-    utcEndTime: slotTime(
-      'Exactly as received from the search: 45 minutes after utcStartTime',
-      offered.utcEndTime,
-    ),
+    utcStartTime: slotTime('utcStartTime', 'Exactly as received from the search: UTC, with a trailing Z'),
+    utcEndTime: slotTime('utcEndTime', 'Exactly as received from the search: 45 minutes after utcStartTime'),
   },
   { title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
 )
@@ -263,8 +266,10 @@ function toSubmission(
 function toSlot({ selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof BookingData.static) {
   const startsAt = parseInstant(utcStartTime) as number
   if (parseInstant(utcEndTime) !== startsAt + slotMillis) {
-    const fault = 'must be exactly 45 minutes after utcStartTime'
-    throw new Refusal('field_invalid', `bookingData.utcEndTime: ${fault}`)
+    throw new Refusal(
+      'field_invalid',
+      'bookingData.utcEndTime: must be exactly 45 minutes after utcStartTime',
+    )
   }
   return { providerId: selfSchedulingProviderId, startsAt }
 }
@@ -273,11 +278,6 @@ function toSlot({ selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof B
 function knownMembers(memberData: typeof MemberData.static): typeof MemberData.static {
   const known = Object.entries(memberData).filter(([name]) => Object.hasOwn(MemberData.properties, name))
   return Object.fromEntries(known) as typeof memberData
-}
-
-/** An instant (ms) that is not a slot's, with its milliseconds; null stays null. */
-export function presentTimestamp(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
 }
 
 /** The contract's booking response, for intakes and retries too. */

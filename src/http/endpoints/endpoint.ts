@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { authenticationRefusals } from '../../auth/authenticate'
+import { authenticationRefusals } from '../../auth/token'
 import type { RequestedSlot } from '../../domain/booking-request'
 import type { Caller } from '../../domain/partner'
 import { type Validator, validator } from '../../domain/validation'
@@ -7,9 +7,9 @@ import type { Context, Turn } from '../../operations/context'
 import type { LetIn } from '../../operations/submit-booking-request'
 import { bodyRefusals } from '../body'
 import { refusalsEverywhere, transportRefusals, type Words } from '../errors'
+import type { Counted } from '../log'
 import { type BudgetName, rateRefusals } from '../rate-limits'
 import type { Representation } from '../representation'
-import type { Counted } from '../request-log'
 
 type Members = TObject<TProperties>
 

@@ -1,9 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { slotMillis } from '../../domain/booking-request'
-import { formats } from '../../domain/formats'
+import { type RequestedSlot, slotMillis } from '../../domain/booking-request'
+import { emptyProfile, type Member } from '../../domain/member'
 import { defaultPageSize, maximumPageSize } from '../../domain/page'
 import { modalities } from '../../domain/provider'
-import { Choice, Text } from '../../domain/validation'
+import { Choice, formats, Text } from '../../domain/validation'
 import { formatInstant } from '../../scheduling/calendar'
 
 /** An identifier that the service has given. */
@@ -61,3 +61,43 @@ export const ModalityName = Choice(modalities, { title: 'Modality', description:
 /** A value that may be null instead. */
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], { ...(description !== undefined && { description }) })
+
+/** What a partner sends of the member of the document's examples. */
+export const exampleProfile = {
+  email: 'robin@example.com',
+  firstName: 'Robin',
+  lastName: 'Sample',
+  country: 'CA',
+  dob: '1990-04-17',
+  leaveVoicemail: 'No',
+  phoneNumber: '+1 416 555 0123',
+  suite: '',
+  city: 'Toronto',
+  state: 'ON',
+  reasonForSeekingSupport: 'Trouble sleeping',
+  preferredModality: 'Individual counseling',
+  preferredSpokenLanguage: 'fr-CA',
+} as const
+
+/** The member as answers show it. */
+export const exampleMember: Member = {
+  id: 1,
+  partnerId: 1,
+  externalUserId: 'member-1001',
+  active: true,
+  profile: { ...emptyProfile, ...exampleProfile },
+}
+
+/** Ontario, in the sandbox's own directory. */
+export const exampleRegionId = 9
+
+/** The slot of the examples where none is known that can be booked at this moment. */
+export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
+
+/** An instant (ms) that is not a slot's, with its milliseconds; null stays null. */
+export function presentTimestamp(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+/** The example slot, as the wire has it. */
+export const exampleTimes = presentSlot(exampleSlot.startsAt)

@@ -6,11 +6,11 @@ import type { Turn } from '../../operations/context'
 import { type FoundPage, type FoundProvider, searchProviders } from '../../operations/search-providers'
 import type { Availability } from '../../scheduling/availability'
 import { minuteMillis } from '../../scheduling/calendar'
-import { exampleRegionId } from '../documents/examples'
 import { bookingRequest } from './booking-request'
 import { endpoint, type Reply } from './endpoint'
 import {
   CountryCode,
+  exampleRegionId,
   Id,
   LanguageTag,
   ModalityName,
@@ -19,9 +19,8 @@ import {
   presentSlot,
   SlotTime,
 } from './fields'
-import { pageUrl } from './pages'
-import { type Draft, isCurrent, makePage, PageCache, renewed } from './provider-page'
-import { SlotTable, slotBytes } from './slot-table'
+import { type Draft, isCurrent, makePage, PageCache, renewed, SlotTable, slotBytes } from './provider-page'
+import { pageUrl } from './query'
 
 const path = '/partners/v1/providers/'
 

@@ -2,9 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { languageName } from '../../domain/language'
 import type { Member } from '../../domain/member'
 import { lookUpMember } from '../../operations/members'
-import { exampleMember } from '../documents/examples'
 import { endpoint } from './endpoint'
-import { ExternalUserId, Id } from './fields'
+import { ExternalUserId, exampleMember, Id } from './fields'
 
 const UserBody = Type.Object(
   {

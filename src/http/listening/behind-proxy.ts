@@ -2,7 +2,7 @@ import { isAddress, type Networks } from '../../domain/addresses'
 import type { Report } from '../../domain/measures'
 import { memo } from '../../domain/memo'
 import { errorAnswer, strictTransport, transportRefusals } from '../errors'
-import type { LogEntry } from '../request-log'
+import type { LogEntry } from '../log'
 
 /** What tells of a request that may have come through a proxy. */
 export interface Forwarding {

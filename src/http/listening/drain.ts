@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { pause } from '../../domain/ports/clock'
+import { pause } from '../../domain/ports/time'
 
 /**
  * Whether the kernel holds anything for a port that this process has not been given: connections whose clients have sent

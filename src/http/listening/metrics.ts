@@ -4,8 +4,7 @@ import {
   durationBounds,
   type EngineMeasures,
 } from '../../domain/measures'
-import { elapsedMillis } from '../../domain/ports/clock'
-import type { ZoneData } from '../../domain/ports/zone-data'
+import { elapsedMillis, type ZoneData } from '../../domain/ports/time'
 import type { RecordMeasures } from '../../operations/status'
 import type { ConcurrencyLimits } from '../admission'
 import type { RequestMeasures } from '../request-measures'
