@@ -42,7 +42,7 @@ const withToken = () => ({ Authorization: `Bearer ${service.partner.token}` })
 const refusal = { message: 'nothing is answered here but what came by HTTPS', status: 403 }
 
 describe('behind a proxy', () => {
-  test('a booking for which there is no room is refused as any other: 403 unless it came by HTTPS through the proxy', async () => {
+  test('a booking for which there is no room gets 403, like any request, unless it came by HTTPS through the proxy', async () => {
     const places = concurrencyLimits()
     const serving = {
       context: service.context,

@@ -70,7 +70,7 @@ function more(records: readonly unknown[], what: string): string[] {
   return records.length > mostNamed ? [`${records.length - mostNamed} more ${what}`] : []
 }
 
-/** What opens an encrypted backup beside the master key, or instead of it. */
+/** The key of the backup: given beside the master key, or instead of it. */
 interface BackupFlags {
   readonly recipient?: string[]
   readonly passphraseFile?: string
