@@ -12,7 +12,7 @@ export interface Origin {
   readonly zoneData: string
 }
 
-/** What this program was made from; the executable knows it without loading anything. */
+/** The commit and zone data that this program was built from. */
 export async function origin(): Promise<Origin> {
   if (typeof BUILT_COMMIT === 'string' && typeof BUILT_ZONE_DATA === 'string') {
     return { commit: BUILT_COMMIT, zoneData: BUILT_ZONE_DATA }
@@ -25,9 +25,9 @@ export async function origin(): Promise<Origin> {
 declare const BUILT_NOTICES: string | undefined
 
 /**
- * The licenses and notices of all that is built into the executable.
+ * The licenses and notices of every package in the executable.
  *
- * @throws Refusal record_unknown where this runs from source
+ * @throws Refusal record_unknown when run from source
  */
 export function notices(): string {
   if (typeof BUILT_NOTICES === 'string') return BUILT_NOTICES

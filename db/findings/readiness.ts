@@ -13,11 +13,11 @@ export class Readiness {
   #fault: string | null = null
   #isDamaged = false
   #trial: Promise<void> | null = null
-  #tell: Report = () => {}
+  #report: Report = () => {}
 
   /** Reports each change of readiness from now on. */
-  tellTo(tell: Report): void {
-    this.#tell = tell
+  reportTo(report: Report): void {
+    this.#report = report
   }
 
   noteStored(): void {
@@ -50,7 +50,7 @@ export class Readiness {
     if (this.#isDamaged) return
     this.#isDamaged = true
     this.#fault = fault
-    this.#tell(`not ready: ${fault}`, 'error')
+    this.#report(`not ready: ${fault}`, 'error')
   }
 
   /**
@@ -89,8 +89,8 @@ export class Readiness {
     if (this.#isDamaged) return
     const wasReady = this.#fault === null
     this.#fault = fault
-    if (fault === null && !wasReady) this.#tell('ready again', 'info')
-    else if (fault !== null && wasReady) this.#tell(`not ready: ${fault}`, 'error')
+    if (fault === null && !wasReady) this.#report('ready again', 'info')
+    else if (fault !== null && wasReady) this.#report(`not ready: ${fault}`, 'error')
   }
 }
 

@@ -6,6 +6,7 @@ import { isFolderWritable, whyNoAccess } from '../../src/files/access'
 import { isThere, removeAbandoned } from '../../src/files/durable'
 import { unusable } from '../findings/findings'
 import { readOffers } from '../queries/offers'
+import { openEngine } from './engine'
 import { openUntouched } from './file/copy'
 import { recognizeFile } from './file/guard'
 import { takeServeLock } from './file/lock'
@@ -14,7 +15,6 @@ import { requireNothingAt, restoreDatabase } from './file/restore'
 import { copyPathOf, isOutdated, type Migration } from './migration'
 import { makeTarget, readSource } from './move'
 import { isSealedUnder } from './open'
-import { openEngine } from './store'
 
 export function fileDatabase(path: string, migrations?: readonly Migration[]): DatabaseLocation {
   return {

@@ -1,22 +1,13 @@
-import { statSync } from 'node:fs'
 import type { Act } from '../../src/domain/audit'
 import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
-import type { Engine } from '../../src/domain/ports/database'
 import type { DirectoryFeed } from '../../src/domain/ports/directory-feed'
 import type { Store } from '../../src/domain/ports/store'
 import { type Decision, linesOf } from '../../src/domain/ports/writes'
 import { changesOf } from '../queries/changes'
 import { directoryFeed as feedOver } from '../queries/feed'
-import type { QuickCheck } from './file/aside'
-import { tryCheckpoint } from './file/checkpoint'
-import { FileGuard } from './file/guard'
-import { readPragma, schemaOf } from './file/head'
-import { checkPages, Health } from './file/health'
-import { createUpkeep } from './maintenance'
-import { type Opening, openDatabase } from './open'
-import { type Queries, queriesOn, refuseDuplicate, settingsOf, toRefusal } from './query-engine'
-import { Writer } from './writer'
+import { type Queries, refuseDuplicate, toRefusal } from './query-engine'
+import type { Writer } from './writer'
 
 export function sqliteStore(queries: Queries, writer: Writer): Store {
   return {
@@ -94,63 +85,4 @@ export function directoryFeed(
         throw toRefusal(error)
       }),
   }
-}
-
-/** @param largestGroup the most writes in one transaction, for benchmarks @throws Refusal as openDatabase does */
-export function openEngine(opening: Opening, largestGroup?: number): Engine {
-  const database = openDatabase(opening)
-  const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
-  const queries = queriesOn(database, vault)
-  const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
-  const health = new Health(guard)
-  const writer = new Writer(database, health, largestGroup)
-  let check: QuickCheck | undefined
-  let isClosed = false
-  const schema = schemaOf(readPragma(database, 'user_version'))
-  return {
-    store: sqliteStore(queries, writer),
-    feed: directoryFeed(
-      queries,
-      () => writer.stamp,
-      (error) => health.noteUnread(error),
-    ),
-    upkeep: createUpkeep(database, opening, writer, queries),
-    watch(tell, isServer) {
-      health.tellTo(tell)
-      if (isServer) guard.watchContent()
-      check ??= checkPages(opening.path, health, tell, isServer)
-      return { isReady: () => health.isReady(() => writer.attempt()) }
-    },
-    measure: () => ({
-      queueDepth: writer.depth,
-      groupSizes: writer.groupSizes,
-      commitMillis: writer.commitMillis,
-      failedGroups: writer.failedGroups,
-      databaseBytes: bytesOf(opening.path),
-      logBytes: bytesOf(`${opening.path}-wal`),
-      server: null,
-      schema,
-    }),
-    async close() {
-      if (isClosed) return
-      isClosed = true
-      // Before the last checkpoint, because it reads the log.
-      await check?.stop()
-      await writer.drain()
-      try {
-        guard.saveOverwritten()
-        // Afterwards the file alone is the database, unless another program has it open.
-        tryCheckpoint(database)
-      } catch {
-        // If there is no room, for example, the log stays next to the file, and the next start reads both.
-      }
-      // If the file was moved, SQLite leaves a newer file with the name of its log alone.
-      database.close()
-    },
-  }
-}
-
-/** The length of a file; 0 if there is none. Not by opening it: closing a descriptor would release SQLite's locks. */
-function bytesOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -17,7 +17,7 @@ export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>):
     .sign(key.secret)
 }
 
-/** What is said of a caller who cannot be authenticated: nothing of the service's own (contract, Authentication 8). */
+/** Messages of refused authentications. They reveal nothing about the service (contract, Authentication 8). */
 export const authenticationRefusals = {
   token_invalid: 'the token is missing, malformed or not valid',
   missing_claim: 'the token lacks a required claim',
@@ -25,10 +25,10 @@ export const authenticationRefusals = {
   partner_inactive: 'the partner is deactivated',
 } as const
 
-/** How a caller is refused who cannot be authenticated. */
+/** The kind of a refused authentication. */
 type AuthenticationKind = keyof typeof authenticationRefusals
 
-// Made once: an error notes where it was made, which takes longer than all else, and a flood makes many.
+// Made once, because an error's stack trace costs more than the check itself, and a flood would make many.
 const refusals = Object.fromEntries(
   Object.entries(authenticationRefusals).map(([kind, words]) => [
     kind,
@@ -36,18 +36,18 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// The last token that was verified under a key, and the last that was found to be forged. A key object is replaced whenever
-// anything about its partner changes, and what was remembered of it goes with it.
+// For each key, the last token verified and the last found to be forged. A key object is replaced whenever its partner
+// changes, so neither outlives a change.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
 /**
- * The key in force, of an active partner, that signed a token: a promise of it only where the token is to be verified first.
+ * The key in force, of an active partner, that signed a token. A promise only if the signature is not yet verified.
  *
  * @param findKey the key of a kid, in force or not
  * @param now ms
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the order of
- *   the rows of the decisions: nothing is told of a partner unless the signature verifies
+ *   the decisions' rows: a caller learns nothing about a partner unless the signature verifies
  */
 export function authenticate(
   token: string,
@@ -61,22 +61,19 @@ export function authenticate(
   return verify(token, key).then(() => held(key, now))
 }
 
-/** A key that signed a token, where that opens the door at `now` (ms). @throws Refusal */
+/** The key that signed a token, if it is in force at `now` (ms) and its partner is active. @throws Refusal */
 function held(key: PartnerKey, now: number): PartnerKey {
   if (!isInForce(key, now)) throw refusals.token_invalid
   if (!key.partner.active) throw refusals.partner_inactive
   return key
 }
 
-/**
- * The partner whose key a token names, be it forged or not: a claim and no proof. Null where it names no key that is
- * known.
- */
+/** The partner whose key a token names, without verifying it; null if the key is unknown. */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
   return findKey(claimedKid(token) ?? '')?.partner ?? null
 }
 
-/** The kid that a token names, well-formed or not. */
+/** The kid in a token; null if it has none that can be read. */
 const claimedKid = memo(1_000, (token) => {
   const end = token.indexOf('.')
   try {
@@ -87,7 +84,7 @@ const claimedKid = memo(1_000, (token) => {
   }
 })
 
-/** The same as authenticate where a look is enough, since the token was verified before; null for every other. */
+/** As authenticate, for a token that was verified before; null for every other, without verifying it. */
 export function recognize(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
@@ -106,7 +103,7 @@ export const kidOf = memo(1_000, (token) => {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
   if (segment === undefined) throw refusals.token_invalid
   const header = parseHeader(segment)
-  // Judged before the kid: an algorithm of the sender's choice is how forgeries begin (RFC 8725 §2.1).
+  // Checked before the kid: the sender must not choose the algorithm (RFC 8725 §2.1).
   if (header.alg !== 'HS256' || 'crit' in header) throw refusals.token_invalid
   if (typeof header.kid !== 'string' || header.kid === '') throw refusals.missing_claim
   return header.kid
@@ -124,7 +121,7 @@ function parseHeader(segment: string): Record<string, unknown> {
 }
 
 async function verify(token: string, key: PartnerKey): Promise<void> {
-  // Decoders take several spellings of the same signature; one token has one.
+  // base64url decoders accept several texts for one signature; only the canonical one is a token.
   const signature = token.slice(token.lastIndexOf('.') + 1)
   if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) throw refusals.token_invalid
   try {

@@ -148,17 +148,17 @@ export function makeAct(): Act {
   return { actor: operator(), at: systemClock.now() }
 }
 
-/** Who gives the command, for the audit log. */
+/** The operator who runs the command, for the audit log. */
 export function operator(): string {
   return describeOperator(process.getuid?.() ?? null, process.env.SUDO_UID, readAccounts())
 }
 
 /**
- * An operator by the system's records, which they cannot choose: `operator root (sudo by 1000 olive)`.
+ * An operator by uid and account, which they cannot choose: `operator root (sudo by 1000 olive)`.
  *
  * @param uid null on a system that has none
- * @param sudoUid what SUDO_UID says: believed of root alone, since anybody else can set it for themselves
- * @param accounts the lines of /etc/passwd (passwd(5)); a number that has none there stands for itself
+ * @param sudoUid the value of SUDO_UID, used for root only, because any other user can set it
+ * @param accounts the lines of /etc/passwd (passwd(5)); a uid without a line is shown as a number
  */
 export function describeOperator(uid: number | null, sudoUid: string | undefined, accounts: string): string {
   if (uid === null) return 'operator unknown'

@@ -98,9 +98,8 @@ function formatCell(cell: CsvCell): string {
 }
 
 /**
- * Where a spreadsheet would begin to read a formula: at the beginning of a cell, and of what it takes for one where it
- * splits at another separator than ours or does not see our quotes. Blanks before it do not stop it, and it takes the wide
- * forms of these characters for the same (OWASP, CSV injection).
+ * Where a spreadsheet may start a formula: at the start of a cell, and after separators and quotes that it may read
+ * differently. Spaces before it are skipped, and full-width forms count too (OWASP, CSV injection).
  */
 const formula = String.raw`(?<=^|[;\t\r\n])%(?='*[^\S\t\r\n]*[=+\-@＝＋－＠])|^%(?='*[\t\r\n])`
 
@@ -108,8 +107,8 @@ const places = new RegExp(formula.replaceAll('%', ''), 'g')
 const marks = new RegExp(formula.replaceAll('%', "'"), 'g')
 
 /**
- * A text as a cell that no spreadsheet runs: a quote, which makes a text of it, before whatever would begin a formula.
- * Quotes that stand there already are part of the text, and one more is put before them: so each text has its own cell.
+ * A text as a cell that no spreadsheet runs as a formula, because a quote stands before it. A text that starts with such
+ * quotes gets one more, so that each text has a cell of its own.
  */
 export function guardFormula(text: string): string {
   return text.replace(places, "'")

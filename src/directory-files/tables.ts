@@ -229,8 +229,8 @@ class DocumentBuilder {
 }
 
 /**
- * The regions and providers that tables name and do not tell, as though they were stored: for a check that has no
- * database to look them up in.
+ * The regions and providers that tables refer to without defining them, as if they were stored: for a check without a
+ * database.
  */
 export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
   const valuesOf = (table: TableName, column: string) =>
@@ -244,7 +244,7 @@ export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
   }
 }
 
-/** The region that a text refers to, as regionRef writes it; null for a text that can be no such reference. */
+/** The region in a reference that regionRef wrote; null for a text that is no reference. */
 function toRegion(ref: unknown): DirectoryFile['regions'][number] | null {
   const [, countryCode = '', code = countryCode] = /^([A-Z]{2})(?:-(.{1,3}))?$/.exec(String(ref)) ?? []
   if (!isCountryCode(countryCode)) return null

@@ -3,8 +3,8 @@ import type { DirectoryChanges, TakenSlot, Version } from '../domain/ports/direc
 import { isWorking, type Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import type { TimeZone } from '../scheduling/time-zone'
+import { CompiledOnce } from './compile'
 import {
-  CompiledOnce,
   heldByRegion,
   isFoundAlike,
   type Listing,

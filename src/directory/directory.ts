@@ -11,8 +11,9 @@ import type { Region } from '../domain/region'
 import { type Availability, availabilityAt, isAvailableAt, slotsWithin } from '../scheduling/availability'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
+import { CompiledOnce } from './compile'
 import { Contents, type ContentsSources, nextTurn } from './contents'
-import { CompiledOnce, type Listing, licensesIn, toListing, type UnlistedProvider } from './listing'
+import { type Listing, licensesIn, toListing, type UnlistedProvider } from './listing'
 import type { Roster } from './roster'
 
 /** What the directory is made from. */

@@ -74,31 +74,31 @@ interface RefusalOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number
 }
 
-/** Which refused authentications are asked for. */
+/** A filter of refused authentications. */
 export interface RefusalsAsked {
   /** ms, inclusive. */
   readonly since: number
-  /** They are counted in so many of the newest lines. */
+  /** How many of the newest lines are counted. */
   readonly most: number
-  /** Whose key was named; of all, and of keys that are nobody's, unless given. */
+  /** The partner whose key was named; if left out, all of them, and unknown keys too. */
   readonly partnerId?: number | undefined
 }
 
 /** Refused authentications of one kind. */
 export interface RefusalCount {
-  /** Whose key was named; null for a key that is nobody's. */
+  /** The partner whose key was named; null for an unknown key. */
   readonly partnerId: number | null
   /** The kind of the refusal. */
   readonly reason: string
-  /** Whether the partner was named and nothing proved it: then it may have been anybody. */
+  /** Whether the signature did not verify, so that the caller may not be the partner named. */
   readonly isClaimed: boolean
-  /** Lines of the audit log: one for each address and node in a minute, however often it asked. */
+  /** Lines of the audit log: one a minute for each address and node, however many requests it sent. */
   readonly count: number
   /** ms */
   readonly lastAt: number
 }
 
-/** Lines of the audit log that say the same. */
+/** Equal lines of the audit log. */
 export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
   readonly record: string | null
   readonly outcome: string
@@ -106,7 +106,7 @@ export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
 
 const claimed = ', claimed'
 
-/** Reads lines of refused authentications: by what the log says of each, and how many say so. */
+/** Reads counted lines of refused authentications. */
 export function countedRefusal({ record, outcome, count, lastAt }: AlikeLines): RefusalCount {
   return {
     partnerId: record === null ? null : Number(record.replace('partner ', '')),
@@ -117,7 +117,7 @@ export function countedRefusal({ record, outcome, count, lastAt }: AlikeLines): 
   }
 }
 
-/** In how many letters two words differ, left out, put in, replaced or exchanged with the next (Damerau). */
+/** The edit distance of two words (Damerau): letters left out, added, replaced or swapped with the next. */
 export function editDistance(one: string, other: string): number {
   const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)]
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0

@@ -130,13 +130,13 @@ const faultsByType: Partial<Record<ValueErrorType, (schema: TSchema) => string>>
 
 export interface Format {
   readonly isValid: (text: string) => boolean
-  /** What is said of a text that is not of this format. */
+  /** The fault of a text that does not have this format. */
   readonly fault: string
-  /** The texts of this format as a regular expression that every language's engine can read. */
+  /** The format as a regular expression that all common engines support. */
   readonly pattern?: string
 }
 
-/** Dates that are in the calendar, leap years and all. */
+/** Dates of the calendar, with leap years. */
 const date =
   '(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|' +
   '02-(?:0[1-9]|1[0-9]|2[0-8]))|' +
@@ -144,7 +144,7 @@ const date =
 
 const printableAscii = /^[ -~]*$/
 
-/** The kinds of text that documents hold, by the name in their schemas: JSON Schema's own where it has one. */
+/** Text formats by their name in schemas: JSON Schema's own name where there is one. */
 export const formats = {
   'country-code': {
     isValid: isCountryCode,

@@ -10,7 +10,7 @@ import { type LogEntry, logEntryOf } from './log'
  * The application: it answers requests and never listens.
  *
  * @param peerOf who sent a request to this machine: its client, or a proxy
- * @param isReady whether what is sent can be stored at the moment; always, unless given
+ * @param isReady whether what partners send can be stored now; always, unless given
  */
 export function createApp(
   serving: Serving,
@@ -46,8 +46,8 @@ export function createApp(
 }
 
 /**
- * What whoever runs the service asks of it, without a token and told no detail: /livez, whether the process answers, and
- * /readyz, whether what partners send can be stored. They are no part of the partners' document.
+ * The health endpoints, without a token: /livez says whether the process answers, /readyz whether it can store what
+ * partners send. They give no details and are not in the OpenAPI document.
  */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })

@@ -1,6 +1,6 @@
 import { elapsedMillis } from '../domain/ports/time'
 
-/** What measures count of an answer beside its status. */
+/** Counts that metrics add up for each response, beside its status. */
 export interface Counted {
   /** Slots that a search shows. */
   readonly slotsShown?: number
@@ -106,20 +106,20 @@ export function withLogEntries(
   }
 }
 
-/** How long what happens again is counted and not told. */
+/** For this long, the same defect is counted instead of logged again. */
 const quietMillis = 1_000
 
-// Of each kind that was told within the last second: how often it has happened since.
+// By kind of defect logged within the last second: how many more there have been.
 const since = new Map<string, number>()
 
 let write = (line: string): void => console.error(line)
 
-/** Has the process's defects written by a log from now on; stderr takes them unless there is one. */
+/** Sends the process's defects to a log. Until then they go to stderr. */
 export function writeDefectsTo(log: (line: string) => void): void {
   write = log
 }
 
-/** Says what failed and where in one line, without its message, which may hold what was being stored. */
+/** One line: what failed and where. Without the error's message, which may contain health data. */
 export function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
   const code = (error as { code?: unknown } | null)?.code
@@ -129,21 +129,21 @@ export function describeDefect(what: string, error: unknown): string {
     .join(' ')
 }
 
-/** Logs a defect: at most one line for each kind of it and second. Those in between are counted in the next. */
+/** Logs a defect, at most one line a second for each kind. The next line counts those in between. */
 export function logDefect(what: string, error: unknown): void {
   const kind = describeDefect(what, error)
   const more = since.get(kind)
   if (more !== undefined) since.set(kind, more + 1)
-  else tell(kind, kind)
+  else writeDefect(kind, kind)
 }
 
-function tell(kind: string, line: string): void {
+function writeDefect(kind: string, line: string): void {
   write(line)
   since.set(kind, 0)
   const ending = setTimeout(() => {
     const more = since.get(kind)
     since.delete(kind)
-    if (more) tell(kind, `${kind} (${more} more in the last second)`)
+    if (more) writeDefect(kind, `${kind} (${more} more in the last second)`)
   }, quietMillis)
   ending.unref()
 }

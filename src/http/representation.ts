@@ -46,7 +46,7 @@ export class Form {
   }
 }
 
-/** It may be another at any moment, and is for nobody but whoever asked. */
+/** The response may change at any moment and is for this partner only. */
 export const revalidated = {
   Vary: 'Accept-Encoding',
   'Cache-Control': 'private, no-cache',
@@ -114,48 +114,47 @@ export class Representation {
   }
 }
 
-/** What tells bytes from others. */
+/** A digest of bytes, for entity tags. */
 export function digestOf(bytes: Uint8Array): bigint {
   return Bun.hash.xxHash3(bytes)
 }
 
-/** The entity tag of what is made of parts with these digests. */
+/** The entity tag of a body, from the digests of its parts. */
 export function tagOf(digests: readonly bigint[]): string {
   return `W/"${digestOf(Buffer.from(digests.join())).toString(36)}"`
 }
 
-/** How a body is compressed on its way (RFC 9110 §8.4.1, RFC 8878). */
+/** Content codings (RFC 9110 §8.4.1, RFC 8878). */
 export type Coding = 'zstd' | 'gzip'
 
-/** Compresses as fast as it can be done: a page of search is sent a few times before it is another. */
+/** At the fastest level, because a page of search is sent only a few times before it changes. */
 export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
   zstd: (bytes) => Bun.zstdCompressSync(bytes),
   gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
 }
 
-/** What a client would have a body compressed with; null for none. */
+/** The content coding that a client prefers; null for identity. */
 interface Wish {
   readonly coding: Coding | null
-  /** Whether it takes nothing that is not compressed. */
+  /** Whether the client refuses identity. */
   readonly isNeeded: boolean
 }
 
 const none: Wish = { coding: null, isNeeded: false }
 
 /**
- * The coding that a client would rather have than what is not compressed, by its Accept-Encoding (RFC 9110 §12.5.3). What it does not
- * name it takes where it names `*`, and identity in any case but where it gives that the weight 0; what it gives the weight 0 it does
- * not take. Of those that it gives the same weight it gets zstd, which is smaller, but not by `*`. It gets identity where it
- * takes nothing that there is.
+ * The content coding for an Accept-Encoding (RFC 9110 §12.5.3). A coding that is not named is accepted if `*` is. Identity
+ * is accepted unless its weight is 0. At equal weights zstd wins, because it is smaller, unless only `*` allows it.
+ * Identity if the client accepts nothing that we have.
  */
 export function codingFor(acceptEncoding: string | null): Wish {
   return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }
 
-// Clients send few headers, and to read one takes longer than to find it.
+// Clients send few different headers, and reading one takes longer than finding it here.
 const wishIn = memo(100, (acceptEncoding) => toWish(weightsIn(acceptEncoding)))
 
-/** Whether a client would rather have gzip than what is not compressed. */
+/** Whether a client prefers gzip to identity. */
 export function prefersGzip(acceptEncoding: string | null): boolean {
   const weights = weightsIn(acceptEncoding ?? '')
   return isPreferred(gzipWeight(weights), weights)
@@ -171,7 +170,7 @@ function toWish(weights: Weights): Wish {
 
 type Weights = ReadonlyMap<string, number>
 
-/** The longest header that is read: a longer one takes more time than all the rest of a small answer, and is as none. */
+/** A longer header is ignored: reading it would take longer than the rest of a small response. */
 const mostCharacters = 1_000
 
 function weightsIn(acceptEncoding: string): Weights {
@@ -187,7 +186,7 @@ function isPreferred(weight: number, weights: Weights): boolean {
   return weight > 0 && weight >= (weights.get('identity') ?? 0)
 }
 
-/** A coding and its weight: 1 unless told, and 0 where what is told is none. */
+/** A coding and its weight: 1 if there is none, 0 if it is malformed. */
 function toWeight(text: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
   if (parameters.length === 0) return [coding, 1]
@@ -195,19 +194,18 @@ function toWeight(text: string): [coding: string, weight: number] {
   return [coding, Number(weight ?? 0)]
 }
 
-/** A document as it is served: as it is, and where it pays compressed, which is done once. */
+/** A document and its compressed form. */
 export interface Document {
   readonly type: string
   /** Cache-Control. */
   readonly caching: string
   readonly plain: string | Blob
-  /** Null for what would not get smaller. */
+  /** Null for images, which are compressed already. */
   readonly compressed: (() => Promise<Uint8Array>) | null
 }
 
-/** A document that is compressed when it is first asked for so, away from the event loop, and kept. */
+/** A document that is compressed on first request, off the event loop, and then kept. */
 export function toDocument(plain: string | Blob, type: string, caching: string): Document {
-  // Those are compressed already.
   if (type.startsWith('image/')) return { plain, type, caching, compressed: null }
   let made: Promise<Uint8Array> | undefined
   const compress = async () => toGzip(typeof plain === 'string' ? Buffer.from(plain) : await plain.bytes())

@@ -1,4 +1,5 @@
-import { compileTimeOff, type Listing, toInterval } from '../directory/listing'
+import { compileTimeOff } from '../directory/compile'
+import { type Listing, toInterval } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../domain/decisions/providers'
 import { Refusal } from '../domain/errors'

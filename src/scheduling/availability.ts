@@ -148,7 +148,7 @@ export function slotAt(start: number): Interval {
   return { start, end: start + slotMinutes }
 }
 
-/** Tells of slots by their starts, asked in ascending order, which are wanted. */
+/** Whether a slot is wanted, by its start. It is asked in ascending order. */
 interface SlotRule {
   allows(start: number): boolean
 }
@@ -156,9 +156,9 @@ interface SlotRule {
 const anySlot: SlotRule = { allows: () => true }
 
 /**
- * The starts of the slots of each window that a rule allows: the first at its start, one every step, each whole
- * inside it. One that is not allowed leaves the others where they are: the grid never moves.
- * Steps are elapsed time: on the wall clock, slots would overlap on the day when an hour repeats.
+ * The starts of the wanted slots in each window: the first at the window's start, one every step, each entirely inside
+ * it. An unwanted slot does not move the others: the grid is fixed.
+ * Steps are elapsed time, because on the wall clock slots would overlap when an hour repeats.
  */
 export function toSlots(windows: readonly Window[], rule: SlotRule = anySlot): number[] {
   const starts: number[] = []

@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { Temporal } from 'temporal-polyfill'
-import { compileLicenses, compileSchedule } from '../../src/directory/listing'
+import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import { type Provider, weekdays } from '../../src/domain/provider'
 import { Draft, SlotTable, slotBytes } from '../../src/http/endpoints/provider-page'
 import { availabilityAt, type Calendar, slotAt } from '../../src/scheduling/availability'

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { openEngine } from '../../db/sqlite/store'
+import { openEngine } from '../../db/sqlite/engine'
 import type { MasterKey, SealedCell } from '../../src/domain/ports/vault'
 import { masterKeyOf } from '../../src/vault/vault'
 import { withActs } from '../support/acts'

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
+import { openEngine } from '../../db/sqlite/engine'
 import type { Migration } from '../../db/sqlite/migration'
 import { openDatabase } from '../../db/sqlite/open'
-import { openEngine } from '../../db/sqlite/store'
 import type { Engine } from '../../src/domain/ports/database'
 import type { Purpose } from '../../src/domain/ports/database-copy'
 import { masterKeyOf } from '../../src/vault/vault'

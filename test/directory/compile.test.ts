@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { compileLicenses, compileSchedule } from '../../src/directory/listing'
+import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import { type Provider, unsaid } from '../../src/domain/provider'
 import { parseDate } from '../../src/scheduling/calendar'
 import type { TimeZone } from '../../src/scheduling/time-zone'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { CompiledOnce } from '../../src/directory/listing'
+import { CompiledOnce } from '../../src/directory/compile'
 import type { Provider } from '../../src/domain/provider'
 import type { TimeZone } from '../../src/scheduling/time-zone'
 import { provider } from '../domain/values'

@@ -1,4 +1,4 @@
-import { compileLicenses, compileSchedule } from '../../src/directory/listing'
+import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import type { ZoneData } from '../../src/domain/ports/time'
 import {
   type License,

@@ -39,13 +39,13 @@ export class Health extends Readiness {
   }
 
   /** @param isServer whether this node sends heartbeats, by which the other nodes see it */
-  watch(tell: Report, isServer: boolean): Watched {
-    this.tellTo(tell)
+  watch(report: Report, isServer: boolean): Watched {
+    this.reportTo(report)
     if (isServer && this.#beating === undefined) {
-      this.#beating = setInterval(() => this.#keepBeating(tell), beatMillis)
+      this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
       // At once: it blocks upgrades that this server could not go on working with.
-      this.#keepBeating(tell)
+      this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
   }
@@ -60,15 +60,15 @@ export class Health extends Readiness {
   }
 
   /** Heartbeats run one after another. A failure to read the clock or size is not reported: the heartbeat reports it. */
-  #keepBeating(tell: Report): void {
+  #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
-      .then(() => this.#readServer(tell).catch(() => {}))
+      .then(() => this.#readServer(report).catch(() => {}))
       .then(() => this.node.noteReadiness(this.isFaultless && this.#clock.isFit).catch(() => {}))
   }
 
-  async #readServer(tell: Report): Promise<void> {
-    this.#clock.note(await this.node.readClock(), tell)
+  async #readServer(report: Report): Promise<void> {
+    this.#clock.note(await this.node.readClock(), report)
     if (performance.now() - this.#sizeAt < sizeMillis) return
     this.#sizeAt = performance.now()
     this.size = await this.node.readSize()

@@ -41,7 +41,7 @@ const againMillis = 5_000
 export function checkPages(
   path: string,
   health: Health,
-  tell: (line: string) => void,
+  report: (line: string) => void,
   isChecked: boolean,
 ): QuickCheck {
   let check: QuickCheck | undefined
@@ -51,7 +51,7 @@ export function checkPages(
       if (verdict === 'sound') health.noteSound()
       if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
       if (verdict === 'unchecked' && !health.isDamaged)
-        tell('the database could not be checked: run anteroom doctor')
+        report('the database could not be checked: run anteroom doctor')
     })
   }
   if (isChecked) begin()

@@ -226,7 +226,7 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
 /** Makes a command on one provider. */
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 
-/** Whether a provider can be had, and who has switched them off if not: staff, or the directory. */
+/** Active, suspended by staff, or deactivated by the directory. */
 export function providerStanding({
   active = true,
   suspended,

@@ -189,10 +189,10 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 
-/** The most lines of what to do. */
+/** The most lines of advice. */
 const mostLines = 10
 
-/** What to do about what was found, most urgent first. @param isBackupOld whether the last backup is older than it may be */
+/** What to do, most urgent first. @param isBackupOld whether the last backup is older than the setting allows */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const server = serviceState(status.servers)

@@ -10,8 +10,7 @@ import { oneLine } from './output'
 const stderr = 2
 
 /**
- * Has all that the process says of what it does written to a log, for as long as it does it: in lines on a terminal, and
- * otherwise in JSON.
+ * Opens the log for as long as `act` runs: lines on a terminal, otherwise JSON.
  */
 export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): Promise<void> {
   const log = isOnTerminal() ? openTerminalLog(clock) : await openJsonLog(clock)
@@ -26,12 +25,12 @@ export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): P
   if (!(await log.end())) process.exit()
 }
 
-/** Whether whoever started the process reads what it says. */
+/** Whether stderr is a terminal. */
 export function isOnTerminal(): boolean {
   return isatty(stderr)
 }
 
-/** A log in lines for whoever reads along. */
+/** A log in lines, for a person at a terminal. */
 export function openTerminalLog(clock: Clock): Log {
   const say = (line: string) => writer.write(`${oneLine(line)}\n`)
   const report = (line: string) => say(`anteroom: ${line}`)
@@ -44,7 +43,7 @@ export function openTerminalLog(clock: Clock): Log {
   }
 }
 
-/** A log in JSON, one object a line, for whatever collects logs. */
+/** A log in JSON, one object a line, for a log collector. */
 async function openJsonLog(clock: Clock): Promise<Log> {
   // Whoever reads along does not wait for it to be loaded.
   const { jsonLogger } = await import('./json-log')
@@ -59,10 +58,10 @@ function droppedText(count: number): string {
 
 type Format = Parameters<typeof styleText>[0]
 
-/** As long as the paths that are asked for most. */
+/** Characters; the length of the paths requested most. */
 const routeWidth = 30
 
-/** A request in one line, for a person at a terminal: where it was refused, with the id by which a partner names it. */
+/** A request in one line, for a person at a terminal. A refused one with its request id, which a partner may quote. */
 export function requestLine(entry: LogEntry, at: number): string {
   const { method, route, status, millis, bytes, partnerId, refusedFor, id } = entry
   const meaning = meaningOf(status)
@@ -88,23 +87,23 @@ function sizeText(bytes: number): string {
   return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
 }
 
-/** In color where the terminal knows any, and NO_COLOR does not ask for none. */
+/** In color if the terminal supports it and NO_COLOR is not set. */
 function painted(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
 
-/** How long a line waits for others to be written with, in ms: a killed process loses no more. */
+/** For how long lines are gathered into one write, in ms. A killed process loses at most these lines. */
 const gatherMillis = 100
-/** How many bytes are written without waiting for more, and at most at once. */
+/** Bytes that are written without gathering more, and the most in one write. */
 const [batchBytes, mostAtOnce] = [64 * 1024, 128 * 1024]
-/** How many bytes are kept for a slow reader. */
+/** Bytes kept for a slow reader. */
 const mostKept = 4 * 1024 * 1024
-/** How long the end waits for a reader, in ms. */
+/** How long closing waits for a reader, in ms. */
 const endMillis = 1_000
 
 /**
- * Writes lines to a descriptor, many at once, without waiting for it. If it takes nothing for want of a reader, or of room in a
- * pipe or on a disk, lines are kept and tried again. Lines for which there is no room are dropped and counted.
+ * Writes lines to a descriptor, many at once, without blocking. While the pipe or the disk is full, lines are kept and
+ * written later. Beyond the limit they are dropped and counted.
  */
 export class LineWriter {
   readonly #stream: SonicBoom
@@ -115,10 +114,10 @@ export class LineWriter {
   readonly #end = Promise.withResolvers<boolean>()
   #isEnding = false
 
-  /** @param tellDropped reports how many lines were dropped, once there is room for that */
+  /** @param reportDropped reports how many lines were dropped, once there is room for that */
   constructor(
     descriptor: number,
-    private readonly tellDropped: (count: number) => void,
+    private readonly reportDropped: (count: number) => void,
   ) {
     const sizes = { minLength: batchBytes, maxWrite: mostAtOnce, maxLength: mostKept }
     this.#stream = new SonicBoom({ fd: descriptor, contentMode: 'buffer', ...sizes })
@@ -126,7 +125,7 @@ export class LineWriter {
         this.#waiting -= bytes
       })
       .on('drain', () => this.#drained())
-      // What is full for the moment is tried again by itself; nothing else is waited for at the end.
+      // A full pipe or disk is retried by the writer; closing does not wait for anything else.
       .on('error', () => (this.#isEnding ? this.#end.resolve(true) : this.#flushSoon()))
       .on('drop', (line) => {
         this.#waiting -= line.length
@@ -134,7 +133,7 @@ export class LineWriter {
       })
   }
 
-  /** Takes a line, with its end. */
+  /** Adds a line, with its line break. */
   write(line: string): void {
     const bytes = Buffer.from(line)
     this.#waiting += bytes.length
@@ -142,7 +141,7 @@ export class LineWriter {
     this.#flushSoon()
   }
 
-  /** Writes what waits. False if nobody took it in time. */
+  /** Writes the lines that remain. False if they could not be written in time. */
   async end(): Promise<boolean> {
     this.#isEnding = true
     const waiting = setTimeout(() => this.#end.resolve(false), endMillis)
@@ -154,7 +153,7 @@ export class LineWriter {
   #drained(): void {
     const dropped = this.#dropped
     this.#dropped = 0
-    if (dropped > 0) this.tellDropped(dropped)
+    if (dropped > 0) this.reportDropped(dropped)
     if (this.#waiting > 0) this.#isEnding ? this.#stream.flush() : this.#flushSoon()
     else if (this.#isEnding) this.#end.resolve(true)
   }

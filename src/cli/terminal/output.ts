@@ -263,7 +263,7 @@ function emphasized(format: Format, text: string): string {
   return stdout().isTTY ? styleText(format, text, { stream: stdout() }) : text
 }
 
-/** A text as one word of a shell's (POSIX sh). */
+/** A text quoted as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w.:@+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

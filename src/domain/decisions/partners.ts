@@ -50,11 +50,11 @@ export function decidePartner(
 ): Decision<Partner> {
   if (organization === undefined) return unknownRecord('organization')
   if (known) return nameTaken('partner')
-  const told = { name, active: true, readsPerMinute: null, bookingsPerMinute: null }
-  const row = { ...told, organizationId: organization?.id ?? null, createdAt: at }
+  const named = { name, active: true, readsPerMinute: null, bookingsPerMinute: null }
+  const row = { ...named, organizationId: organization?.id ?? null, createdAt: at }
   return {
     ...outcome('partner.add', 'partner', null, [{ add: 'partner', row }]),
-    answer: ([id]) => ({ id: id as number, ...told, organization }),
+    answer: ([id]) => ({ id: id as number, ...named, organization }),
   }
 }
 

@@ -32,7 +32,7 @@ export interface SubmissionDraft extends Submission {
 
 /** What holds at the moment of writing. */
 export interface SubmissionFacts extends RetryFacts {
-  /** What of the directory but taken slots has changed since the draft's version; null where that can no longer be told. */
+  /** Changes of the directory since the draft's version, except taken slots; null if they are no longer kept. */
   readonly since: readonly Change[] | null
   /** The partner's member of that id. */
   readonly member: Member | null
@@ -156,9 +156,9 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   const { member: known } = facts
   const profile: MemberProfile = { ...(known?.profile ?? emptyProfile), ...draft.member }
   const active = known?.active ?? true
-  const told = { profile, updatedAt: submittedAt }
-  const row = { ...told, partnerId, externalUserId, active, createdAt: submittedAt }
-  const member: Write = known ? { set: 'member', id: known.id, to: told } : { add: 'member', row }
+  const changed = { profile, updatedAt: submittedAt }
+  const row = { ...changed, partnerId, externalUserId, active, createdAt: submittedAt }
+  const member: Write = known ? { set: 'member', id: known.id, to: changed } : { add: 'member', row }
   const state = slot ? ('pending' as const) : ('unassigned' as const)
   const startsAt = slot?.startsAt ?? null
   const providerId = slot?.providerId ?? null
@@ -192,29 +192,29 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
 /** How long an answer is kept for retries (decisions, Idempotency-Key). */
 const keptMillis = dayMillis
 
-/** What is kept for the retries of an earlier submission. */
+/** The response that is kept for retries of an earlier submission. */
 export interface KeptAnswer {
   readonly requestId: number
   /** ms */
   readonly submittedAt: number
-  /** Null where something else was sent then. */
+  /** Null if the body was different. */
   readonly receipt: Receipt | null
 }
 
-/** What holds of retries at the moment of writing. */
+/** What the transaction reads about retries. */
 export interface RetryFacts {
-  /** Under the partner and the key, however old; null where there is nothing, or no key. */
+  /** The response kept under the partner and the key, expired or not; null without one, or without a key. */
   readonly kept: KeptAnswer | null
 }
 
-/** What was answered at this instant (ms) or before is kept no longer at another. */
+/** The latest response time (ms) that has expired at an instant (ms). */
 export function expiredBy(now: number): number {
   return now - keptMillis
 }
 
 /**
- * A retry gets the first answer, whatever has become of the request since, and changes nothing. Null for what is none. What
- * was refused was not kept: it is judged anew.
+ * The decision on a retry: the first response, whatever became of the request since, and no writes. Null if this is no
+ * retry. Refusals are not kept, so a refused submission is decided again.
  */
 export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
@@ -225,30 +225,30 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
   return { writes: [], taken: [], audit: null, answer: () => ({ ...receipt, isReplay: true }) }
 }
 
-/** The writes beside a submission that is stored, by which its retries will be known; none where it has no key. */
+/** The writes that keep a submission's response for retries; none without a key. */
 export function keepingAnswer(
   { retry, partnerId }: Submission,
   { kept }: RetryFacts,
-  told: Pick<Extract<Write, { add: 'replay' }>['row'], 'memberId' | 'request' | 'submittedAt'>,
+  answered: Pick<Extract<Write, { add: 'replay' }>['row'], 'memberId' | 'request' | 'submittedAt'>,
   profile: MemberProfile,
 ): Write[] {
   if (!retry) return []
   const { firstName, email, phoneNumber, preferredModality } = profile
   const row = {
-    ...told,
+    ...answered,
     ...{ partnerId, retry, requestId: 'added' as const },
     profile: { firstName, email, phoneNumber, preferredModality },
   }
-  // One that has expired and was not removed yet is in the way of the next under its key.
+  // An expired response that is still stored would collide with the next under its key.
   return [...removals(kept ? [kept.requestId] : []), { add: 'replay', row }]
 }
 
-/** Removes what is kept no longer, though nobody asks for it, and tells how much that was. */
+/** Removes expired responses. Answers how many. */
 export function decideForgetting(expired: readonly number[]): Decision<number> {
   return { writes: removals(expired), taken: [], audit: null, answer: () => expired.length }
 }
 
-/** Of the answers to requests, where any were kept. */
+/** Removes the responses kept for some requests. */
 export function removals(requestIds: readonly number[]): Write[] {
   return requestIds.map((id) => ({ remove: 'replay', id }))
 }

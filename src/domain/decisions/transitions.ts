@@ -236,7 +236,7 @@ export function refuseTransition(
 /** The longest note, in characters. */
 const mostNoteLength = 4_000
 
-/** Staff write about a request of somebody who is still known: a note goes with the person. Answers the note's id. */
+/** Adds a staff note to a request. Refused if the member was erased. Answers the note's id. */
 export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
   if (!request) return unknownRecord('request')
   const refusal = refuseErased(request) ?? refuseText(text)
@@ -252,12 +252,12 @@ function refuseText(text: string): Refusal | null {
   return new Refusal('field_invalid', `the text is longer than ${mostNoteLength} characters`)
 }
 
-/** Why a reason cannot be kept with a request; null if it can, or there is none. */
+/** Why a reason cannot be stored with a request; null if it can, or there is none. */
 export function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
   return reason === undefined ? null : (refuseErased(request) ?? refuseText(reason))
 }
 
-/** The note in which staff keep why they did a thing; none without a reason. */
+/** The note that keeps the reason of a transition; none without a reason. */
 export function reasonNote(
   request: RequestRecord,
   kind: NoteKind,
@@ -271,7 +271,7 @@ function noteOf({ id }: RequestRecord, kind: NoteKind, text: string, { at, actor
   return { add: 'note', row: { requestId: id, kind, at, actor, text } }
 }
 
-/** The notes on a request may be read; the audit log tells who did. */
+/** Reading the notes on a request, which the audit log records. */
 export function decideReadingNotes(
   request: RequestRecord | null,
   notes: readonly RequestNote[],

@@ -33,11 +33,11 @@ export interface Engine {
   /**
    * Begins to look after the database for a server.
    *
-   * @param tell is told of each change between ready and not
+   * @param report receives each change between ready and not ready
    * @param isServer whether it is for a server, and not for a copy that is tried: it is held to be sound, and the one that
    *   it was
    */
-  watch(tell: Report, isServer: boolean): Watched
+  watch(report: Report, isServer: boolean): Watched
   /** How much it has to do, and how it does: cheap, whatever is stored. */
   measure(): EngineMeasures
   close(): Promise<void>

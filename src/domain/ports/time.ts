@@ -1,6 +1,6 @@
 import type { TimeZone } from '../../scheduling/time-zone'
 
-/** Tells the time. Each request asks once and passes the answer on. */
+/** The time. Each request reads it once and passes it on. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00Z. */
   now(): number
@@ -20,7 +20,7 @@ export function pause(millis: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, millis))
 }
 
-/** How long the machine has been at it, in ms: tells how long something takes, never when. */
+/** Milliseconds of a monotonic clock: for durations only. */
 export function elapsedMillis(): number {
   return performance.now()
 }

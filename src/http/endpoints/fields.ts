@@ -62,7 +62,7 @@ export const ModalityName = Choice(modalities, { title: 'Modality', description:
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], { ...(description !== undefined && { description }) })
 
-/** What a partner sends of the member of the document's examples. */
+/** The example member's profile, as a partner sends it. */
 export const exampleProfile = {
   email: 'robin@example.com',
   firstName: 'Robin',
@@ -79,7 +79,7 @@ export const exampleProfile = {
   preferredSpokenLanguage: 'fr-CA',
 } as const
 
-/** The member as answers show it. */
+/** The example member, as stored. */
 export const exampleMember: Member = {
   id: 1,
   partnerId: 1,
@@ -91,7 +91,7 @@ export const exampleMember: Member = {
 /** Ontario, in the sandbox's own directory. */
 export const exampleRegionId = 9
 
-/** The slot of the examples where none is known that can be booked at this moment. */
+/** The example slot, used if none can be booked now. */
 export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
 
 /** An instant (ms) that is not a slot's, with its milliseconds; null stays null. */

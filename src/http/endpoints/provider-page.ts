@@ -212,18 +212,17 @@ export class PageCache {
   }
 }
 
-/** What is shown at any moment of a day, in slots that follow one another. */
+/** Slots in a row: the horizon and one more day. */
 const rowSlots = Math.ceil((horizonMinutes + dayMinutes) / slotMinutes)
 
 const bytesOf = (start: number) => Buffer.from(`,${JSON.stringify(presentSlot(start * minuteMillis))}`)
 
-/** The bytes that a slot takes, the comma before it included: times are of one length. */
+/** Bytes of one slot with the comma before it; all times have the same length. */
 export const slotBytes = bytesOf(0).length
 
 /**
- * The JSON of all slots that can be offered, each made once: writing times anew for every provider takes much longer than
- * working out when they are free. Slots that follow one another lie side by side, so that a window of working hours is
- * one copy.
+ * The JSON of every slot that can be offered, made once, because writing times for each provider takes much longer than
+ * computing when they are free. Consecutive slots are adjacent, so that a window of working hours is one copy.
  */
 export class SlotTable {
   /** By the minute that starts have beyond whole slots. */
@@ -232,7 +231,7 @@ export class SlotTable {
   #first = 0
 
   /**
-   * Writes slots that are ascending, each with a comma before it. Tells where they end.
+   * Writes slots in ascending order, each with a comma before it. Returns the offset of their end.
    *
    * @param starts minutes, of the 30 days from `now` (ms)
    */
@@ -249,7 +248,7 @@ export class SlotTable {
     return end
   }
 
-  /** Begins anew where a row no longer reaches as far as slots may be offered. */
+  /** Starts again once a row no longer covers the horizon. */
   #turnTo(minute: number): void {
     const first = Math.floor(minute / slotMinutes)
     const past = (first - this.#first) * slotMinutes

@@ -95,7 +95,7 @@ function fold(name: string): string {
   return name.replace(/[_ -]/g, '').toLowerCase()
 }
 
-/** The full URL of a page of a list: the public address, every parameter that was sent, and the page. */
+/** The URL of a page of a list: the public address, the query that was sent, and the page. */
 export function pageUrl(base: string, path: string, query: Record<string, unknown>, page: number): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
@@ -104,7 +104,7 @@ export function pageUrl(base: string, path: string, query: Record<string, unknow
   return `${base}${path}?${parameters}`
 }
 
-/** What tells of the other pages of a bare list: Link (RFC 8288) and X-Total-Count. */
+/** The pagination headers of a list: Link (RFC 8288) and X-Total-Count. */
 export function pageHeaders(page: Page<unknown>, urlOf: (page: number) => string): Record<string, string> {
   const link = (rel: string, to: number) => `<${urlOf(to)}>; rel="${rel}"`
   const links = [

@@ -4,21 +4,21 @@ import { type Networks, parseNetworks } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import type { AskServer } from '../../operations/status'
 
-/** A host as URLs write it; one that stands for all addresses is reached at the loopback one. */
+/** A host as it stands in a URL. One that means all addresses becomes the loopback address. */
 export function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** How long a server has to answer whoever asks whether it is there, or can store what is sent to it: for that it tries to. */
+/** How long a server has to answer a health check, in ms. /readyz tries to store something. */
 const answerMillis = 2_000
 
-/** Asks a server at what it noted that it listens on. */
+/** Asks the server's health endpoints at the address that it stored. */
 export const askServer: AskServer = async ({ host, port, isSecure }) => {
   const isFine = (path: string) => {
-    // Whatever proxy the environment names: it is asked on this machine.
-    // Its certificate names its public address, and nothing is handed over here.
+    // No proxy, even if the environment names one: the server is on this machine.
+    // The certificate names the public address, and nothing secret is sent.
     const tls = { rejectUnauthorized: false }
     const options = { proxy: false, tls, signal: AbortSignal.timeout(answerMillis) } as RequestInit
     return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
@@ -34,9 +34,9 @@ export const askServer: AskServer = async ({ host, port, isSecure }) => {
 const loopback = parseNetworks('127.0.0.0/8,::1') as Networks
 
 /**
- * Refuses to listen where anybody on the way could read what is sent (contract: all requests must use HTTPS).
+ * Refuses a host on which requests would arrive unencrypted over a network (contract: all requests must use HTTPS).
  *
- * @throws Refusal settings_invalid for a host that is reached from other machines, or leads nowhere
+ * @throws Refusal settings_invalid for a host that other machines can reach, or that cannot be resolved
  */
 export async function requireLoopback(host: string): Promise<void> {
   if ((await addressesOf(host)).every(loopback.include)) return
@@ -49,7 +49,7 @@ export async function requireLoopback(host: string): Promise<void> {
   throw new Refusal('settings_invalid', `${why}; ${ways.join(', ')}`)
 }
 
-/** Whether a public address has whoever follows it send in the clear, other than to this machine. */
+/** Whether a public address uses plain HTTP to another machine. */
 export function isPlainAddress(address: string): boolean {
   const { protocol, hostname } = new URL(address)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

@@ -1,0 +1,71 @@
+import { statSync } from 'node:fs'
+import type { Engine } from '../../src/domain/ports/database'
+import type { QuickCheck } from './file/aside'
+import { tryCheckpoint } from './file/checkpoint'
+import { FileGuard } from './file/guard'
+import { readPragma, schemaOf } from './file/head'
+import { checkPages, Health } from './file/health'
+import { createUpkeep } from './maintenance'
+import { type Opening, openDatabase } from './open'
+import { queriesOn, settingsOf } from './query-engine'
+import { directoryFeed, sqliteStore } from './store'
+import { Writer } from './writer'
+
+/** @param largestGroup the most writes in one transaction, for benchmarks @throws Refusal as openDatabase does */
+export function openEngine(opening: Opening, largestGroup?: number): Engine {
+  const database = openDatabase(opening)
+  const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
+  const queries = queriesOn(database, vault)
+  const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
+  const health = new Health(guard)
+  const writer = new Writer(database, health, largestGroup)
+  let check: QuickCheck | undefined
+  let isClosed = false
+  const schema = schemaOf(readPragma(database, 'user_version'))
+  return {
+    store: sqliteStore(queries, writer),
+    feed: directoryFeed(
+      queries,
+      () => writer.stamp,
+      (error) => health.noteUnread(error),
+    ),
+    upkeep: createUpkeep(database, opening, writer, queries),
+    watch(report, isServer) {
+      health.reportTo(report)
+      if (isServer) guard.watchContent()
+      check ??= checkPages(opening.path, health, report, isServer)
+      return { isReady: () => health.isReady(() => writer.attempt()) }
+    },
+    measure: () => ({
+      queueDepth: writer.depth,
+      groupSizes: writer.groupSizes,
+      commitMillis: writer.commitMillis,
+      failedGroups: writer.failedGroups,
+      databaseBytes: bytesOf(opening.path),
+      logBytes: bytesOf(`${opening.path}-wal`),
+      server: null,
+      schema,
+    }),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      // Before the last checkpoint, because it reads the log.
+      await check?.stop()
+      await writer.drain()
+      try {
+        guard.saveOverwritten()
+        // Afterwards the file alone is the database, unless another program has it open.
+        tryCheckpoint(database)
+      } catch {
+        // If there is no room, for example, the log stays next to the file, and the next start reads both.
+      }
+      // If the file was moved, SQLite leaves a newer file with the name of its log alone.
+      database.close()
+    },
+  }
+}
+
+/** The length of a file; 0 if there is none. Not by opening it: closing a descriptor would release SQLite's locks. */
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
