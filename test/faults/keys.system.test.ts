@@ -201,7 +201,7 @@ test('a link beside the key file, to that very file or to another, never takes i
 
 describe('a rotation that was killed', () => {
   const custodyModule = new URL('../../src/custody.ts', import.meta.url).pathname
-  const engineModule = new URL('../../db/sqlite/store.ts', import.meta.url).pathname
+  const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const placeModule = new URL('../../db/sqlite/database.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
 

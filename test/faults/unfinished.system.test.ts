@@ -148,7 +148,7 @@ test('a backup that cannot be noted, since another holds the lock, leaves nothin
 })
 
 describe('an erasure that was killed after its commit', () => {
-  const engineModule = new URL('../../db/sqlite/store.ts', import.meta.url).pathname
+  const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const membersModule = new URL('../../src/operations/members.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
   /** What is sealed of a member, as it lies in the database. */
