@@ -1,7 +1,8 @@
-import { type CertificateFiles, isDatabaseAddress, type Networks } from './domain/addresses'
+import { type CertificateFiles, isDatabaseAddress } from './domain/addresses'
 import { Refusal } from './domain/errors'
 import { type Limits, perMinute } from './domain/limits'
 import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
+import type { ServerOptions } from './serving'
 import {
   credentialsVariable,
   type Environment,
@@ -31,21 +32,14 @@ export interface StorageConfig extends DatabaseSetting {
   readonly zoneFolder: string | undefined
 }
 
-/** What serve needs. */
-export interface ServerConfig extends StorageConfig {
+/** The settings of `anteroom serve`. */
+export interface ServerConfig extends StorageConfig, ServerOptions {
   readonly baseUrl: string
-  readonly host: string
-  readonly port: number
-  /** Of the listener for metrics; null for none. */
-  readonly metricsPort: number | null
-  /** The files to speak HTTPS with; null for plain HTTP. */
+  /** Certificate and key files; null for plain HTTP. */
   readonly tls: CertificateFiles | null
-  /** The proxies that do HTTPS for it; null for none. */
-  readonly behindProxy: Networks | null
   readonly limits: Limits
   /** Which requests the log has a line for: all, or those with status 400 and above. */
   readonly logRequests: 'all' | 'errors'
-  readonly noDocs: boolean
   /** What each setting is set to, as it was given. */
   readonly given: Flags
   /** Lines of the settings file that a flag or the environment overrules, each as a notice. */
@@ -142,7 +136,7 @@ export function readServerConfig(flags: Flags, environment: Environment = proces
     port: values.port,
     metricsPort: values.metricsPort ?? null,
     tls: tlsFrom(environment, given),
-    behindProxy: values.behindProxy ?? null,
+    proxies: values.behindProxy ?? null,
     limits: limitsOf(values),
     logRequests: values.logRequests,
     noDocs: values.noDocs,

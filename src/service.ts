@@ -4,7 +4,7 @@ import { readBackupKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import { isDatabaseAddress } from './domain/addresses'
 import { type Limits, unlimited } from './domain/limits'
-import type { TellStep } from './domain/measures'
+import type { Report, TellStep } from './domain/measures'
 import {
   type DatabaseLocation,
   type DatabaseLogin,
@@ -19,7 +19,7 @@ import type { Clock, ZoneData } from './domain/ports/time'
 import type { Context, Records } from './operations/context'
 import { type Copied, copyDatabase } from './operations/database-copy'
 import { Notebook } from './operations/notebook'
-import type { Server, ServingOptions } from './serving'
+import type { Served, Server, ServerOptions } from './serving'
 import { type BackupKeys, openBackup } from './vault/backup'
 import { masterKeyOf } from './vault/vault'
 import { zonesFromFolder } from './zones/folder'
@@ -30,8 +30,8 @@ export type { Copied } from './operations/database-copy'
 export type { Server } from './serving'
 export { type Certificate, certificateNotes, readCertificate } from './vault/certificate'
 
-/** What the service is made of. */
-export interface ServiceOptions extends ServingOptions, DatabaseSetting {
+/** How a service opens its database, and what it is put together of. */
+export interface ServiceOptions extends DatabaseSetting {
   readonly purpose: Purpose
   readonly masterKey: MasterKeySource
   /** Whether to make the database and the master key file where they are missing. */
@@ -45,6 +45,8 @@ export interface ServiceOptions extends ServingOptions, DatabaseSetting {
   readonly clock: Clock
   /** None unless given. */
   readonly limits?: Limits
+  /** Logs an event for the operator. */
+  readonly report: Report
   /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
   readonly largestGroup?: number | undefined
 }
@@ -53,13 +55,7 @@ export interface ServiceOptions extends ServingOptions, DatabaseSetting {
 export interface Service extends Pick<Engine, 'close'> {
   readonly context: Context
   readonly zones: ZoneData
-  /**
-   * Listens on a host and port, 0 for a free one.
-   *
-   * @param baseUrl the public address, where it is not the one listened on
-   */
-  listen(host: string, port: number, baseUrl?: string): Promise<Server>
-  /** Holds callers to other limits from now on. */
+  listen(options: ServerOptions): Promise<Server>
   setLimits(limits: Limits): void
   /**
    * Makes a database of a backup that the master key opens, and holds it to the backup's manifest.
@@ -126,8 +122,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   // One object that is asked each time, so that others can be set while it runs.
   const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
-  const served = {
-    ...options,
+  const served: Served = {
+    report,
     context,
     zones,
     isSandbox: purpose === 'sandbox',
@@ -137,10 +133,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return {
     context,
     zones,
-    async listen(host, port, baseUrl) {
-      // Loaded here, since a command that serves nobody would start the slower for it.
+    async listen(options) {
+      // Loaded lazily: other commands start faster without it.
       const { serve } = await import('./serving')
-      return serve(served, { host, port, baseUrl })
+      return serve(served, options)
     },
     setLimits: (given) => void Object.assign(limits, given),
     restore: (backup, path, tell) => restoreBackup({ purpose, masterKey: sameKey(), backup, path }, tell),

@@ -12,68 +12,52 @@ import { measureRecords } from './operations/status'
 import { forgetReplays } from './operations/upkeep'
 import type { Certificate } from './vault/certificate'
 
-/** How a service is served. */
-export interface ServingOptions {
-  /** Whether the API's documents are left out. */
+/** The settings of a server that do not change while it runs, except for the certificate. */
+export interface ServerOptions {
+  readonly host: string
+  /** 0 for a free port. */
+  readonly port: number
+  /** Public address, if clients use another than the one listened on. */
+  readonly baseUrl?: string | undefined
   readonly noDocs?: boolean
-  /** What it speaks HTTPS with; plain HTTP unless given. */
+  /** HTTPS with this certificate; plain HTTP if none is given. */
   readonly certificate?: Certificate | null
-  /** The proxies that do HTTPS for it: nothing else is answered then. None unless given. */
+  /** Networks of the proxies that terminate HTTPS; requests from elsewhere are refused. */
   readonly proxies?: Networks | null
-  /** Where Prometheus is told how it does, on this machine, 0 for a free port; nowhere, unless given. */
+  /** Prometheus metrics port on 127.0.0.1, 0 for a free port; no metrics if none is given. */
   readonly metricsPort?: number | null
-  /** What the program was made from, by the names of labels of those metrics. */
+  /** Labels of the build metric. */
   readonly build?: Readonly<Record<string, string>>
-  /** Are shown each request that was answered; none unless given. */
-  readonly onlookers?: readonly RequestObserver[]
-  /** Is told what an operator should know of. */
-  readonly report: Report
+  readonly observers?: readonly RequestObserver[]
 }
 
-/** What is served, and how. */
-export interface Served extends ServingOptions {
-  /** Whether whoever builds against it is helped: a sandbox. */
+/** The parts of a service that a server answers from. */
+export interface Served {
   readonly isSandbox: boolean
+  readonly report: Report
   readonly context: Context
   readonly zones: ZoneData
   readonly measureEngine: () => EngineMeasures
-  /** Has the database looked after from now on, and told of. */
+  /** Starts the maintenance of the database. */
   readonly watch: () => { readonly isReady: () => Promise<boolean> }
 }
 
-/** Where a service listens. */
-export interface ListenAddress {
-  readonly host: string
-  /** 0 for a free one. */
-  readonly port: number
-  /** The public address, where it is not the one listened on. */
-  readonly baseUrl?: string | undefined
-}
-
-/** A service that listens. */
 export interface Server extends Listening {
   replaceCertificate(certificate: Certificate): void
   readonly baseUrl: string
-  /** Where Prometheus is told how it does; null for nowhere. */
+  /** Prometheus metrics port; null without metrics. */
   readonly metricsPort: number | null
 }
 
-/** Listens, and does beside it what is due for as long as it does. Throws the system's error where a port cannot be had. */
-export async function serve(served: Served, { host, port, baseUrl }: ListenAddress): Promise<Server> {
-  const {
-    context,
-    isSandbox,
-    noDocs = false,
-    certificate = null,
-    proxies = null,
-    onlookers = [],
-    report,
-  } = served
-  const measures = await createMeasures(served)
+/** Listens and runs the periodic tasks until it is stopped. @throws the system's error if a port is taken */
+export async function serve(served: Served, options: ServerOptions): Promise<Server> {
+  const { context, isSandbox, report } = served
+  const { host, port, baseUrl, noDocs = false, certificate = null, proxies = null, observers = [] } = options
+  const measures = await createMeasures(served, options)
   let address = ''
   let isStopping = false
   let shown = certificate
-  // A server may be stopping by the time this is known.
+  // Checked last: the stop may begin while the database is asked.
   const isReady = async () => (await health.isReady()) && !isStopping
   const listening = listen(
     host,
@@ -85,7 +69,7 @@ export async function serve(served: Served, { host, port, baseUrl }: ListenAddre
       const about = { context, baseUrl: address, isSandbox, noDocs, isSecure, proxies, report }
       return withLogEntries(
         createApp({ ...about, ...measures?.serving }, addressOf, isReady).fetch,
-        [...onlookers, ...(measures?.onlookers ?? [])],
+        [...observers, ...(measures?.observers ?? [])],
         certificate ? strictTransport : {},
       )
     },
@@ -93,39 +77,37 @@ export async function serve(served: Served, { host, port, baseUrl }: ListenAddre
   )
   const health = served.watch()
   const certificateEndsAt = () => shown?.validUntil ?? null
-  const telling = await measures?.tell({ isReady, certificateEndsAt }).catch(async (error) => {
+  const metrics = await measures?.listen({ isReady, certificateEndsAt }).catch(async (error) => {
     await listening.stop()
     throw error
   })
-  const chores = beginChores(served)
+  const tasks = startPeriodicTasks(served)
   return {
     ...listening,
     baseUrl: address,
-    metricsPort: telling?.port ?? null,
+    metricsPort: metrics?.port ?? null,
     replaceCertificate(next) {
       listening.replaceCertificate(next)
       shown = next
     },
     async stop() {
-      // Whoever balances load sends no more, while what was sent is answered.
+      // A load balancer that sees this sends no more requests; those under way are answered.
       isStopping = true
-      chores.beginToEnd()
+      tasks.stopLongOnes()
       await listening.stop()
-      await chores.end()
+      await tasks.stop()
       // Last, so that the stop is logged.
-      await telling?.stop()
+      await metrics?.stop()
     },
   }
 }
 
-/** How often what was noted while requests were answered is written down. */
 const flushMillis = 1_000
+/** Written in batches, so that no request waits for them. */
 const notes = 'uses of tokens, look-ups and refused authentications'
-/** How often what was kept for retries is looked through for what may be kept no longer. */
 const forgetMillis = 60_000
 
-/** What is done beside answering: notes are written down, and what was kept for retries is forgotten. */
-function beginChores({ context, report }: Served) {
+function startPeriodicTasks({ context, report }: Served) {
   const { notebook, store } = context
   let isWaiting = false
   const flush = async () => {
@@ -133,7 +115,7 @@ function beginChores({ context, report }: Served) {
       () => true,
       () => false,
     )
-    // Tried anew each second, and told once.
+    // Retried every second, reported once.
     if (!isFlushed && !isWaiting) report(`${notes} could not be noted yet; they are kept`)
     isWaiting = !isFlushed
   }
@@ -144,14 +126,13 @@ function beginChores({ context, report }: Served) {
       .then(() => forgetReplays(context, stopping.signal))
       .catch(() => report('answers that were kept for retries could not be removed yet'))
   }
-  // At once too: it may have been stopped for longer than they are kept.
+  // At once too: the server may have been stopped for longer than answers are kept.
   forget()
   const timers = [setInterval(flush, flushMillis), setInterval(forget, forgetMillis)]
   return {
-    /** Leaves what takes long for the next start. */
-    beginToEnd: () => stopping.abort(),
-    /** Writes down what was noted last. */
-    async end() {
+    /** The next start finishes what is left. */
+    stopLongOnes: () => stopping.abort(),
+    async stop() {
       for (const timer of timers) clearInterval(timer)
       await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`, 'error'))
       await forgetting
@@ -159,14 +140,10 @@ function beginChores({ context, report }: Served) {
   }
 }
 
-/** What is measured while it listens, where that is told to anybody. */
-async function createMeasures({
-  metricsPort = null,
-  build = {},
-  context,
-  zones,
-  measureEngine: engine,
-}: Served) {
+async function createMeasures(
+  { context, zones, measureEngine: engine }: Served,
+  { metricsPort = null, build = {} }: ServerOptions,
+) {
   if (metricsPort === null) return null
   const [{ RequestMeasures }, { concurrencyLimits: placesInFlight }, { listenForMetrics }] =
     await Promise.all([
@@ -178,10 +155,10 @@ async function createMeasures({
   const records = () => measureRecords(context)
   const now = () => context.clock.now()
   return {
-    onlookers: [requests.look],
+    observers: [requests.look],
     serving: { places },
-    async tell(told: Pick<Measured, 'isReady' | 'certificateEndsAt'>) {
-      return listenForMetrics(metricsPort, { requests, places, build, zones, engine, records, now, ...told })
+    async listen(state: Pick<Measured, 'isReady' | 'certificateEndsAt'>) {
+      return listenForMetrics(metricsPort, { requests, places, build, zones, engine, records, now, ...state })
     },
   }
 }

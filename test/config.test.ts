@@ -222,13 +222,13 @@ test.each<[Flags, string]>([
 })
 
 test('the proxies that do HTTPS are those of the networks that are named, and none unless there are any', () => {
-  const { behindProxy } = readServerConfig({ ...needed, behindProxy: '10.0.0.0/8,::1' }, {})
-  expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => behindProxy?.include(address))).toEqual([
+  const { proxies } = readServerConfig({ ...needed, behindProxy: '10.0.0.0/8,::1' }, {})
+  expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => proxies?.include(address))).toEqual([
     true,
     true,
     false,
   ])
-  expect(readServerConfig(needed, {}).behindProxy).toBeNull()
+  expect(readServerConfig(needed, {}).proxies).toBeNull()
 })
 
 const address = 'postgres://anteroom@localhost/anteroom'

@@ -42,7 +42,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/built.ts': ['src/domain', 'src/zones'],
   'src/settings.ts': ['src/domain', 'src/scheduling'],
   'src/setting-sources.ts': ['src/domain', 'src/settings.ts'],
-  'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts'],
+  'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts', 'src/serving.ts'],
   'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
   // Everything but the commands.
   'src/service.ts': [

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { isDatabaseAddress } from '../domain/addresses'
 import { editDistance } from '../domain/errors'
 import type { RateOverride } from '../domain/limits'
-import { parseDate, parseInstant } from '../scheduling/calendar'
+import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
 
 /** A whole number of some range, from the words of a command. */
@@ -99,4 +99,19 @@ export function nearest(word: string, known: readonly string[]): string | null {
     .filter(({ steps }) => steps <= most)
     .sort((one, other) => one.steps - other.steps)
   return near[0]?.each ?? null
+}
+
+const unitMinutes: Readonly<Record<string, number>> = {
+  min: 1,
+  h: 60,
+  d: dayMinutes,
+  w: 7 * dayMinutes,
+}
+
+/** Parses `90min`, `12h`, `3d` or `2w` to ms. */
+export function lengthOfTime(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,5}) ?(min|h|d|w)$/.exec(text) ?? []
+  const minutes = unitMinutes[unit]
+  if (minutes === undefined) throw new InvalidArgumentError('It must be a length as 90min, 12h, 3d or 2w.')
+  return Number(count) * minutes * minuteMillis
 }

@@ -16,7 +16,7 @@ import {
   withSettings,
   withZones,
 } from './storage'
-import { type CommonFlags, printResult } from './terminal/output'
+import { type Answer, type CommonFlags, printAnswer } from './terminal/output'
 import { confirm } from './terminal/question'
 
 /** A flag that says where the data is, its value, and behind how many words it stood. */
@@ -96,7 +96,7 @@ export interface CommandValue<Run> {
   readonly run: Run
 }
 
-/** `--json`, which printJson and its like obey. */
+/** `--json`: the answer is printed as JSON. */
 export function json(meaning = 'print it as JSON'): OptionValue {
   return ['--json', meaning]
 }
@@ -132,7 +132,10 @@ export function plainCommand({
   if (examples.length > 0) {
     command.addHelpText('after', ['', 'Examples:', ...examples.map((line) => `  ${line}`)].join('\n'))
   }
-  return command.action(run as (...given: unknown[]) => Done)
+  return command.action(async (...given: unknown[]) => {
+    const answer = await (run as (...given: unknown[]) => Done)(...given)
+    if (answer) printAnswer(given.at(-2) as CommonFlags, answer)
+  })
 }
 
 /** The same, with the settings that say where the database is. */
@@ -150,7 +153,8 @@ export interface Call<On, Flags = object> {
 }
 
 type Open<On> = (flags: object, work: Work<On>) => Promise<void>
-type Done = void | Promise<void>
+/** What a run returns: its answer, which is printed, or nothing if it has printed all it had to say. */
+export type Done = Answer | undefined | Promise<Answer | undefined>
 
 /** Returns a maker of commands that work on what `open` opens. Their run is given the call, then the arguments. */
 export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>>(open: Open<On>) {
@@ -159,12 +163,15 @@ export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>
   ): Command =>
     storageCommand({
       ...value,
-      run: (...given: unknown[]) => {
+      run: async (...given: unknown[]) => {
         const [flags, words] = [given.at(-2) as CommonFlags & Flags, given.slice(0, -2) as Words]
-        return open(flags, (context, act) => {
+        await open(flags, (context, act) => {
           const tried = triedBy(given.at(-1) as Command, flags)
           const records: Records = 'context' in context ? context.context : context
-          const work = async () => value.run({ context, flags, act, tried }, ...words)
+          const work = async () => {
+            const answer = await value.run({ context, flags, act, tried }, ...words)
+            if (answer) printAnswer(flags, answer)
+          }
           return auditRefusals(
             records,
             tried,
@@ -241,7 +248,7 @@ export function switchCommands<On, Found extends { readonly id: number }>(
         const note = noteOn(context, record)
         await confirm((await question(record, context)) + note, flags)
         await deactivate[1](context, record, act())
-        printResult(flags, { id: record.id, active: false }, `${nameOf(record)} is deactivated.${note}`)
+        return { json: { id: record.id, active: false }, text: `${nameOf(record)} is deactivated.${note}` }
       },
     }),
     make({
@@ -249,9 +256,9 @@ export function switchCommands<On, Found extends { readonly id: number }>(
       description: reactivate[0],
       options: [json()],
       examples: [reactivate[2]],
-      async run({ context, flags, act }, record) {
+      async run({ context, act }, record) {
         await reactivate[1](context, record, act())
-        printResult(flags, { id: record.id, active: true }, `${nameOf(record)} is active.`)
+        return { json: { id: record.id, active: true }, text: `${nameOf(record)} is active.` }
       },
     }),
   ]

@@ -125,12 +125,8 @@ async function explained(error: unknown, config: StorageConfig): Promise<unknown
 
 /** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` is for a server. */
 export async function openProduction(
-  config: StorageConfig &
-    Pick<ServiceOptions, 'limits' | 'noDocs' | 'metricsPort' | 'proxies' | 'certificate'>,
-  allowed: Pick<
-    Partial<ServiceOptions>,
-    'create' | 'upgrade' | 'alone' | 'build' | 'onlookers' | 'report'
-  > = {},
+  config: StorageConfig & Pick<ServiceOptions, 'limits'>,
+  allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'report'> = {},
 ): Promise<Service> {
   try {
     return await openService({ ...optionsOf(config), ...allowed })

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { notices, origin } from '../built'
 import { json, plainCommand } from './command'
-import { type CommonFlags, print, printJson, printRecord } from './terminal/output'
+import { type Answer, type CommonFlags, printLines, verbatim } from './terminal/output'
+import { fields } from './terminal/table'
 
 interface VersionFlags extends CommonFlags {
   readonly licenses?: boolean
@@ -21,15 +22,17 @@ export function versionCommand(): Command {
       'anteroom version --json | jq -r .commit',
       'anteroom version --licenses | less',
     ],
-    run: printVersion,
+    run: show,
   })
 }
 
-async function printVersion({ json, licenses }: VersionFlags): Promise<void> {
-  if (licenses) return void print(notices())
+async function show({ licenses }: VersionFlags): Promise<Answer | undefined> {
+  if (licenses) {
+    printLines(verbatim(notices()))
+    return undefined
+  }
   const { commit, zoneData } = await origin()
   const sqlite = process.versions.sqlite ?? null
   const versions = { anteroom: version, commit, bun: Bun.version, sqlite, zoneData }
-  if (json) printJson(versions)
-  else printRecord(versions)
+  return { json: versions, text: fields(versions) }
 }

@@ -86,14 +86,14 @@ function firstSightOf({ method }: Request, always: Record<string, string>): LogE
  */
 export function withLogEntries(
   handle: (request: Request) => Response | Promise<Response>,
-  onlookers: readonly RequestObserver[],
+  observers: readonly RequestObserver[],
   always: Record<string, string> = {},
 ): (request: Request) => Response | Promise<Response> {
   const finish = (response: Response, entry: LogEntry, startedAt: number) => {
     entry.status = response.status
     entry.millis = elapsedMillis() - startedAt
     if (entry.method === 'HEAD') entry.bytes = 0
-    for (const look of onlookers) look(entry)
+    for (const look of observers) look(entry)
     return response
   }
   return (request) => {

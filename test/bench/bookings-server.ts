@@ -13,5 +13,5 @@ export interface Serving extends Offer {
 const service = await openBookable(JSON.parse(process.argv[2] as string))
 const token = await furnish(service.context)
 const offer = offerOf(service.context)
-const { baseUrl } = await service.listen('127.0.0.1', 0)
+const { baseUrl } = await service.listen({ host: '127.0.0.1', port: 0 })
 console.log(JSON.stringify({ ...offer, baseUrl, token } satisfies Serving))

@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { dependencies, version } from '../../package.json'
-import { printTable } from '../../src/cli/terminal/output'
+import { printLines } from '../../src/cli/terminal/output'
+import { table } from '../../src/cli/terminal/table'
 import { failed, isFailed, isMet, type Row, rounds } from './row'
 import { loadGenerator, wrkVersion } from './wrk'
 
@@ -75,20 +76,22 @@ for (const [part, bench] of Object.entries(parts)) {
 }
 
 console.log()
-printTable(
-  rows,
-  {
-    PART: ({ part }) => part,
-    ROW: ({ name }) => name,
-    SERVICE: ({ figure }) => figure,
-    REFERENCE: ({ reference }) => reference ?? null,
-    RATIO: ({ ratio }) => ratio?.toFixed(2) ?? null,
-    SPREAD: ({ spread }) => spread?.map((ratio) => ratio.toFixed(2)).join('-') ?? null,
-    'BY CPU': ({ cpuRatio }) => cpuRatio?.toFixed(2) ?? null,
-    GOAL: ({ goal }) => goal ?? null,
-    MET: ({ met }) => (met === null ? null : met ? 'yes' : 'NO'),
-  },
-  'nothing was measured',
+printLines(
+  table(
+    rows,
+    {
+      PART: ({ part }) => part,
+      ROW: ({ name }) => name,
+      SERVICE: ({ figure }) => figure,
+      REFERENCE: ({ reference }) => reference ?? null,
+      RATIO: ({ ratio }) => ratio?.toFixed(2) ?? null,
+      SPREAD: ({ spread }) => spread?.map((ratio) => ratio.toFixed(2)).join('-') ?? null,
+      'BY CPU': ({ cpuRatio }) => cpuRatio?.toFixed(2) ?? null,
+      GOAL: ({ goal }) => goal ?? null,
+      MET: ({ met }) => (met === null ? null : met ? 'yes' : 'NO'),
+    },
+    'nothing was measured',
+  ),
 )
 mkdirSync(dirname(path), { recursive: true })
 await Bun.write(path, `${JSON.stringify({ ...run, rows }, null, 2)}\n`)

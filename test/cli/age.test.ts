@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ageText, lengthOfTime } from '../../src/cli/terminal/output'
+import { lengthOfTime } from '../../src/cli/arguments'
+import { ageText } from '../../src/cli/terminal/output'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Reloading, reload as reloadAnd } from '../../src/cli/commands/serve'
+import { type RunningServer, reload as reloadAnd } from '../../src/cli/commands/serve'
 import { type Flags, readServerConfig } from '../../src/config'
 import type { Limits } from '../../src/domain/limits'
 import { systemClock } from '../../src/domain/ports/time'
@@ -24,7 +24,7 @@ function running(flags: Flags = {}) {
   const config = read()
   const limits: Limits[] = []
   const certificates: TlsIdentity[] = []
-  const told: Reloading = {
+  const told: RunningServer = {
     read,
     service: { setLimits: (given) => void limits.push(given) },
     server: { replaceCertificate: (given) => void certificates.push(given) },
@@ -62,13 +62,13 @@ test('limits that are read again are in force, and what a running server cannot 
 })
 
 /** What a reload tells, and how much it matters. */
-function reported(running: Reloading): string[][] {
+function reported(running: RunningServer): string[][] {
   const lines: string[][] = []
   reloadAnd(running, (line, level = 'warn') => lines.push([level, line]))
   return lines
 }
 
-const reload = (running: Reloading) => reported(running)[0]?.[1] ?? ''
+const reload = (running: RunningServer) => reported(running)[0]?.[1] ?? ''
 
 test('a reload that is refused is an error, one that changes nothing is not worth a look', () => {
   set()

@@ -18,7 +18,7 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
     ...{ purpose: 'production', database, masterKey: { file: `${database}.key` }, create: false },
     ...{ clock: systemClock, report: () => {} },
   })
-  const server = await opened.listen('localhost', 0)
+  const server = await opened.listen({ host: 'localhost', port: 0 })
   const service = {
     get: (path: string, token: string) =>
       answerOf(fetch(`${server.baseUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })),

@@ -21,10 +21,10 @@ beforeAll(async () => {
     masterKey: { file: `${database}.key` },
     create: true,
     clock: systemClock,
-    certificate: readCertificate({ ...files, isCredential: false }, systemClock.now()),
     report: () => {},
   })
-  server = await service.listen('127.0.0.1', 0)
+  const certificate = readCertificate({ ...files, isCredential: false }, systemClock.now())
+  server = await service.listen({ host: '127.0.0.1', port: 0, certificate })
 })
 
 afterAll(async () => {

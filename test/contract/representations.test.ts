@@ -233,7 +233,7 @@ async function startAgain() {
     report: () => {},
   })
   // As its links have it.
-  const server = await opened.listen('localhost', 0, service.baseUrl)
+  const server = await opened.listen({ host: 'localhost', port: 0, baseUrl: service.baseUrl })
   return {
     async tagOf(path: string) {
       const headers = { Authorization: `Bearer ${service.partner.token}` }

@@ -309,9 +309,9 @@ test('when the certificate ends is told of the one that is shown, at SIGHUP of t
   const database = folder.file('https.sqlite')
   const opened = await openService({
     ...{ purpose: 'sandbox', database, masterKey: { file: `${database}.key` }, create: true },
-    ...{ clock: systemClock, certificate: first, metricsPort: 0, report: () => {} },
+    ...{ clock: systemClock, report: () => {} },
   })
-  const server = await opened.listen('127.0.0.1', 0)
+  const server = await opened.listen({ host: '127.0.0.1', port: 0, certificate: first, metricsPort: 0 })
   const endOf = async () => /^anteroom_certificate_\w+ (\d+)$/m.exec(await textOf(server.metricsPort))?.[1]
   expect(await endOf()).toBe(String(first.validUntil / 1_000))
   server.replaceCertificate(next)

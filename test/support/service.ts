@@ -98,9 +98,6 @@ export async function startService(
     create: true,
     clock: { now: () => now },
     limits: { ...unlimited, ...options.limits },
-    noDocs: options.noDocs ?? false,
-    metricsPort: options.isMeasured ? 0 : null,
-    proxies: options.proxies ?? null,
     report: () => {},
   })
   const { context } = service
@@ -118,7 +115,13 @@ export async function startService(
   const server =
     options.listens === false
       ? { baseUrl: 'http://not-listening.invalid', metricsPort: null, stop: async () => {} }
-      : await service.listen('localhost', 0)
+      : await service.listen({
+          host: 'localhost',
+          port: 0,
+          noDocs: options.noDocs ?? false,
+          metricsPort: options.isMeasured ? 0 : null,
+          proxies: options.proxies ?? null,
+        })
   const send = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${server.baseUrl}${path}`, init)
     const text = await response.text()

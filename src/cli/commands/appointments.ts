@@ -13,10 +13,10 @@ import { dayWord } from '../arguments'
 import { type Call, json, zonesCommand } from '../command'
 import { makeAct, type RecordsAndZones } from '../storage'
 import { formatCalendar } from '../terminal/icalendar'
-import { type Columns, oneLine, printJson, printLines, printTable, printText } from '../terminal/output'
+import { type Answer, formatJson, oneLine, type Text, verbatim } from '../terminal/output'
 import { calledName, fullName, voicemailText } from '../terminal/persons'
+import { type Columns, table } from '../terminal/table'
 
-/** An appointment in words and timestamps, for programs. */
 export function presentAppointment({ request, startsAt, provider, local, memberTime, partner }: Appointment) {
   const { id, state, member } = request
   const profile = member?.profile
@@ -29,7 +29,7 @@ export function presentAppointment({ request, startsAt, provider, local, memberT
     providerName: nameOfProvider(provider),
     localTime: local,
     timeZone: provider.timeZone ?? null,
-    // Two, and more zones than one, where parts of their region go by other clocks.
+    // A region may have several zones.
     memberEarliestTime: memberTime?.earliest ?? null,
     memberLatestTime: memberTime?.latest ?? null,
     memberTimeZones: memberTime?.zones ?? [],
@@ -45,7 +45,7 @@ export function presentAppointment({ request, startsAt, provider, local, memberT
   }
 }
 
-/** As `09:00 Toronto`, or in UTC for a provider whose clock is not known. */
+/** As `09:00 Toronto`, or in UTC if the provider's zone is unknown. */
 export function providerTimeText(
   { local, provider, startsAt }: Pick<Appointment, 'local' | 'provider' | 'startsAt'>,
   date: string,
@@ -54,7 +54,7 @@ export function providerTimeText(
   return `${onDay(local, date)} ${placeOf(provider.timeZone ?? '')}`
 }
 
-/** As `11:00 Vancouver`, or `10:00 to 11:00` where parts of their region go by other clocks. */
+/** As `11:00 Vancouver`, or `10:00 to 11:00` for a region with several zones. */
 export function memberTimeText(memberTime: MemberTime | null, date: string): string | null {
   if (!memberTime) return null
   const { earliest, latest, zones } = memberTime
@@ -62,7 +62,7 @@ export function memberTimeText(memberTime: MemberTime | null, date: string): str
   return `${onDay(earliest, date)} ${placeOf(zones[0] ?? '')}`
 }
 
-/** The time of `Tue 2026-12-01 09:00`, with its day where that is another than the date. */
+/** The time of `Tue 2026-12-01 09:00`, with the day if it is not the given date. */
 function onDay(local: string, date: string): string {
   return local.slice(4, 14) === date ? local.slice(15) : local
 }
@@ -71,7 +71,7 @@ function placeOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }
 
-/** The name of an appointment's provider; null for one whose record cannot be read. */
+/** Null if the provider's record is unreadable. */
 export function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
   return firstName === undefined || lastName === undefined ? null : fullName({ firstName, lastName })
 }
@@ -83,7 +83,7 @@ interface Flags {
   readonly format: 'table' | 'csv' | 'ics' | 'json'
 }
 
-/** `anteroom appointments`: who has a slot on a day, and how to reach them. */
+/** `anteroom appointments`. */
 export function appointmentsCommand(): Command {
   return zonesCommand({
     name: 'appointments',
@@ -107,17 +107,20 @@ export function appointmentsCommand(): Command {
   })
 }
 
-async function list({ context: { context, zones }, flags }: Call<RecordsAndZones, Flags>): Promise<void> {
+async function list({ context: { context, zones }, flags }: Call<RecordsAndZones, Flags>): Promise<Answer> {
   const provider = flags.provider === undefined ? null : await readProvider(context, flags.provider)
   const zone = zoneOf(zones, flags.zone)
   const act = makeAct()
   const found = await readAppointments(context, zones, { on: flags.on, provider, zone }, act)
   const { appointments } = found
-  const format = flags.json ? 'json' : flags.format
-  if (format === 'json') printJson(appointments.map(presentAppointment))
-  else if (format === 'csv') printText(csvOf(appointments))
-  else if (format === 'ics') printText(formatCalendar(appointments.map(eventOf), act.at))
-  else printDay(found, zone, provider)
+  const json = appointments.map(presentAppointment)
+  const texts: Record<Flags['format'], () => Text> = {
+    json: () => verbatim(`${formatJson(json)}\n`),
+    csv: () => verbatim(csvOf(appointments)),
+    ics: () => verbatim(formatCalendar(appointments.map(eventOf), act.at)),
+    table: () => dayText(found, zone, provider),
+  }
+  return { json, text: texts[flags.format]() }
 }
 
 function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
@@ -130,7 +133,7 @@ function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
   )
 }
 
-/** In the order of their columns; a file without appointments has them too. */
+/** Columns in order, also of a file without rows. */
 const csvTitles = [
   'utcStartTime',
   'utcEndTime',
@@ -156,39 +159,36 @@ const csvTitles = [
 
 function csvOf(appointments: readonly Appointment[]): string {
   const rows = appointments.map((appointment) => {
-    const told = presentAppointment(appointment)
-    return { ...told, memberTimeZones: told.memberTimeZones.join(' ') }
+    const shown = presentAppointment(appointment)
+    return { ...shown, memberTimeZones: shown.memberTimeZones.join(' ') }
   })
   return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => inCell(row[title])))])
 }
 
-/** A pipe may lead to a terminal, which must get nothing to act on, and a calendar day is read by people. */
+/** Without control characters: the CSV may be shown on a terminal. */
 function inCell(value: string | number | null): string | number | null {
   return typeof value === 'string' ? oneLine(value) : value
 }
 
-function printDay({ dates, appointments }: Appointments, zone: TimeZone | null, only: Provider | null): void {
+function dayText({ dates, appointments }: Appointments, zone: TimeZone | null, only: Provider | null): Text {
   const [date = ''] = dates.length === 1 ? dates : []
   const own = only ? `the clock of ${only.timeZone}` : "each provider's own clock"
   const whose = only ? ` with ${only.ref} ${nameOfProvider(only)}` : ''
-  printLines(`${dates.join(' and ')}${whose} by ${zone ? `the clock of ${zone.name}` : own}`)
+  const title = `${dates.join(' and ')}${whose} by ${zone ? `the clock of ${zone.name}` : own}`
   const byZone: Columns<Appointment> = zone
     ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(15) }
     : {}
   const columns = { ...numbered, ...byZone, ...columnsOn(date, only === null) }
-  printTable(appointments, columns, 'There are no appointments.', {
-    leaveOut: leftOut,
-    whole: ['TIME', "MEMBER'S TIME"],
-  })
+  const giveWay = { leaveOut: leftOut, whole: ['TIME', "MEMBER'S TIME"] }
+  return [title, table(appointments, columns, 'There are no appointments.', giveWay)]
 }
 
-/** On a narrow terminal, in this order: whom to call, where and when, and what commands on it are given, stays. */
+/** Columns that a narrow terminal drops, in this order. */
 const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME"]
 
-/** First, where it is never left out: commands are given it. */
+/** The first column is never dropped: commands take this id. */
 const numbered: Columns<Appointment> = { REQUEST: ({ request }) => request.id }
 
-/** What a table shows of an appointment; times with their day where that is not the date. */
 const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
   TIME: (appointment) => providerTimeText(appointment, date),
   "MEMBER'S TIME": ({ memberTime }) => memberTimeText(memberTime, date),
@@ -206,7 +206,7 @@ function voicemailCell(leaveVoicemail: string | null): string | null {
   return leaveVoicemail === null ? null : voicemailText(leaveVoicemail)
 }
 
-/** What a calendar is told: how to reach the person, and nothing of why they come. */
+/** A calendar entry: contact data only, because calendars are shared. */
 function eventOf(appointment: Appointment) {
   const { request, startsAt, provider, partner } = appointment
   const { member } = request
@@ -218,7 +218,7 @@ function eventOf(appointment: Appointment) {
     ...(member ? [`Partner: ${partner}, ${member.externalUserId}`] : []),
   ]
   return {
-    // With the moment of submission, since another database counts its requests too.
+    // The time of submission makes it unique: each database numbers its requests from 1.
     uid: `request-${request.id}-${request.submittedAt}@anteroom`,
     startsAt,
     endsAt: startsAt + slotMillis,

@@ -21,17 +21,9 @@ import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arg
 import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'
 import { exitCodes } from '../exit-code'
 import { counted } from '../terminal/layout'
-import {
-  type Columns,
-  columnsOf,
-  printJson,
-  printJsonLine,
-  printLines,
-  printNotice,
-  printResult,
-  printTable,
-} from '../terminal/output'
+import { type Answer, printJsonLine, printNotice } from '../terminal/output'
 import { confirm } from '../terminal/question'
+import { type Columns, columnsOf, table } from '../terminal/table'
 
 /** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
@@ -125,24 +117,29 @@ interface ListFlags extends Pick<AuditFilter, 'since' | 'until' | 'actor' | 'rec
   readonly member?: number
 }
 
-async function list({ context, flags }: Call<Records, ListFlags>): Promise<void> {
+async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answer> {
   const { since, until, actor, record, after, action: actions, limit, member: memberId } = flags
   const partner = flags.partner === undefined ? null : await requirePartner(context, flags.partner)
   const member = memberId === undefined ? null : await findMemberRecords(context, memberId)
   const anyOf = partner ? subjectsOfPartner(partner) : member?.records.map((one) => ({ record: one }))
-  // One more tells whether there are more.
+  // One line more than is shown: its presence means there are more.
   const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
   const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
-  if (flags.json) return printJson(lines.map(present))
-  // What came of an act is never left out: one that was refused or not confirmed would look like one that was done.
-  const told = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
-  printTable(lines, columns, 'No lines.', { leaveOut: told })
-  if (lines.length > 0) printLines('', summary(lines))
-  if (found.length > limit) printLines(after === undefined ? olderLines : `More: --after ${lines.at(-1)?.id}`)
-  if (member?.isErased) {
+  if (member?.isErased && !flags.json) {
     printNotice(
       `member ${memberId} was erased: which requests were theirs is no longer known, nor who read those`,
     )
+  }
+  // OUTCOME always stays: a refused act must not look like one that was carried out.
+  const leaveOut = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
+  const more = after === undefined ? olderLines : `More: --after ${lines.at(-1)?.id}`
+  return {
+    json: lines.map(present),
+    text: [
+      table(lines, columns, 'No lines.', { leaveOut }),
+      lines.length > 0 ? ['', summary(lines)] : [],
+      found.length > limit ? more : [],
+    ],
   }
 }
 
@@ -160,31 +157,28 @@ function summary(lines: readonly AuditLine[]): string {
   return `${counted(lines.length, 'line')}, by ${all.join(', ')}.`
 }
 
-/** Actors that a summary names. */
+/** The most actors that a summary names. */
 const mostActors = 5
 
-async function exportAll({ context }: Call<Records>): Promise<void> {
+async function exportAll({ context }: Call<Records>): Promise<undefined> {
   for await (const line of everyAuditLine(context)) await printJsonLine(present(line))
 }
 
-async function head({ context, flags }: Call<Records>): Promise<void> {
+async function head({ context }: Call<Records>): Promise<Answer> {
   const newest = await auditHead(context)
-  printResult(flags, newest, formatHead(newest))
+  return { json: newest, text: formatHead(newest) }
 }
 
 async function verify({
   context,
   flags,
-}: Call<Records, { head?: AuditHead; archive?: string }>): Promise<void> {
+}: Call<Records, { head?: AuditHead; archive?: string }>): Promise<Answer> {
   const { head: noted = null, archive } = flags
   const [verdict, found] =
     archive === undefined ? await verifyLog(context, noted) : await verifyArchive(context, archive, noted)
-  printResult(
-    flags,
-    verdict,
-    verdict.intact ? found : `${found} is broken at line ${verdict.id}: ${verdict.fault}.`,
-  )
   if (!verdict.intact) process.exitCode = exitCodes.unhealthy
+  const text = verdict.intact ? found : `${found} is broken at line ${verdict.id}: ${verdict.fault}.`
+  return { json: verdict, text }
 }
 
 async function verifyLog(context: Records, noted: AuditHead | null) {
@@ -207,7 +201,7 @@ interface PruneFlags {
   readonly refusals?: boolean
 }
 
-async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promise<void> {
+async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promise<Answer> {
   const { before, output: target, refusals = false } = flags
   const what = refusals ? 'refused authentications' : 'audit lines'
   await confirm(`Move the ${what} before ${formatInstant(before)} from the log to ${target}?`, flags)
@@ -216,7 +210,7 @@ async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promis
     count === 0
       ? `There are no ${what} before ${formatInstant(before)}; nothing was changed.`
       : `Moved ${count} ${what} to ${target}. Keep it: audit verify --archive checks it.`
-  printResult(flags, { moved: count, archive: count === 0 ? null : target }, line)
+  return { json: { moved: count, archive: count === 0 ? null : target }, text: line }
 }
 
 const columns: Columns<AuditLine> = {
@@ -242,7 +236,7 @@ function parseHead(text: string): AuditHead {
   return { id: Number(id), hash }
 }
 
-/** The actions that an option names, with those that it was given before. */
+/** The actions of an option that may be repeated. */
 function auditActionNames(text: string, before: readonly AuditAction[] = []): readonly AuditAction[] {
   const named = text.split(',').map((word) => requireAction(word.trim()))
   return [...new Set([...before, ...named])]

@@ -17,8 +17,9 @@ import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
 import { type Call, commandGroup, commandsOn, json, serviceCommand, stateOf } from '../command'
 import { makeAct, withContext } from '../storage'
-import { columnsOf, printJson, printLines, printResult, printRows, shellWord } from '../terminal/output'
+import { type Answer, shellWord, type Text } from '../terminal/output'
 import { calledName, fullName, voicemailText } from '../terminal/persons'
+import { columnsOf, rowsAnswer } from '../terminal/table'
 import { memberTimeText, presentAppointment, providerTimeText } from './appointments'
 
 const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instant as 2026-12-01T18:00:00Z'
@@ -51,22 +52,22 @@ export function timeOffCommand(): Command {
   )
 }
 
-type AbsenceAction = (call: Call<Context>, provider: Provider, from: string, until: string) => Promise<void>
+type AbsenceAction = (call: Call<Context>, provider: Provider, from: string, until: string) => Promise<Answer>
 
-const removeAbsence: AbsenceAction = async ({ context, flags, act }, provider, from, until) => {
+const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
   const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
   const line = `Provider ${provider.ref} has no time off from ${from} to ${until} any more.`
   const again = isOfDirectory
     ? ' It came with the directory: the next load brings it back if it has it still.'
     : ''
-  printResult(flags, { provider: provider.ref, from, until, isOfDirectory }, `${line}${again}`)
+  return { json: { provider: provider.ref, from, until, isOfDirectory }, text: `${line}${again}` }
 }
 
-function listAbsences({ flags }: Call<Context>, provider: Provider): void {
-  printRows(flags, absencesBySource(provider), absenceColumns, 'There is no time off.')
+function listAbsences(_call: Call<Context>, provider: Provider): Answer {
+  return rowsAnswer(absencesBySource(provider), absenceColumns, 'There is no time off.')
 }
 
-/** An absence and who has said so: staff by a command, or the directory that was loaded. */
+/** An absence and its source: staff by a command, or a loaded directory. */
 export type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
 
 /** All absences of a provider, those first that the directory has. */
@@ -77,7 +78,6 @@ export function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAb
   ]
 }
 
-/** What tables show of absences. */
 export const absenceColumns = columnsOf<SourcedAbsence>('from', 'until', 'source')
 
 interface Flags {
@@ -86,7 +86,7 @@ interface Flags {
 
 const boundaryForm = 'today, tomorrow, a date, a local date-time as 2026-12-01T13:00, or an instant'
 
-/** `anteroom provider away`: she is ill tomorrow. */
+/** `anteroom provider away`. */
 export function awayCommand(): Command {
   return serviceCommand({
     name: 'away',
@@ -106,7 +106,7 @@ export function awayCommand(): Command {
   })
 }
 
-async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<void> {
+async function away(call: Call<Service, Flags>, ref: string, from: string, until: string): Promise<Answer> {
   const { context: service, flags, tried } = call
   const { context, zones } = service
   const provider = requireProvider(context, ref)
@@ -115,8 +115,10 @@ async function away(call: Call<Service, Flags>, ref: string, from: string, until
   const found = flags.dryRun
     ? await previewAway(context, zones, provider, absence, makeAct())
     : await takeAway(context, zones, provider, absence, call.act())
-  if (flags.json) printJson(presentAway(provider, absence, found, flags))
-  else printAway(provider, absence, found, flags)
+  return {
+    json: presentAway(provider, absence, found, flags),
+    text: awayText(provider, absence, found, flags),
+  }
 }
 
 function presentAway(provider: Provider, absence: TimeOff, { isKnown, affected }: Away, { dryRun }: Flags) {
@@ -148,72 +150,76 @@ function presentOffer(requestId: number, offer: Offer, isOther = false) {
   }
 }
 
-function printAway(
+function awayText(
   provider: Provider,
   absence: TimeOff,
   { isKnown, affected }: Away,
   { dryRun }: Flags,
-): void {
-  const { ref } = provider
-  const name = `${ref} ${fullName(provider)}`
+): Text {
+  const name = `${provider.ref} ${fullName(provider)}`
   const when = `from ${absence.from} to ${absence.until}`
-  if (isKnown) printLines(`Provider ${name} already had time off ${when}.`)
-  else if (dryRun) printLines(`Provider ${name} would have time off ${when}; nothing was changed.`)
-  else printLines(`Provider ${name} has time off ${when}; no slot in it is offered any more.`)
-  if (isKnown || !dryRun) printLines('To take it back:', `  ${undoOf(provider, absence)}`)
-  if (affected.length === 0) printLines('', 'Nobody has an appointment in that time.')
-  else printAll(provider, affected)
+  const done = dryRun
+    ? `Provider ${name} would have time off ${when}; nothing was changed.`
+    : `Provider ${name} has time off ${when}; no slot in it is offered any more.`
+  return [
+    isKnown ? `Provider ${name} already had time off ${when}.` : done,
+    isKnown || !dryRun ? ['To take it back:', `  ${undoOf(provider, absence)}`] : [],
+    affected.length === 0
+      ? ['', 'Nobody has an appointment in that time.']
+      : affectedText(provider, affected),
+  ]
 }
 
-function printAll(provider: Provider, affected: readonly AffectedAppointment[]): void {
+function affectedText(provider: Provider, affected: readonly AffectedAppointment[]): Text {
   const count = affected.length
   const which =
     count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
-  printLines('', `${which} stays until it is moved or declined:`)
-  for (const [index, one] of affected.entries()) printAffected(index + 1, provider, one)
+  const each = affected.map((one, index) => appointmentText(index + 1, provider, one))
+  return ['', `${which} stays until it is moved or declined:`, each]
 }
 
-function printAffected(
+function appointmentText(
   place: number,
   provider: Provider,
   { appointment, offers }: AffectedAppointment,
-): void {
+): Text {
   const { request, partner } = appointment
   const { id, state, member } = request
-  printLines('', `${place}. ${bothTimes(appointment)}`)
+  const title = `${place}. ${bothTimes(appointment)}`
   if (!member || !offers) {
-    printLines(`   the person was erased; anteroom request decline ${id} frees the slot`)
-    return
+    return ['', title, `   the person was erased; anteroom request decline ${id} frees the slot`]
   }
   const { phoneNumber, leaveVoicemail, preferredModality } = member.profile
-  printLines(
-    `   ${calledName(member)}  phone ${phoneNumber || '-'}  voicemail: ${voicemailText(leaveVoicemail)}`,
-    `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
-  )
   const region = offers.region && regionRef(offers.region)
   const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${region}, where they are`
-  printOffers(`with ${fullName(provider)} afterwards${unlicensed}`, id, offers.afterwards, false)
   const unknown = region === null ? '; their region is not known, ask for it' : ''
-  printOffers(`with others who fit${unknown}`, id, offers.elsewhere, true)
+  return [
+    '',
+    title,
+    `   ${calledName(member)}  phone ${phoneNumber || '-'}  voicemail: ${voicemailText(leaveVoicemail)}`,
+    `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
+    offersText(`with ${fullName(provider)} afterwards${unlicensed}`, id, offers.afterwards, false),
+    offersText(`with others who fit${unknown}`, id, offers.elsewhere, true),
+  ]
 }
 
-function printOffers(title: string, requestId: number, offers: readonly Offer[], isOther: boolean): void {
-  printLines(`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`)
-  for (const offer of offers) {
-    const { provider } = offer
-    const name = isOther ? `, ${provider.ref} ${fullName(provider)}` : ''
-    printLines(`   - ${bothTimes(offer)}${name}`, `     ${moveOf(requestId, offer, isOther)}`)
-  }
+function offersText(title: string, requestId: number, offers: readonly Offer[], isOther: boolean): Text {
+  const lines = offers.map((offer) => {
+    const { ref } = offer.provider
+    const name = isOther ? `, ${ref} ${fullName(offer.provider)}` : ''
+    return [`   - ${bothTimes(offer)}${name}`, `     ${moveOf(requestId, offer, isOther)}`]
+  })
+  return [`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`, lines]
 }
 
 /** As `Tue 2026-12-01 09:00 Toronto, theirs 06:00 Vancouver`. */
 function bothTimes(slot: Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>): string {
-  const told = providerTimeText(slot, '')
+  const providers = providerTimeText(slot, '')
   const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, -6))
-  return theirs === null || told.endsWith(theirs) ? told : `${told}, theirs ${theirs}`
+  return theirs === null || providers.endsWith(theirs) ? providers : `${providers}, theirs ${theirs}`
 }
 
-/** The command that gives somebody a slot. */
+/** The command that moves a request to a slot. */
 function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {
   const whose = isOther ? ` --provider ${shellWord(provider.ref)}` : ''
   return `anteroom request move ${requestId} --slot ${formatInstant(startsAt)}${whose}`

@@ -8,20 +8,13 @@ import { formatInstant } from '../../scheduling/calendar'
 import { type Restoring, restoreBackup } from '../../service'
 import { databaseFile, fileName } from '../arguments'
 import { type Call, json, plainCommand, recordsCommand, required, serviceCommand, yes } from '../command'
-import {
-  type CommonFlags,
-  printJson,
-  printLines,
-  printNotice,
-  printResult,
-  shellWord,
-} from '../terminal/output'
+import { type Answer, type CommonFlags, printNotice, shellWord } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
 import { drill } from './drill'
 import { endCleanly } from './serve'
 
-/** More records than this are counted and not named. */
+/** Further records are counted, not named. */
 const mostNamed = 20
 
 /** The warning before a restore. @param diff null if there is no database to compare with */
@@ -70,7 +63,6 @@ function more(records: readonly unknown[], what: string): string[] {
   return records.length > mostNamed ? [`${records.length - mostNamed} more ${what}`] : []
 }
 
-/** The key of the backup: given beside the master key, or instead of it. */
 interface BackupFlags {
   readonly recipient?: string[]
   readonly passphraseFile?: string
@@ -103,7 +95,7 @@ export function backupCommand(): Command {
     .addCommand(drillCommand())
 }
 
-async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<void> {
+async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<Answer> {
   const { recipient: recipients = [], passphraseFile, plain } = flags
   endCleanly()
   const manifest = await withProgress(({ tell }) =>
@@ -111,7 +103,7 @@ async function backup({ context, flags, act }: Call<Records, BackupFlags>, file:
   )
   const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
   const line = `Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`
-  printResult(flags, { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, line)
+  return { json: { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, text: line }
 }
 
 interface OpeningFlags extends Flags {
@@ -167,14 +159,13 @@ interface RestoreFlags extends OpeningFlags, CommonFlags {
 
 async function restore(
   backup: string,
-  { to, against, json = false, yes = false, ...flags }: RestoreFlags,
-): Promise<void> {
+  { to, against, yes = false, ...flags }: RestoreFlags,
+): Promise<Answer> {
   endCleanly()
   let known: RestoreDiff | null = null
   const { isOlder, manifest } = await withProgress(({ tell, end }) => {
     const agree = async (manifest: Manifest | null, diff: RestoreDiff | null) => {
       known = diff
-      // What follows is for a person to read, and to answer.
       end()
       // With --yes, it is printed afterwards.
       if (yes || (diff && !isAnyUndone(diff))) return
@@ -184,10 +175,14 @@ async function restore(
     return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, tell)
   })
   const madeAt = manifest && formatInstant(manifest.madeAt)
-  if (json) return printJson({ database: to, backup, madeAt, older: isOlder, undone: known })
-  printLines(`Made the database ${to} of the backup ${backup}.`)
-  if (isOlder) printLines(olderNote)
-  printLines(...afterRestore(madeAt, known, against))
+  return {
+    json: { database: to, backup, madeAt, older: isOlder, undone: known },
+    text: [
+      `Made the database ${to} of the backup ${backup}.`,
+      isOlder ? olderNote : [],
+      afterRestore(madeAt, known, against),
+    ],
+  }
 }
 
 /** @param companion beside which the master key is, where the settings name neither it nor a database */

@@ -23,20 +23,20 @@ import {
 } from '../command'
 import { openProduction, upgradeProduction } from '../storage'
 import {
+  type Answer,
   type CommonFlags,
   instantText,
-  printJson,
-  printLines,
+  printAnswer,
   printNotice,
-  printRecord,
-  printResult,
   shellWord,
+  type Text,
 } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
+import { fields } from '../terminal/table'
 import { endCleanly } from './serve'
 
-/** `anteroom database`: what is done with a database as a whole, wherever it is. */
+/** `anteroom database`: copying a whole database. */
 export function databaseCommand(): Command {
   return commandGroup('database', [copyCommand(), reactivateCommand()])
 }
@@ -71,7 +71,7 @@ interface CopyingFlags extends CopyFlags, CommonFlags {
   readonly whileServing?: boolean
 }
 
-async function copy({ json = false, whileServing = false, ...flags }: CopyingFlags): Promise<void> {
+async function copy({ json: _, whileServing = false, ...flags }: CopyingFlags): Promise<Answer> {
   endCleanly()
   const config = readCopyConfig(flags)
   const from = (await databaseAt(config.from)).name
@@ -81,15 +81,15 @@ async function copy({ json = false, whileServing = false, ...flags }: CopyingFla
   ).catch(async (error) => {
     throw (await databaseAt(config.from)).explain(error)
   })
-  if (json) printJson({ from, to, whileServing, ...copied, copiedBefore: presentNote(copied.copiedBefore) })
-  else {
-    printCopied(from, to, copied)
-    printLines('', ...(whileServing ? whileServingLines(from) : nextLines(config.to, from, copied)))
-  }
   for (const notice of noticesOf(from, whileServing, copied)) printNotice(notice)
+  const next = whileServing ? whileServingLines(from) : nextLines(config.to, from, copied)
+  return {
+    json: { from, to, whileServing, ...copied, copiedBefore: presentNote(copied.copiedBefore) },
+    text: [copiedText(from, to, copied), '', next],
+  }
 }
 
-/** What a person has to see to, since nothing else does. */
+/** Risks that no command checks. */
 function noticesOf(from: string, whileServing: boolean, { deactivated, copiedBefore }: Copied): string[] {
   const notices: string[] = []
   if (!whileServing && !deactivated)
@@ -107,13 +107,15 @@ function presentNote(note: CopyNote | null) {
   return note && { to: note.to, at: instantText(note.at) }
 }
 
-function printCopied(from: string, to: string, { tables, auditHead }: Copied): void {
-  printLines(`Copied ${from} to ${to}: the same record by record, as it was read back, with its audit log.`)
+function copiedText(from: string, to: string, { tables, auditHead }: Copied): Text {
   const counts = Object.entries(tables).filter(([name]) => name !== 'settings')
-  printRecord({
-    records: counts.map(([name, { rows }]) => `${name} ${rows}`).join(', '),
-    'audit head': `line ${auditHead.id} ${auditHead.hash}`,
-  })
+  return [
+    `Copied ${from} to ${to}: the same record by record, as it was read back, with its audit log.`,
+    fields({
+      records: counts.map(([name, { rows }]) => `${name} ${rows}`).join(', '),
+      'audit head': `line ${auditHead.id} ${auditHead.hash}`,
+    }),
+  ]
 }
 
 function whileServingLines(from: string): string[] {
@@ -148,13 +150,13 @@ function reactivateCommand(): Command {
   })
 }
 
-async function reactivate({ context, flags, act }: Call<Records>): Promise<void> {
+async function reactivate({ context, flags, act }: Call<Records>): Promise<Answer> {
   const note = await requireCopyNote(context)
   const loss = `The database was ${describeCopy(note)}. What that one has stored since is not in this one`
   await confirm(`${loss}, and must be served no more. Go on with this one?`, flags)
   await reactivateDatabase(context, act())
   const line = `The database is active. ${loss}: see that it is served no more.`
-  printResult(flags, { active: true, copied: presentNote(note) }, line)
+  return { json: { active: true, copied: presentNote(note) }, text: line }
 }
 
 /** `anteroom init`: a new database and its master key. */
@@ -170,7 +172,7 @@ export function initCommand(): Command {
   })
 }
 
-async function init(flags: Flags & CommonFlags): Promise<void> {
+async function init(flags: Flags & CommonFlags): Promise<Answer> {
   const config = readStorageConfig(flags)
   const { masterKey } = config
   const key = 'file' in masterKey ? masterKey.file : null
@@ -183,21 +185,22 @@ async function init(flags: Flags & CommonFlags): Promise<void> {
       await (await openProduction(made, { create: true })).close()
     },
   })
-  if (flags.json) return printJson({ database: place.name, masterKeyFile: key })
-  printLines(`Made the database ${place.name}.`)
-  if (key !== null) printLines(...keyLines(key, place.name))
-  printLines(
-    '',
-    'Next:',
-    '  anteroom organization add NAME',
-    '  anteroom partner add NAME --organization NAME',
-    '  anteroom token issue PARTNER --output FILE',
-    '  anteroom directory load FILE',
-    '  anteroom serve --base-url https://…',
-  )
+  return {
+    json: { database: place.name, masterKeyFile: key },
+    text: [`Made the database ${place.name}.`, key === null ? [] : keyLines(key, place.name), nextCommands],
+  }
 }
 
-/** What to do with a new master key: where it should be, and why. */
+const nextCommands = [
+  '',
+  'Next:',
+  '  anteroom organization add NAME',
+  '  anteroom partner add NAME --organization NAME',
+  '  anteroom token issue PARTNER --output FILE',
+  '  anteroom directory load FILE',
+  '  anteroom serve --base-url https://…',
+]
+
 function keyLines(key: string, database: string): string[] {
   const made = [
     `Made the master key ${key}: keep a copy of it where no copy of the database is.`,
@@ -227,11 +230,14 @@ export function migrateCommand(): Command {
   })
 }
 
-async function migrate(flags: Flags & CommonFlags): Promise<void> {
+async function migrate(flags: Flags & CommonFlags): Promise<Answer> {
   const upgraded = await upgradeProduction(readStorageConfig(flags))
-  if (flags.json) printJson({ upgraded: upgraded !== null, copy: upgraded?.copy ?? null })
-  else if (upgraded === null) printLines('The database is up to date.')
-  else printLines('The database is up to date now.', ...(upgraded.copy ? [keptCopyNote(upgraded.copy)] : []))
+  if (!upgraded) return { json: { upgraded: false, copy: null }, text: 'The database is up to date.' }
+  const { copy } = upgraded
+  return {
+    json: { upgraded: true, copy: copy ?? null },
+    text: ['The database is up to date now.', copy ? keptCopyNote(copy) : []],
+  }
 }
 
 /** `anteroom key`: the master key. */
@@ -259,26 +265,28 @@ interface RotateFlags {
 const kept =
   'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
 
-async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<void> {
-  // Afterwards there is nothing left to copy.
+async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
+  // Before the rotation: it overwrites the old key.
   const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
   if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
-  if (flags.json) printJson({ masterKeyFile: path, resumed: path === null, purged: isPurged })
-  else tellRotated(path, flags)
-  if (isPurged) return
+  const answer = {
+    json: { masterKeyFile: path, resumed: path === null, purged: isPurged },
+    text: rotatedText(path, flags),
+  }
+  if (isPurged) return answer
+  printAnswer(flags, answer)
   const why =
     'the database may still hold what the old master key opens, since another program kept reading or the storage failed'
   const goes = 'it goes once no program has it open that had it open now, and the storage is mended'
   throw new Refusal('storage_busy', `${why}: ${goes}`)
 }
 
-function tellRotated(path: string | null, { newKeyFile }: RotateFlags): void {
-  if (path === null) printLines('The rotation that was cut short is finished.')
-  else printLines(`The new master key is in ${path}.`)
-  if (newKeyFile !== undefined) printLines('Put it where the old one is: the next start takes it.')
-  printLines(
+function rotatedText(path: string | null, { newKeyFile }: RotateFlags): Text {
+  return [
+    path === null ? 'The rotation that was cut short is finished.' : `The new master key is in ${path}.`,
+    newKeyFile === undefined ? [] : 'Put it where the old one is: the next start takes it.',
     'A server that is running goes on; the next start takes the new key: give it to each machine that has the old one.',
     `${kept}, or make a new one now.`,
-  )
+  ]
 }

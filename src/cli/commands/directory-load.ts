@@ -5,15 +5,16 @@ import type { LosableField } from '../../domain/decisions/directory-losses'
 import type { LoadForetold } from '../../operations/directory-loads'
 import { formatInstant } from '../../scheduling/calendar'
 import { counted, firstOf, joined } from '../terminal/layout'
-import { type Columns, printLines, printNotice, printTable } from '../terminal/output'
+import { printNotice, type Text } from '../terminal/output'
 import { absenceTexts } from '../terminal/persons'
+import { type Columns, table } from '../terminal/table'
 
-/** How much of what is many is shown: the rest is told as so many more, and by --json. */
+/** Longer lists are cut in text; --json has all of them. */
 const mostShown = 20
-/** The same in a question, which stands below what is shown. */
+/** The same in a question. */
 const mostAsked = 5
 
-/** How many records a load may change, from the words of a command: `50`, `5%`. */
+/** Parses the most records that a load may change: `50`, `5%`. */
 export function changeLimit(text: string): ChangeLimit {
   const [, digits, percent] = /^(\d{1,9})(%?)$/.exec(text) ?? []
   const limit = { most: Number(digits), isPercent: percent === '%' }
@@ -21,7 +22,6 @@ export function changeLimit(text: string): ChangeLimit {
   throw new InvalidArgumentError('It must be a whole number, as 50, or a share from 0% to 100%.')
 }
 
-/** What is asked before a load that takes something away, shifts hours or brings somebody back. */
 export function loadQuestion(load: LoadDescription): string {
   const acts = [
     load.losses.length > 0 ? `take away ${joined(load.losses.map(lossText))}` : '',
@@ -64,7 +64,7 @@ const lossNouns: Record<Exclude<LosableField, 'workingHours'>, readonly [one: st
   languagesSpoken: ['language', 'languages'],
 }
 
-/** Tells loudly what no export that is whole would take away. */
+/** Warns of a load that takes all licenses or hours away: the files are probably incomplete. */
 export function warnOfEmptied({ emptied }: LoadDescription): void {
   for (const list of emptied) {
     const what = list === 'licenses' ? 'a license' : 'working hours'
@@ -72,23 +72,24 @@ export function warnOfEmptied({ emptied }: LoadDescription): void {
   }
 }
 
-/** Shows what a load changes, which is done or not. */
-export function printLoad(done: DirectoryLoad, load: LoadForetold, isDone: boolean): void {
+/** The changes of a load. @param isDone false for a preview */
+export function loadText(done: DirectoryLoad, load: LoadForetold, isDone: boolean): Text {
+  const stay = `Suspended by staff, and stay so though the files say active: ${firstOf(load.staySuspended, mostShown)}.`
+  return [changesText(done, load, isDone), load.staySuspended.length > 0 ? stay : []]
+}
+
+function changesText(done: DirectoryLoad, load: LoadForetold, isDone: boolean): Text {
   if (load.changes.length === 0) {
-    printLines(`Nothing to change: ${done.unchanged} regions and providers are as the files say.`)
-  } else {
-    const rows = kinds.flatMap(([kind, before, after]) => rowsOf(load.changes, kind, isDone ? after : before))
-    printTable(rows, loadColumns, '')
-    printLines(`Unchanged: ${done.unchanged}.`)
-    printTotals(load, isDone)
-    printFields(load.changes)
-    printFallen(load)
+    return `Nothing to change: ${done.unchanged} regions and providers are as the files say.`
   }
-  if (load.staySuspended.length > 0) {
-    printLines(
-      `Suspended by staff, and stay so though the files say active: ${firstOf(load.staySuspended, mostShown)}.`,
-    )
-  }
+  const rows = kinds.flatMap(([kind, before, after]) => rowsOf(load.changes, kind, isDone ? after : before))
+  return [
+    table(rows, loadColumns, ''),
+    `Unchanged: ${done.unchanged}.`,
+    totalsText(load, isDone),
+    fieldsText(load.changes),
+    fallenText(load),
+  ]
 }
 
 const kinds = [
@@ -109,7 +110,6 @@ const loadColumns: Columns<LoadRow> = {
   WHICH: ({ refs }) => firstOf(refs, mostShown),
 }
 
-/** The records that one thing is done to: regions and providers apart. */
 function rowsOf(changes: readonly RecordChange[], kind: RecordChange['kind'], change: string): LoadRow[] {
   return (['region', 'provider'] as const)
     .map((noun) => {
@@ -119,24 +119,25 @@ function rowsOf(changes: readonly RecordChange[], kind: RecordChange['kind'], ch
     .filter(({ refs }) => refs.length > 0)
 }
 
-/** Field by field what changes, of those first who lose something. */
-function printFields(changes: readonly RecordChange[]): void {
-  const told = changes.filter(({ kind }) => kind !== 'added')
-  const [losing, others] = [told.filter(isLosing), told.filter((change) => !isLosing(change))]
-  for (const change of [...losing, ...others].slice(0, mostShown)) {
-    printLines(
-      `${change.ref}: ${change.fields.map(fieldText).join(', ') || 'could not be read, and is mended'}`,
+/** Changed fields, providers with losses first. */
+function fieldsText(changes: readonly RecordChange[]): Text {
+  const known = changes.filter(({ kind }) => kind !== 'added')
+  const [losing, others] = [known.filter(isLosing), known.filter((change) => !isLosing(change))]
+  const lines = [...losing, ...others]
+    .slice(0, mostShown)
+    .map(
+      ({ ref, fields }) =>
+        `${ref}: ${fields.map(fieldText).join(', ') || 'could not be read, and is mended'}`,
     )
-  }
-  printMore(told.length)
+  return [lines, moreText(known.length)]
 }
 
 function isLosing({ fields }: RecordChange): boolean {
   return fields.some((change) => ('lost' in change ? change.lost > 0 : change.field === 'active'))
 }
 
-function printMore(count: number): void {
-  if (count > mostShown) printLines(`and ${count - mostShown} more; --json tells all.`)
+function moreText(count: number): Text {
+  return count > mostShown ? `and ${count - mostShown} more; --json tells all.` : []
 }
 
 /** As `licenses -1`, `first name changed`, `active again`. */
@@ -149,29 +150,31 @@ function fieldText(change: FieldChange): string {
   return `${name} ${counts.filter((count) => count !== '').join(' ') || 'in another order'}`
 }
 
-/** Short values are shown, others named. */
 function valueText(name: string, { field, from, to }: Extract<FieldChange, { from: unknown }>): string {
   if (field === 'active') return to ? 'active again' : 'deactivated'
   if (field === 'timeZone' || field === 'minimumNoticeMinutes') return `${name} ${from} -> ${to}`
   return `${name} changed`
 }
 
-/** All that is taken away, and all who come back, whether or not they are among those shown. */
-function printTotals({ losses, reactivated }: LoadDescription, isDone: boolean): void {
-  if (losses.length > 0) printLines(`${isDone ? 'Taken' : 'To take'} away: ${joined(losses.map(lossText))}.`)
+function totalsText({ losses, reactivated }: LoadDescription, isDone: boolean): Text {
   const back = recordsText(reactivated, mostShown)
-  if (back !== '') printLines(`${isDone ? 'Reactivated' : 'To reactivate'}: ${back}.`)
+  return [
+    losses.length > 0 ? `${isDone ? 'Taken' : 'To take'} away: ${joined(losses.map(lossText))}.` : [],
+    back === '' ? [] : `${isDone ? 'Reactivated' : 'To reactivate'}: ${back}.`,
+  ]
 }
 
 type Fallen = LoadForetold['fallen'][number]
 
-/** The sessions that fall outside, soonest first: somebody has to call these people. */
-function printFallen({ fallen }: LoadForetold): void {
-  if (fallen.length === 0) return
+/** Booked sessions outside the new hours, soonest first: staff call these members. */
+function fallenText({ fallen }: LoadForetold): Text {
+  if (fallen.length === 0) return []
   const [falls, stays] = fallen.length === 1 ? ['falls', 'stays'] : ['fall', 'stay']
-  printLines(`${counted(fallen.length, 'session')} to come ${falls} outside, and ${stays} booked:`)
-  printTable(inOrder(fallen).slice(0, mostShown), fallenColumns, '')
-  printMore(fallen.length)
+  return [
+    `${counted(fallen.length, 'session')} to come ${falls} outside, and ${stays} booked:`,
+    table(inOrder(fallen).slice(0, mostShown), fallenColumns, ''),
+    moreText(fallen.length),
+  ]
 }
 
 function inOrder(fallen: readonly Fallen[]): Fallen[] {
@@ -186,7 +189,6 @@ const fallenColumns: Columns<Fallen> = {
   WHY: ({ reason }) => absenceTexts[reason],
 }
 
-/** A load as JSON: all of it. */
 export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadForetold): object {
   const { changes, losses, reactivated, emptied, staySuspended, fallen } = load
   return {

@@ -28,10 +28,19 @@ import {
 import { exitCodes } from '../exit-code'
 import { withContext } from '../storage'
 import { counted } from '../terminal/layout'
-import { type CommonFlags, printJson, printLines, printNotice, printText } from '../terminal/output'
+import {
+  type Answer,
+  type CommonFlags,
+  formatJson,
+  printAnswer,
+  printLines,
+  printNotice,
+  type Text,
+  verbatim,
+} from '../terminal/output'
 import { type Progress, withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
-import { changeLimit, loadJson, loadQuestion, printLoad, warnOfEmptied } from './directory-load'
+import { changeLimit, loadJson, loadQuestion, loadText, warnOfEmptied } from './directory-load'
 
 /** `anteroom directory check`: what is wrong with files, by themselves or beside what is stored. */
 export function directoryCheckCommand(filesMeaning: string): Command {
@@ -56,16 +65,15 @@ interface Checked {
   readonly without: string | null
 }
 
-async function check(paths: readonly string[], flags: CommonFlags): Promise<void> {
+async function check(paths: readonly string[], flags: CommonFlags): Promise<Answer> {
   try {
     const checked = await withProgress((progress) => checkFiles(paths, flags, progress))
     const { counts, database } = checked
-    if (flags.json) printJson({ ok: true, ...counts, faults: [], database })
-    else printChecked(checked)
+    return { json: { ok: true, ...counts, faults: [], database }, text: checkedText(checked) }
   } catch (error) {
     if (!flags.json || !(error instanceof Refusal) || error.kind !== 'directory_invalid') throw error
-    printJson({ ok: false, faults: faultsOf(error) })
     process.exitCode = exitCodes.fileInvalid
+    return { json: { ok: false, faults: faultsOf(error) }, text: [] }
   }
 }
 
@@ -110,14 +118,13 @@ const nouns: Readonly<Record<TableName, string>> = {
   schedules: 'row of schedules',
 }
 
-function printChecked({ counts, without }: Checked): void {
-  const told = tableNames.filter((table) => counts[table] !== undefined)
-  const list = told.map((table) => counted(counts[table] as number, nouns[table])).join(', ')
-  printLines(`OK: ${list}.`)
-  if (without === null) return
+function checkedText({ counts, without }: Checked): Text {
+  const checked = tableNames.filter((table) => counts[table] !== undefined)
+  const list = checked.map((table) => counted(counts[table] as number, nouns[table])).join(', ')
+  if (without === null) return `OK: ${list}.`
   const isWhole = counts.regions !== undefined && counts.providers !== undefined
   const unknown = isWhole ? '' : ', so the regions and providers that no file tells were taken for granted'
-  printLines(`These files alone were checked: ${without}${unknown}.`)
+  return [`OK: ${list}.`, `These files alone were checked: ${without}${unknown}.`]
 }
 
 function faultsOf(error: Refusal): { place: string | null; fault: string; value?: unknown }[] {
@@ -171,35 +178,36 @@ interface LoadFlags {
 }
 
 async function load({ context, flags, act }: Call<Context, LoadFlags>, paths: readonly string[]) {
-  const { dryRun = false, maxChanges, yes, json } = flags
-  await withProgress(async (progress) => {
+  const { dryRun = false, maxChanges, yes } = flags
+  return withProgress(async (progress) => {
     const { entries, comparison } = await compare(context, paths, progress)
-    const foretold = foretellLoad(context, comparison, context.clock.now())
+    const { load } = comparison
+    const preview = foretellLoad(context, comparison, context.clock.now())
     progress.end()
-    const show = (isDone: boolean) => {
-      if (json) printJson(loadJson(dryRun, comparison.load, foretold))
-      else printLoad(comparison.load, foretold, isDone)
-    }
-    if (!dryRun && maxChanges) requireFewChanges(comparison.load, maxChanges)
-    warnOfEmptied(foretold)
-    const asks = isAskedAbout(foretold) && !yes && !dryRun
-    // Whoever is asked has seen what it is about; stdout is left to what came of it where that is JSON.
-    if (dryRun || (asks && !json)) show(false)
+    const json = loadJson(dryRun, load, preview)
+    if (!dryRun && maxChanges) requireFewChanges(load, maxChanges)
+    warnOfEmptied(preview)
     if (dryRun) {
-      if (!json && foretold.changes.length > 0) printLines('Nothing was changed: this was a dry run.')
-      if (maxChanges) requireFewChanges(comparison.load, maxChanges)
-      return
+      const text = [loadText(load, preview, false), preview.changes.length > 0 ? dryRunNote : []]
+      printAnswer(flags, { json, text })
+      if (maxChanges) requireFewChanges(load, maxChanges)
+      return undefined
     }
-    if (asks) await confirm(loadQuestion(foretold), flags)
+    const asks = isAskedAbout(preview) && !yes
+    if (asks) {
+      // With --json, stdout has the result alone.
+      if (!flags.json) printLines(loadText(load, preview, false))
+      await confirm(loadQuestion(preview), flags)
+    }
     await progress.step(`Storing ${counted(entries.providers.length, 'provider')}`)
     await loadCompared(context, comparison, act())
     progress.end()
-    if (asks && !json) printLines('Loaded.')
-    else show(true)
+    return { json, text: asks ? 'Loaded.' : loadText(load, preview, true) }
   })
 }
 
-/** Reads files, finds their faults, and compares them with what is stored. */
+const dryRunNote = 'Nothing was changed: this was a dry run.'
+
 async function compare(context: Context, paths: readonly string[], progress: Progress) {
   await progress.step('Reading')
   const source = readSource(paths)
@@ -215,25 +223,25 @@ interface ExportFlags {
   readonly to?: string
 }
 
-async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<void> {
+async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise<Answer> {
   const { format, table, to } = flags
   const directory = exportDirectory(context)
   const unreadable = context.directory.listUnreadable().map(({ ref }) => ref)
   if (unreadable.length > 0) printNotice(`cannot be read, and so is not exported: ${unreadable.join(', ')}`)
   if (table) {
     if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
-    printText(formatTable(table, directory))
-  } else if (to === undefined) {
+    return { json: directory, text: verbatim(formatTable(table, directory)) }
+  }
+  if (to === undefined) {
     if (format === 'csv')
       throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')
-    printJson(directory)
-  } else {
-    const files = filesOf(directory, format, to)
-    const there = files.map(({ path }) => path).filter((path) => existsSync(path))
-    if (there.length > 0) await confirm(`Overwrite ${there.join(', ')}?`, flags)
-    if (format === 'csv') mkdirSync(to, { recursive: true })
-    // A directory is no secret, and an earlier export may be replaced.
-    for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
-    printLines(`Wrote ${files.map(({ path }) => path).join(', ')}.`)
+    return { json: directory, text: verbatim(`${formatJson(directory)}\n`) }
   }
+  const files = filesOf(directory, format, to)
+  const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
+  if (existing.length > 0) await confirm(`Overwrite ${existing.join(', ')}?`, flags)
+  if (format === 'csv') mkdirSync(to, { recursive: true })
+  // A directory is no secret, and an earlier export may be replaced.
+  for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
+  return { json: directory, text: `Wrote ${files.map(({ path }) => path).join(', ')}.` }
 }

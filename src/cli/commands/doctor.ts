@@ -15,8 +15,9 @@ import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
 import { withRecords, withService } from '../storage'
 import { firstOf } from '../terminal/layout'
-import { type CommonFlags, columnsOf, printJson, printLines, printTable } from '../terminal/output'
+import { type CommonFlags, printAnswer, type Text } from '../terminal/output'
 import { absenceTexts, fullName } from '../terminal/persons'
+import { columnsOf, table } from '../terminal/table'
 
 /** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
@@ -36,15 +37,14 @@ interface DoctorFlags extends Flags, CommonFlags {
   readonly all?: boolean
 }
 
-async function examine(flags: DoctorFlags): Promise<void> {
+async function examine(flags: DoctorFlags): Promise<undefined> {
   // Before the records are opened: a process may not open a file that it has open.
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
     const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
     const all = [...ofDatabase, ...ofDirectory, ...(await checkHost(records))]
     const findings = all.map((found) => withRemedy(found, remedies))
-    if (flags.json) printJson(findings)
-    else printFindings(findings)
+    printAnswer(flags, { json: findings, text: findingsText(findings) })
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
   })
 }
@@ -70,16 +70,18 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
   return found
 }
 
-function printFindings(findings: readonly Finding[]): void {
-  // What is found of many records is told line by line.
+function findingsText(findings: readonly Finding[]): Text {
+  // A row for each record of a finding about several.
   const rows = findings.flatMap(({ check, state, detail }) =>
     detail
       .split('; ')
       .map((part, at) => ({ check: at === 0 ? check : '', state: at === 0 ? state : '', detail: part })),
   )
-  printTable(rows, columnsOf<(typeof rows)[number]>('check', 'state', 'detail'), '')
   const toDo = findings.flatMap(({ check, remedy }) => (remedy ? `  ${check}: ${remedy}` : []))
-  if (toDo.length > 0) printLines('', 'What to do:', ...toDo)
+  return [
+    table(rows, columnsOf<(typeof rows)[number]>('check', 'state', 'detail'), ''),
+    toDo.length > 0 ? ['', 'What to do:', toDo] : [],
+  ]
 }
 
 const fromBackup = 'stop the service and restore a backup: anteroom restore'

@@ -19,19 +19,19 @@ import type { Service } from '../../service'
 import type { Call } from '../command'
 import type { MakeAct } from '../storage'
 import { inPrivateFolder } from '../terminal/files'
-import { printResult } from '../terminal/output'
+import type { Answer } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { endCleanly } from './serve'
 
 /** `anteroom backup drill`: whether a backup made now would bring the service back, and how long that takes. */
-export async function drill({ context: service, flags, act }: Call<Service>): Promise<void> {
+export async function drill({ context: service, act }: Call<Service>): Promise<Answer> {
   endCleanly()
   try {
     const result = await withProgress(({ tell }) =>
       inPrivateFolder((folder) => rehearse(service, folder, act, tell)),
     )
     await noteDrill(service.context, act(), true)
-    printResult(flags, result, lineOf(result))
+    return { json: result, text: lineOf(result) }
   } catch (error) {
     await noteDrill(service.context, act(), false).catch(() => {})
     throw error
@@ -94,7 +94,7 @@ function entryOf(asked: string, answer: unknown): [string, string] {
 
 /** Serves a copy on this machine alone, and asks it as a partner does. */
 async function ask(copy: Service, token: string | null) {
-  const server = await copy.listen('127.0.0.1', 0)
+  const server = await copy.listen({ host: '127.0.0.1', port: 0 })
   const get: Get = async <Body>(path: string) => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
     const url = `http://127.0.0.1:${server.port}/partners/v1/${path}`

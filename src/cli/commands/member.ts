@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
-import type { MemberExport } from '../../domain/decisions/members'
 import { Refusal } from '../../domain/errors'
 import type { Member } from '../../domain/member'
-import { presentTimestamp } from '../../http/endpoints/fields'
 import { presentMember } from '../../http/endpoints/user'
 import type { Records } from '../../operations/context'
 import { type MemberName, requireMember } from '../../operations/find-records'
@@ -11,6 +9,7 @@ import {
   deactivateMember,
   eraseMember,
   exportMember,
+  type FoundMembers,
   findMembers,
   finishErasure,
   memberTimeAt,
@@ -26,6 +25,7 @@ import {
   type CommandValue,
   commandGroup,
   type commandsIn,
+  type Done,
   json,
   recordsCommand,
   serviceCommand,
@@ -37,21 +37,19 @@ import { makeAct } from '../storage'
 import { beginOutput, type OutputFlags, outputPath, toOutput } from '../terminal/files'
 import { counted } from '../terminal/layout'
 import {
-  type Columns,
+  type Answer,
   type CommonFlags,
-  columnsOf,
   formatJson,
-  printJson,
+  printAnswer,
   printLines,
   printNotice,
-  printRecord,
-  printResult,
-  printRows,
+  verbatim,
 } from '../terminal/output'
-import { calledName, contactLines, personText, presentContact } from '../terminal/persons'
+import { calledName, contactLines, personText, presentContact, presentExport } from '../terminal/persons'
 import { confirm } from '../terminal/question'
+import { type Columns, columnsOf, fields, rowsAnswer } from '../terminal/table'
 
-/** `anteroom member find`: who is meant, by whatever somebody has of them. */
+/** `anteroom member find`. */
 export function memberFindCommand(): Command {
   return recordsCommand({
     name: 'find',
@@ -67,39 +65,34 @@ export function memberFindCommand(): Command {
   })
 }
 
-/** What somebody is looked for by. */
 function words(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('It must not be empty.')
   return text.trim()
 }
 
-async function find({ context, flags }: Call<Records>, text: string): Promise<void> {
+async function find({ context }: Call<Records>, text: string): Promise<Answer> {
   const { found, count } = await findMembers(context, text, makeAct())
   const partners = await partnerNames(context)
-  const rows = found.map(({ member, by }) => ({
+  const rows = found.map((one) => presentFound(one, partners))
+  const isAll = count === found.length
+  if (!isAll) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
+  const answer = rowsAnswer(rows, foundColumns, 'There is no such member.')
+  const total = isAll && count > 1 ? ['', `${counted(count, 'member')}.`] : []
+  return { json: answer.json, text: [answer.text, total] }
+}
+
+function presentFound({ member, by }: FoundMembers['found'][number], partners: ReadonlyMap<number, string>) {
+  return {
     id: member.id,
     state: stateOf(member),
     partner: partners.get(member.partnerId) ?? null,
     externalUserId: member.externalUserId,
     name: calledName(member),
     foundBy: by,
-  }))
-  printRows(flags, rows, foundColumns, 'There is no such member.')
-  const more = count - found.length
-  if (more > 0) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
-  else if (!flags.json && count > 1) printLines('', `${counted(count, 'member')}.`)
+  }
 }
 
-interface FoundRow {
-  readonly id: number
-  readonly state: string
-  readonly partner: string | null
-  readonly externalUserId: string
-  readonly name: string
-  readonly foundBy: string
-}
-
-const foundColumns: Columns<FoundRow> = {
+const foundColumns: Columns<ReturnType<typeof presentFound>> = {
   ...columnsOf('id', 'state', 'partner'),
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
   ...columnsOf('name'),
@@ -163,19 +156,18 @@ export function memberCommand(): Command {
   ])
 }
 
-/** A member, and how they are spoken of. */
 interface Person extends Member {
   readonly partner: string | null
-  /** Who is meant, for whoever is asked: by name, and by both ids. */
+  /** Name and both ids, for questions. */
   readonly named: string
 }
 
-/** The commands on one member, who is named in either of two ways. */
+/** Makes commands on one member, named by id or by --partner and --external-id. */
 function onMemberIn<On extends Records | Service>(
   make: ReturnType<typeof commandsIn<On>>,
   recordsOf: (on: On) => Records,
 ) {
-  return (value: CommandValue<(call: Call<On, Flags>, person: Person) => void | Promise<void>>): Command =>
+  return (value: CommandValue<(call: Call<On, Flags>, person: Person) => Done>): Command =>
     make({
       ...value,
       words: [['[member]', "the service's id of the member", recordId]],
@@ -187,12 +179,13 @@ function onMemberIn<On extends Records | Service>(
       run: async (call: Call<On, Flags>, id: number | undefined) => {
         const records = recordsOf(call.context)
         const wanted = memberNamed(id, call.flags)
-        if (value.name === 'erase' && (await wasErased(records, wanted, call.flags))) return
+        const before = value.name === 'erase' ? await finishErasing(records, wanted) : null
+        if (before) return before
         const member = await requireMember(records, wanted)
         call.tried.id = member.id
         const partner = (await partnerNames(records)).get(member.partnerId) ?? null
         const named = `${await personText(records, member)} (member ${member.id}),`
-        await value.run(call, { ...member, partner, named })
+        return value.run(call, { ...member, partner, named })
       },
     })
 }
@@ -208,62 +201,78 @@ function memberNamed(id: number | undefined, { partner, externalId }: Flags): Me
   throw new Refusal('field_invalid', 'name the member by id, or by both --partner and --external-id')
 }
 
-async function show({ context: service, flags }: Call<Service, Flags>, person: Person): Promise<void> {
+async function show({ context: service }: Call<Service, Flags>, person: Person): Promise<Answer> {
   const { context, zones } = service
   const { id, partner } = person
   const state = stateOf(person)
   await noteAct(context, makeAct(), 'member.show', `member ${id}`)
   const time = memberTimeAt(zones, person.profile, context.clock.now())
-  if (flags.json) {
-    return printJson({ ...presentMember(person), partner, state, contact: presentContact(person, time) })
+  return {
+    json: { ...presentMember(person), partner, state, contact: presentContact(person, time) },
+    text: fields({
+      id,
+      state,
+      partner,
+      "partner's id": person.externalUserId,
+      ...contactLines(person, time),
+    }),
   }
-  printRecord({ id, state, partner, "partner's id": person.externalUserId, ...contactLines(person, time) })
 }
 
-async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
+async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<Answer> {
   const { id, named } = person
   await confirm(`Empty the e-mail address of ${named} so that another member can have it?`, flags)
   await releaseEmail(context, person, act())
-  const said = `Member ${id} has no e-mail address until their partner sends one again.`
-  printResult(flags, { member: id, email: null }, said)
+  const text = `Member ${id} has no e-mail address until their partner sends one again.`
+  return { json: { member: id, email: null }, text }
 }
 
-async function exportAll({ context, flags, act }: Call<Records, Flags>, member: Person): Promise<void> {
+async function exportAll(
+  { context, flags, act }: Call<Records, Flags>,
+  member: Person,
+): Promise<Answer | undefined> {
   const output = outputPath(flags)
-  const held = async () => presentExport(await exportMember(context, member, act()))
-  if (output === undefined) return printJson(await held())
-  // Before anything is read: what cannot be written must not stand in the audit log as exported.
+  const read = async () => presentExport(await exportMember(context, member, act()))
+  if (output === undefined) {
+    const json = await read()
+    return { json, text: verbatim(`${formatJson(json)}\n`) }
+  }
+  // Opened before the read, so that an export that cannot be written is not audited as done.
   using file = beginOutput(output)
-  writeFileSync(file.path, `${formatJson(await held())}\n`)
+  writeFileSync(file.path, `${formatJson(await read())}\n`)
   file.publish()
   printLines(`Member ${member.id} is exported to ${output}.`)
+  return undefined
 }
 
-async function erase({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<void> {
+async function erase(
+  { context, flags, act }: Call<Records, Flags>,
+  person: Person,
+): Promise<Answer | undefined> {
   const { id, named } = person
   await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
   const { holding, isPurged, keptIn } = await eraseMember(context, person, act())
-  if (flags.json) printJson({ member: id, erased: true, holdingRequests: holding, purged: isPurged })
-  else {
-    printLines(`Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`)
-    printLines(keptIn)
-    if (holding.length > 0) {
-      printLines(`Still holding a slot: request ${holding.join(', ')}; request decline frees it.`)
-    }
-  }
+  const stillHolding = `Still holding a slot: request ${holding.join(', ')}; request decline frees it.`
+  printAnswer(flags, {
+    json: { member: id, erased: true, holdingRequests: holding, purged: isPurged },
+    text: [
+      `Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`,
+      keptIn,
+      holding.length > 0 ? stillHolding : [],
+    ],
+  })
   requirePurged(id, isPurged)
+  return undefined
 }
 
-/** Takes the last step of an erasure that was killed or kept from it; false if there is none to take. */
-async function wasErased(context: Records, named: MemberName, flags: CommonFlags): Promise<boolean> {
-  if (!('id' in named)) return false
+/** Finishes an erasure that was cut short; null if there is none. */
+async function finishErasing(context: Records, named: MemberName): Promise<Answer | null> {
+  if (!('id' in named)) return null
   const finished = await finishErasure(context, named.id)
-  if (finished === null) return false
-  const { isPurged, keptIn } = finished
-  requirePurged(named.id, isPurged)
-  const done = { member: named.id, erased: true, holdingRequests: [], purged: isPurged }
-  printResult(flags, done, `Member ${named.id} was erased before. ${keptIn}`)
-  return true
+  if (finished === null) return null
+  requirePurged(named.id, finished.isPurged)
+  const json = { member: named.id, erased: true, holdingRequests: [], purged: finished.isPurged }
+  return { json, text: `Member ${named.id} was erased before. ${finished.keptIn}` }
 }
 
 function requirePurged(id: number, isPurged: boolean): void {
@@ -271,25 +280,4 @@ function requirePurged(id: number, isPurged: boolean): void {
   const why =
     'the database may still hold traces of what was erased, since another program kept reading or the storage failed'
   throw new Refusal('storage_busy', `${why}; run it again: anteroom member erase ${id}`)
-}
-
-/** All that is held on a person, in words and timestamps. */
-function presentExport({ member, createdAt, updatedAt, requests }: MemberExport) {
-  const { profile, ...identity } = member
-  return {
-    member: {
-      ...identity,
-      ...profile,
-      createdAt: presentTimestamp(createdAt),
-      updatedAt: presentTimestamp(updatedAt),
-    },
-    requests: requests.map(({ submittedAt, startsAt, acceptedAt, declinedAt, notes, ...facts }) => ({
-      ...facts,
-      submittedAt: presentTimestamp(submittedAt),
-      startsAt: presentTimestamp(startsAt),
-      acceptedAt: presentTimestamp(acceptedAt),
-      declinedAt: presentTimestamp(declinedAt),
-      notes: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
-    })),
-  }
 }

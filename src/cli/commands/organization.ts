@@ -20,7 +20,8 @@ import {
   switchCommands,
 } from '../command'
 import { withRecords } from '../storage'
-import { type Columns, columnsOf, printResult, printRows } from '../terminal/output'
+import type { Answer } from '../terminal/output'
+import { type Columns, columnsOf, rowsAnswer } from '../terminal/table'
 
 /** `anteroom organization`: the legal bodies that partners act for. */
 export function organizationCommand(): Command {
@@ -67,22 +68,22 @@ export function organizationCommand(): Command {
 
 const onOrganization = commandsOn(withRecords, ['<organization>', 'name or id'], requireOrganization)
 
-async function add({ context, flags, act }: Call<Records>, name: string): Promise<void> {
+async function add({ context, act }: Call<Records>, name: string): Promise<Answer> {
   const added = await addOrganization(context, name, act())
-  printResult(flags, added, `Added organization ${added.id}, ${added.name}.`)
+  return { json: added, text: `Added organization ${added.id}, ${added.name}.` }
 }
 
-async function list({ context, flags }: Call<Records>): Promise<void> {
-  printRows(flags, await listOrganizations(context), columns, 'There are no organizations.')
+async function list({ context }: Call<Records>): Promise<Answer> {
+  return rowsAnswer(await listOrganizations(context), columns, 'There are no organizations.')
 }
 
 async function rename(
-  { context, flags, act }: Call<Records>,
+  { context, act }: Call<Records>,
   organization: Organization,
   name: string,
-): Promise<void> {
+): Promise<Answer> {
   await renameOrganization(context, organization, name, act())
-  printResult(flags, { ...organization, name }, `Organization ${organization.name} is called ${name} now.`)
+  return { json: { ...organization, name }, text: `Organization ${organization.name} is called ${name} now.` }
 }
 
 async function askCutOff({ id, name }: Organization, context: Records): Promise<string> {

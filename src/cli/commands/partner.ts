@@ -27,17 +27,9 @@ import {
 } from '../command'
 import { presentRefusal, refusalsText } from '../exit-code'
 import { withRecords } from '../storage'
-import {
-  type Columns,
-  columnsOf,
-  printJson,
-  printLines,
-  printRecord,
-  printResult,
-  printRows,
-  printTable,
-} from '../terminal/output'
+import type { Answer } from '../terminal/output'
 import { confirm } from '../terminal/question'
+import { type Columns, columnsOf, fields, rowsAnswer, table } from '../terminal/table'
 import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../terminal/token-text'
 
 /** `anteroom partner`: the platforms that call the API. */
@@ -124,50 +116,55 @@ function setRatesCommand(): Command {
 /** Makes a command on one partner. */
 export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
 
-async function add({ context, flags, act }: Call<Records, { organization?: string }>, name: string) {
+async function add(
+  { context, flags, act }: Call<Records, { organization?: string }>,
+  name: string,
+): Promise<Answer> {
   const of = flags.organization
   const organization = of === undefined ? null : await requireOrganization(context, of)
   const added = await addPartner(context, name, organization, act())
   const next = `Next: anteroom token issue '${added.name}'`
-  printResult(flags, added, `Added partner ${added.id}, ${added.name}. ${next}`)
+  return { json: added, text: `Added partner ${added.id}, ${added.name}. ${next}` }
 }
 
-async function list({ context, flags }: Call<Records>): Promise<void> {
+async function list({ context }: Call<Records>): Promise<Answer> {
   const keys = await listTokens(context)
   const rows = (await listPartners(context)).map((partner) => {
     const theirs = keys.filter(({ partnerId }) => partnerId === partner.id)
     return { ...partner, ...tokenSummary(theirs, context.clock.now()) }
   })
-  printRows(flags, rows, columns, 'There are no partners.')
+  return rowsAnswer(rows, columns, 'There are no partners.')
 }
 
-async function show({ context, flags }: Call<Records>, partner: Partner): Promise<void> {
+async function show({ context }: Call<Records>, partner: Partner): Promise<Answer> {
   const keys = await listTokens(context, partner)
   const now = context.clock.now()
   const tokens = presentTokens(keys, now)
   const { lastUsedAt } = tokenSummary(keys, now)
   const refusals = await countRefusalsToday(context, now, partner)
-  if (flags.json) {
-    return printJson({ ...partner, lastUsedAt, refusedToday: refusals.map(presentRefusal), tokens })
-  }
   const { id, name } = partner
   const [state, organization] = [stateOf(partner), organizationOf(partner)]
   const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
-  printRecord({ id, name, state, organization, rates: ratesText(partner), ...use })
-  printLines('')
-  printTable(tokens, tokenColumns, 'It has no token.', tokensGiveWay)
+  return {
+    json: { ...partner, lastUsedAt, refusedToday: refusals.map(presentRefusal), tokens },
+    text: [
+      fields({ id, name, state, organization, rates: ratesText(partner), ...use }),
+      '',
+      table(tokens, tokenColumns, 'It has no token.', tokensGiveWay),
+    ],
+  }
 }
 
-async function rename({ context, flags, act }: Call<Records>, partner: Partner, name: string): Promise<void> {
+async function rename({ context, act }: Call<Records>, partner: Partner, name: string): Promise<Answer> {
   await renamePartner(context, partner, name, act())
-  printResult(flags, { ...partner, name }, `Partner ${partner.name} is called ${name} now.`)
+  return { json: { ...partner, name }, text: `Partner ${partner.name} is called ${name} now.` }
 }
 
 async function setOrganization(
   { context, flags, act }: Call<Records>,
   partner: Partner,
   of: string,
-): Promise<void> {
+): Promise<Answer> {
   const organization = of === 'none' ? null : await requireOrganization(context, of)
   const cutOff = cutOffBy(organization)
   if (partner.organization?.active && cutOff) {
@@ -178,17 +175,16 @@ async function setOrganization(
   }
   await setPartnerOrganization(context, partner, organization, act())
   const line = `Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`
-  printResult(flags, { ...partner, organization }, line)
+  return { json: { ...partner, organization }, text: line }
 }
 
-/** What becomes of the requests of a partner who is given an organization; null where they go on. */
+/** Why the organization would cut a partner off; null if it would not. */
 function cutOffBy(organization: Partner['organization']): string | null {
   if (!organization) return 'Without an organization every request of it is refused, with 409.'
   if (organization.active) return null
   return `${organization.name} is deactivated: every request of it is refused, with 403.`
 }
 
-/** As `last used 2026-12-01T14:00:00Z`: whether anybody would mind. */
 async function lastUse(context: Records, partner: Partner): Promise<string> {
   const { lastUsedAt } = tokenSummary(await listTokens(context, partner), context.clock.now())
   return lastUsedAt === null ? 'whose token was never used' : `whose token was last used ${lastUsedAt}`
@@ -199,7 +195,10 @@ interface RateFlags {
   readonly bookingsPerMinute?: ReturnType<typeof rateOverride>
 }
 
-async function setRates({ context, flags, act }: Call<Records, RateFlags>, partner: Partner) {
+async function setRates(
+  { context, flags, act }: Call<Records, RateFlags>,
+  partner: Partner,
+): Promise<Answer> {
   const { readsPerMinute: reads, bookingsPerMinute: bookings } = flags
   const rates: Partial<PartnerRates> = {
     ...(reads && { readsPerMinute: reads === 'default' ? null : reads }),
@@ -210,7 +209,7 @@ async function setRates({ context, flags, act }: Call<Records, RateFlags>, partn
   }
   await setPartnerRates(context, partner, rates, act())
   const changed = { ...partner, ...rates }
-  printResult(flags, changed, `Partner ${partner.name}: ${ratesText(changed)}.`)
+  return { json: changed, text: `Partner ${partner.name}: ${ratesText(changed)}.` }
 }
 
 function ratesText({ readsPerMinute, bookingsPerMinute }: PartnerRates): string {

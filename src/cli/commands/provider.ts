@@ -13,18 +13,9 @@ import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, commandsOn, contextCommand, json, switchCommands } from '../command'
 import { withContext } from '../storage'
-import {
-  type Columns,
-  type CommonFlags,
-  columnsOf,
-  printJson,
-  printLines,
-  printNotice,
-  printRecord,
-  printRows,
-  printTable,
-} from '../terminal/output'
+import { type Answer, type CommonFlags, printNotice, type Text } from '../terminal/output'
 import { fullName } from '../terminal/persons'
+import { type Columns, columnsOf, fields, rowsAnswer, table } from '../terminal/table'
 import {
   absenceColumns,
   absencesBySource,
@@ -117,7 +108,7 @@ function refsOf({ directory }: Context): ReadonlyMap<number, string> {
   return new Map(directory.listAllRegions().map((region) => [region.id, regionRef(region)]))
 }
 
-function list({ context, flags }: ProviderCall): void {
+function list({ context, flags }: ProviderCall): Answer {
   const { directory, clock } = context
   const refs = refsOf(context)
   const asked = askedOf(context, flags.region)
@@ -131,72 +122,68 @@ function list({ context, flags }: ProviderCall): void {
       [fullName(provider), provider.ref].some((text) => foldName(text).includes(name)),
   )
   const shown = found.slice(0, flags.limit).map((provider) => presentProvider(provider, refs))
-  printRows(flags, shown, providerColumns, 'There are no such providers.')
   if (found.length > shown.length) printNotice(`${found.length - shown.length} more are not shown`)
+  return rowsAnswer(shown, providerColumns, 'There are no such providers.')
 }
 
 function askedOf(context: Context, region: string | undefined): Region | null {
   return region === undefined ? null : requireRegion(context, region)
 }
 
-function show({ context, flags }: ProviderCall, provider: Provider) {
-  const told = presentProvider(provider, refsOf(context))
-  if (flags.json) return printJson(told)
-  printRecord({
+function show({ context }: ProviderCall, provider: Provider): Answer {
+  const shown = presentProvider(provider, refsOf(context))
+  const record = {
     id: provider.id,
-    ref: told.ref,
-    name: fullName(told),
+    ref: shown.ref,
+    name: fullName(shown),
     state: providerStanding(provider),
-    credentials: told.credentials ?? null,
-    pronouns: told.pronouns ?? null,
-    gender: told.gender ?? null,
-    bio: told.bio ?? null,
-    'time zone': told.timeZone,
-    languages: told.languagesSpoken.join(', '),
-    modalities: told.modalities.join(', '),
-    'in person in': told.inPersonRegions?.join(', ') || null,
-    notice: `${told.minimumNoticeMinutes} minutes`,
-  })
-  const section = <Row>(title: string, rows: readonly Row[], columns: Columns<Row>, none: string) => {
-    printLines('')
-    printLines(title)
-    printTable(rows, columns, none)
+    credentials: shown.credentials ?? null,
+    pronouns: shown.pronouns ?? null,
+    gender: shown.gender ?? null,
+    bio: shown.bio ?? null,
+    'time zone': shown.timeZone,
+    languages: shown.languagesSpoken.join(', '),
+    modalities: shown.modalities.join(', '),
+    'in person in': shown.inPersonRegions?.join(', ') || null,
+    notice: `${shown.minimumNoticeMinutes} minutes`,
   }
-  section('Licenses', told.licenses, licenseColumns, 'There are none.')
-  section('Working hours', told.workingHours, hoursColumns, 'There are none.')
-  section('Overrides', told.overrides ?? [], overrideColumns, 'There are none.')
-  section('Time off', absencesBySource(provider), absenceColumns, 'There is none.')
+  const sections: Text[] = [
+    ['', 'Licenses', table(shown.licenses, licenseColumns, 'There are none.')],
+    ['', 'Working hours', table(shown.workingHours, hoursColumns, 'There are none.')],
+    ['', 'Overrides', table(shown.overrides ?? [], overrideColumns, 'There are none.')],
+    ['', 'Time off', table(absencesBySource(provider), absenceColumns, 'There is none.')],
+  ]
+  return { json: shown, text: [fields(record), sections] }
 }
 
-function slots({ context, flags }: ProviderCall, provider: Provider): void {
+function slots({ context, flags }: ProviderCall, provider: Provider): Answer {
   const asked = askedOf(context, flags.region)
   const free = listFreeSlots(context, provider, asked, context.clock.now()).map((startsAt) => ({
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
   }))
   const none = `There are none${isWorking(provider) ? '' : `: the provider is ${providerStanding(provider)}`}.`
-  printRows(flags, free, slotColumns(provider.timeZone), none)
+  return rowsAnswer(free, slotColumns(provider.timeZone), none)
 }
 
-function why({ context, flags }: ProviderCall, provider: Provider, startsAt: number) {
+function why({ context, flags }: ProviderCall, provider: Provider, startsAt: number): Answer {
   const asked = askedOf(context, flags.region)
   const explanation = explainSlot(context, provider, startsAt, asked, context.clock.now())
   const start = presentStart(context, provider, startsAt)
-  if (flags.json) {
-    const { nearestStartsAt, ...told } = explanation
-    const nearest = nearestStartsAt.map(formatInstant)
-    return printJson({ provider: provider.ref, ...start, ...told, nearest })
+  const { nearestStartsAt, ...verdict } = explanation
+  return {
+    json: { provider: provider.ref, ...start, ...verdict, nearest: nearestStartsAt.map(formatInstant) },
+    text: fields({
+      provider: `${provider.ref}, ${fullName(provider)}`,
+      slot: start.utcStartTime,
+      local: `${start.local} ${start.timeZone}`,
+      offered: explanation.offered ? 'yes' : 'no',
+      why: explanation.why,
+    }),
   }
-  printRecord({
-    provider: `${provider.ref}, ${fullName(provider)}`,
-    slot: start.utcStartTime,
-    local: `${start.local} ${start.timeZone}`,
-    offered: explanation.offered ? 'yes' : 'no',
-    why: explanation.why,
-  })
 }
 
-/** What stays booked with a provider, for whoever takes them away. */
+/** A note on the bookings that stay with a provider who is deactivated. */
 function heldOf(context: Context, provider: ProviderName): string {
   const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
   return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''

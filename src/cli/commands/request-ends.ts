@@ -32,24 +32,15 @@ import {
   inShapeOfApi,
   onRecord,
   onRequest,
-  printMoved,
+  requestAnswer,
 } from '../on-record'
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
-import {
-  type Columns,
-  type CommonFlags,
-  columnsOf,
-  instantText,
-  printJson,
-  printLines,
-  printNotice,
-  printResult,
-  printTable,
-} from '../terminal/output'
+import { type Answer, type CommonFlags, instantText, printNotice } from '../terminal/output'
 import { personText } from '../terminal/persons'
 import { confirm } from '../terminal/question'
 import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
+import { type Columns, columnsOf, table } from '../terminal/table'
 
 /** `anteroom request assign`. */
 export function assignCommand(): Command {
@@ -94,14 +85,14 @@ interface AssignFlags extends CommonFlags {
   readonly slot?: number
 }
 
-async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<void> {
+async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<Answer> {
   const { context, flags, act } = call
   const { id, state, member } = request
   requireAssignable(request)
   const provider = requireProvider(context, flags.provider)
   const to = appointmentText(context, provider, flags.slot ?? null)
   const person = await personText(context, member)
-  const isConcern = printAssignmentWarning(context, request.member, provider, flags.slot)
+  const isMismatch = warnOfMismatch(context, request.member, provider, flags.slot)
   if (state === 'pending' || state === 'accepted') {
     const present = `is ${state} with ${appointmentOf(context, request)}`
     await askAbout(
@@ -110,14 +101,14 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
       `Request ${id} of ${person}, ${present}. Assign it to ${to} instead?`,
       flags,
     )
-  } else if (isConcern) {
+  } else if (isMismatch) {
     await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} all the same?`, flags)
   }
   const assigned = await assignProvider(context, id, provider, flags.slot ?? null, act())
   const { startsAt, authorizationNumber } = assigned
   const when = startsAt === null ? 'without a slot' : `at ${formatInstant(startsAt)}`
-  const done = `Request ${id} is assigned to ${provider.ref} ${when}`
-  printResult(flags, presentRequest(assigned), `${done}; its authorization number is ${authorizationNumber}.`)
+  const text = `Request ${id} is assigned to ${provider.ref} ${when}; its authorization number is ${authorizationNumber}.`
+  return { json: presentRequest(assigned), text }
 }
 
 interface MoveFlags extends CommonFlags {
@@ -125,26 +116,26 @@ interface MoveFlags extends CommonFlags {
   readonly provider?: string
 }
 
-async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Promise<void> {
+async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Promise<Answer> {
   const { context, flags, act } = call
   const { id } = request
   const present = providerOf(context, request)
   const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
   requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
-  // The record of whom it is with may be one that cannot be read.
+  // The present provider's record may be unreadable.
   if (!provider) throw new Refusal('record_unknown', 'name a provider with --provider')
-  printAssignmentWarning(context, request.member, provider, flags.slot)
+  warnOfMismatch(context, request.member, provider, flags.slot)
   const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]
   const to = appointmentText(context, provider, flags.slot)
   const again = request.state === 'accepted' ? ' It is accepted, and will be pending again.' : ''
   await askAbout(context, request, `Move request ${id} of ${person}, from ${from} to ${to}?${again}`, flags)
   const moved = await moveRequest(context, id, provider, flags.slot, act())
-  const done = `Request ${id} is moved to ${provider.ref} at ${formatInstant(flags.slot)}, and pending.`
-  printResult(flags, presentRequest(moved), done)
+  const text = `Request ${id} is moved to ${provider.ref} at ${formatInstant(flags.slot)}, and pending.`
+  return { json: presentRequest(moved), text }
 }
 
-/** Says before anything is asked or done what speaks against a provider for a member. Tells whether anything does. */
-function printAssignmentWarning(
+/** Warns if a provider may not fit a member; true if it warned. */
+function warnOfMismatch(
   context: Context,
   member: Member,
   provider: Provider,
@@ -204,7 +195,7 @@ interface DeclineFlags extends ReasonFlags {
   readonly dryRun?: boolean
 }
 
-async function decline(call: Call<Context, DeclineFlags>, id: number | undefined): Promise<void> {
+async function decline(call: Call<Context, DeclineFlags>, id: number | undefined): Promise<Answer> {
   const { context, flags, tried } = call
   const { partner, since, dryRun } = flags
   if (id === undefined && partner !== undefined && since !== undefined) {
@@ -218,40 +209,38 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
   requireDeclinable(request)
   const reason = await reasonOf(flags)
   const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
-  await tellRisk(context, request)
+  await warnOfRisk(context, request)
   await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
-  // A slot that is given back is judged by no clock.
+  // makeAct, not act: other zone data does not keep a slot from being freed.
   await declineRequest(context, id, makeAct(), reason)
-  await printMoved(context, flags, id, `Request ${id} is declined.`)
+  return requestAnswer(context, id, `Request ${id} is declined.`)
 }
 
-/** How many of the requests that would be declined are shown. */
+/** Rows of a dry run. */
 const mostListed = 10
 
 async function declineSince(
   call: Call<Context, DeclineFlags>,
   partner: Partner,
   since: number,
-): Promise<void> {
+): Promise<Answer> {
   const { context, flags } = call
   const { ids, unassigned } = await listSubmitted(context, partner, since)
-  const [which, told] = [
-    `of ${partner.name} submitted since ${formatInstant(since)}`,
-    { partner: partner.name, since: formatInstant(since), unassigned },
-  ]
+  const which = `of ${partner.name} submitted since ${formatInstant(since)}`
+  const json = { partner: partner.name, since: formatInstant(since), unassigned }
+  const stay = unassigned > 0 ? `${unassigned} intakes of theirs without a provider stay as they are.` : []
   if (flags.dryRun) {
-    if (flags.json) return printJson({ ...told, declinable: ids })
     const first = await Promise.all(ids.slice(0, mostListed).map((id) => requireRequest(context, id)))
-    printTable(first, declinedColumns, 'None can be declined.')
-    printLines('', `${ids.length} requests ${which} would be declined.`)
-  } else {
-    const reason = await reasonOf(flags)
-    if (ids.length > 0) await confirm(`Decline ${ids.length} requests ${which}?`, flags)
-    const declined = await declineRequests(context, ids, makeAct(), reason)
-    if (flags.json) return printJson({ ...told, declined })
-    printLines(`${declined} requests ${which} are declined.`)
+    const listed = table(first, declinedColumns, 'None can be declined.')
+    return {
+      json: { ...json, declinable: ids },
+      text: [listed, '', `${ids.length} requests ${which} would be declined.`, stay],
+    }
   }
-  if (unassigned > 0) printLines(`${unassigned} intakes of theirs without a provider stay as they are.`)
+  const reason = await reasonOf(flags)
+  if (ids.length > 0) await confirm(`Decline ${ids.length} requests ${which}?`, flags)
+  const declined = await declineRequests(context, ids, makeAct(), reason)
+  return { json: { ...json, declined }, text: [`${declined} requests ${which} are declined.`, stay] }
 }
 
 const declinedColumns: Columns<RequestRecord> = {
@@ -261,27 +250,27 @@ const declinedColumns: Columns<RequestRecord> = {
   MEMBER: ({ member }) => member?.id ?? null,
 }
 
-async function close(call: Call<Records, ReasonFlags>, request: RequestRecord): Promise<void> {
+async function close(call: Call<Records, ReasonFlags>, request: RequestRecord): Promise<Answer> {
   const { context, flags, act } = call
   const { id, member } = request
   requireClosable(request)
   const reason = await reasonOf(flags)
   const question = `Close request ${id} of ${await personText(context, member)}, for good?`
-  await tellRisk(context, request)
+  await warnOfRisk(context, request)
   await askAbout(context, request, question, flags)
   await closeRequest(context, id, act(), reason)
-  await printMoved(context, flags, id, `Request ${id} is closed.`)
+  return requestAnswer(context, id, `Request ${id} is closed.`)
 }
 
-/** Says before anybody is sent away that they may be in danger. */
-async function tellRisk(context: Records, { id }: RequestRecord): Promise<void> {
+/** Warns before a member is turned away who may be in danger. */
+async function warnOfRisk(context: Records, { id }: RequestRecord): Promise<void> {
   if (!(await readRisk(context, id, makeAct()))) return
   printNotice(
     `note that their ninth PHQ-9 item is not zero, or could not be read: anteroom request show ${id} --screening`,
   )
 }
 
-/** The reason that the flags give, if any: read before anything is asked. */
+/** Read before a question: both may come from stdin. */
 function reasonOf({ reason }: ReasonFlags): Promise<string | undefined> | undefined {
   return reason === undefined ? undefined : givenText(reason)
 }

@@ -14,21 +14,12 @@ import {
   type QueueWish,
 } from '../../operations/requests'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
-import { localDate, utcInstant, wholeNumber } from '../arguments'
+import { lengthOfTime, localDate, utcInstant, wholeNumber } from '../arguments'
 import { type Call, json, recordsCommand } from '../command'
 import { makeAct } from '../storage'
 import { counted } from '../terminal/layout'
-import {
-  ageText,
-  type Columns,
-  type CommonFlags,
-  columnsOf,
-  instantText,
-  lengthOfTime,
-  printLines,
-  printNotice,
-  printRows,
-} from '../terminal/output'
+import { type Answer, ageText, type CommonFlags, instantText, printNotice } from '../terminal/output'
+import { type Columns, columnsOf, rowsAnswer } from '../terminal/table'
 
 type Sort = QueueWish['sort']
 
@@ -82,7 +73,7 @@ export function requestListCommand(): Command {
   })
 }
 
-async function list({ context, flags }: Call<Records, Flags>): Promise<void> {
+async function list({ context, flags }: Call<Records, Flags>): Promise<Answer> {
   const wish = await wishOf(context, flags)
   const doing = makeAct()
   const queue = await listQueue(context, wish, doing)
@@ -93,9 +84,10 @@ async function list({ context, flags }: Call<Records, Flags>): Promise<void> {
   const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish.sort))
   const columns = wish.sort === 'risk' ? riskColumns : queueColumns
   const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
-  printRows(flags, rows, columns, empty, { leaveOut })
-  printPlace(flags, queue, wish, doing.at)
-  if (!flags.json && wish.sort !== 'risk') await printAtRisk(context)
+  if (flags.json && queue.isMore) printNotice(`there are more requests; ${nextPage(wish)}`)
+  if (!flags.json && wish.sort !== 'risk') await warnOfRisk(context)
+  const { json, text } = rowsAnswer(rows, columns, empty, { leaveOut })
+  return { json, text: [text, queue.requests.length > 0 ? ['', pageText(queue, wish, doing.at)] : []] }
 }
 
 async function wishOf(context: Records, flags: Flags): Promise<QueueWish> {
@@ -112,7 +104,7 @@ async function wishOf(context: Records, flags: Flags): Promise<QueueWish> {
   return { filter, sort: sortOf(flags), page, pageSize: limit }
 }
 
-/** Intakes are worked by risk, unless somebody looks for others than those that wait, or in another order. */
+/** By risk for waiting intakes, otherwise by age, unless --sort says so. */
 function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   if (risk) {
     if (sort === undefined || sort === 'risk') return 'risk'
@@ -121,7 +113,7 @@ function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   return sort ?? (intakes && (state === undefined || state === 'waiting') ? 'risk' : 'age')
 }
 
-/** What tables show for the ids in requests. */
+/** Refs and names for the ids in requests. */
 export async function namesOf(records: Records, requests: readonly RequestRecord[]) {
   const { providers } = await readProviders(records, requests)
   return {
@@ -130,7 +122,7 @@ export async function namesOf(records: Records, requests: readonly RequestRecord
   }
 }
 
-/** A request: what it takes to tell it from others, and nobody's name. */
+/** A request without personal data. */
 export function presentRow(
   request: RequestRecord,
   { providers, partners }: Awaited<ReturnType<typeof namesOf>>,
@@ -183,7 +175,6 @@ const riskMarks: Record<NinthItem, string | null> = {
   'not asked': null,
 }
 
-/** With the marks by which requests are worked, before all the rest. */
 const riskColumns: Columns<Row> = {
   ...columnsOf('id'),
   RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
@@ -191,34 +182,27 @@ const riskColumns: Columns<Row> = {
   ...queueColumns,
 }
 
-/** By what a request is told from others at last: a narrow terminal has no room for it. */
+/** Columns that a narrow terminal drops, in this order. */
 const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
 
-/** Prints which requests these are, whether there are more, and how long the oldest has waited. */
-function printPlace(
-  flags: Flags,
-  { requests, isMore, oldestWaitingAt }: Queue,
-  wish: QueueWish,
-  now: number,
-) {
-  if (requests.length === 0) return
+function nextPage({ page }: QueueWish): string {
+  return `--page ${page + 1} shows the next`
+}
+
+/** Position of the page in the queue, and how long the oldest request has waited. */
+function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish, now: number): string {
   const before = (wish.page - 1) * wish.pageSize
-  const next = `--page ${wish.page + 1} shows the next`
-  if (flags.json) {
-    if (isMore) printNotice(`there are more requests; ${next}`)
-    return
-  }
   const isAll = before === 0 && !isMore
   const which = isAll
     ? counted(requests.length, 'request')
     : `requests ${before + 1} to ${before + requests.length}`
   const oldest =
     oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
-  printLines('', `${which}; ${oldest}${isMore ? `; ${next}` : ''}.`)
+  return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`
 }
 
-/** Whoever lists requests otherwise has to know that some should be seen to first. */
-async function printAtRisk(context: Records): Promise<void> {
+/** In any other order, urgent requests may be far down. */
+async function warnOfRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(
     'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',

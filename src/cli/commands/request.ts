@@ -19,23 +19,23 @@ import {
   onAnyRequest,
   onRequest,
   onRequestId,
-  printMoved,
+  requestAnswer,
 } from '../on-record'
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
-import { type CommonFlags, printJson, printLines, printNotice, printResult } from '../terminal/output'
+import { type Answer, type CommonFlags, printNotice, type Text } from '../terminal/output'
 import { absenceTexts, personText, presentContact } from '../terminal/persons'
 import {
   presentRequest,
-  printRequest,
-  printScreening,
-  printSuggestions,
   providerOf,
+  requestText,
+  screeningText,
+  suggestionsAnswer,
 } from '../terminal/request-text'
 import { assignCommand, closeCommand, declineCommand, moveCommand } from './request-ends'
 import { namesOf, presentRow, requestListCommand } from './request-list'
 
-/** `anteroom request note` and `notes`: what staff write about a request, and read. */
+/** `anteroom request note` and `notes`. */
 export function noteCommands(): Command[] {
   return [
     onRequestId({
@@ -56,30 +56,30 @@ export function noteCommands(): Command[] {
   ]
 }
 
-async function note({ context, flags, act }: Call<Records>, id: number, word: string): Promise<void> {
+async function note({ context, act }: Call<Records>, id: number, word: string): Promise<Answer> {
   const noteId = await addNote(context, id, await givenText(word), act())
-  printResult(flags, { request: id, note: noteId }, `The note on request ${id} is kept.`)
+  return { json: { request: id, note: noteId }, text: `The note on request ${id} is kept.` }
 }
 
-async function showNotes({ context, flags }: Call<Records>, id: number): Promise<void> {
+async function showNotes({ context }: Call<Records>, id: number): Promise<Answer> {
   const notes = await readNotes(context, id, makeAct())
-  if (flags.json) return printJson(notes.map(presentNote))
-  if (notes.length === 0) return printLines('There are no notes.')
-  for (const [index, { at, actor, kind, text }] of notes.entries()) {
-    const about = kind === 'note' ? '' : `, on why it was ${pastOf[kind]}`
-    printLines(...(index > 0 ? [''] : []), `${formatInstant(at)}  ${actor}${about}`)
-    printLines(...text.split(/\r?\n/).map((line) => `  ${line}`))
-  }
+  const text = notes.map((one, index) => [index > 0 ? '' : [], noteText(one)])
+  return { json: notes.map(presentNote), text: notes.length === 0 ? 'There are no notes.' : text }
+}
+
+function noteText({ at, actor, kind, text }: RequestNote): Text {
+  const about = kind === 'note' ? '' : `, on why it was ${pastOf[kind]}`
+  return [`${formatInstant(at)}  ${actor}${about}`, text.split(/\r?\n/).map((line) => `  ${line}`)]
 }
 
 const pastOf = { decline: 'declined', close: 'closed' } as const
 
-function presentNote({ at, ...told }: RequestNote) {
-  return { ...told, at: presentTimestamp(at) }
+function presentNote({ at, ...note }: RequestNote) {
+  return { ...note, at: presentTimestamp(at) }
 }
 
-/** The commands that move a request from state to state, or say something of it. */
-export function moveCommands(): Command[] {
+/** The commands that change the state of a request, or note something on it. */
+export function stateCommands(): Command[] {
   return [
     assignCommand(),
     onAnyRequest({
@@ -103,7 +103,7 @@ export function moveCommands(): Command[] {
   ]
 }
 
-async function accept({ context, flags, act }: Call<Context>, id: number): Promise<void> {
+async function accept({ context, flags, act }: Call<Context>, id: number): Promise<Answer> {
   const request = await requireRequest(context, id)
   const absence = request.state === 'pending' ? absenceOfRequest(context, request, context.clock.now()) : null
   if (absence) {
@@ -112,8 +112,7 @@ async function accept({ context, flags, act }: Call<Context>, id: number): Promi
     if (absence !== 'override' && absence !== 'outside_hours') await askToAccept(context, request, flags)
   }
   await acceptRequest(context, id, act())
-  const warning = absence && { warning: absence }
-  await printMoved(context, flags, id, `Request ${id} is accepted.`, warning)
+  return requestAnswer(context, id, `Request ${id} is accepted.`, absence && { warning: absence })
 }
 
 async function askToAccept(context: Context, request: RequestRecord, flags: CommonFlags): Promise<void> {
@@ -122,12 +121,12 @@ async function askToAccept(context: Context, request: RequestRecord, flags: Comm
   await askAbout(context, request, question, flags)
 }
 
-async function acknowledge({ context, flags, act }: Call<Context>, { id }: RequestRecord): Promise<void> {
+async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<Answer> {
   await acknowledgeShift(context, id, act())
-  await printMoved(context, flags, id, `The new local time of request ${id} is acknowledged.`)
+  return requestAnswer(context, id, `The new local time of request ${id} is acknowledged.`)
 }
 
-/** `anteroom request`: the queue of what members ask for, and the moves of its states. */
+/** `anteroom request`: the queue. */
 export function requestCommand(): Command {
   return commandGroup('request', [
     requestListCommand(),
@@ -152,11 +151,11 @@ export function requestCommand(): Command {
       examples: ['anteroom request suggest 42 --limit 3'],
       run: suggest,
     }),
-    ...moveCommands(),
+    ...stateCommands(),
   ])
 }
 
-async function show(call: Call<Service, { screening?: boolean }>, id: number) {
+async function show(call: Call<Service, { screening?: boolean }>, id: number): Promise<Answer> {
   const { context: service, flags, tried } = call
   const { context, zones } = service
   const request = await requireRequest(context, id)
@@ -167,17 +166,18 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number) {
   const timeAt = (at: number | null) =>
     member && at !== null ? memberTimeAt(zones, member.profile, at) : null
   const time = timeAt(context.clock.now())
-  if (flags.json) {
-    const told = await presentShown(context, request, time)
-    const { answers, score } = screening ?? {}
-    return printJson(screening ? { request: told, screening: { answers, ...score } } : told)
+  const json = await presentShown(context, request, time)
+  const times = { time, slotTime: timeAt(request.startsAt) }
+  const text = await requestText(context, request, times, await countNotes(context, id))
+  if (!screening) return { json, text }
+  const { answers, score } = screening
+  return {
+    json: { request: json, screening: { answers, ...score } },
+    text: [text, screeningText(screening)],
   }
-  const notes = await countNotes(context, id)
-  await printRequest(context, request, { time, slotTime: timeAt(request.startsAt) }, notes)
-  if (screening) printScreening(screening)
 }
 
-/** A request in the API's shape, and what staff know of it beside that. */
+/** A request in the API's shape, with what staff need for a call. */
 async function presentShown(context: Context, request: RequestRecord, time: MemberTime | null) {
   const { member } = request
   const { kind, state, provider, partner, externalUserId } = presentRow(
@@ -188,8 +188,11 @@ async function presentShown(context: Context, request: RequestRecord, time: Memb
   return { ...presentRequest(request), kind, state, provider, partner, externalUserId, contact }
 }
 
-async function suggest({ context, flags }: Call<Context, { limit: number }>, { id }: RequestRecord) {
+async function suggest(
+  { context, flags }: Call<Context, { limit: number }>,
+  { id }: RequestRecord,
+): Promise<Answer> {
   const found = await suggestProviders(context, id, context.clock.now())
   await noteAct(context, makeAct(), 'request.suggest', `request ${id}`)
-  printSuggestions(id, found, flags)
+  return suggestionsAnswer(id, found, flags.limit)
 }

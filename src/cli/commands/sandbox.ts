@@ -8,7 +8,6 @@ import type { Act } from '../../domain/audit'
 import { slotMillis } from '../../domain/booking-request'
 import { unlimited } from '../../domain/limits'
 import { clockStartingAt, systemClock } from '../../domain/ports/time'
-import type { RequestObserver } from '../../http/log'
 import type { Context } from '../../operations/context'
 import {
   deactivatedMember,
@@ -85,7 +84,7 @@ export function sandboxCommand(): Command {
   })
 }
 
-async function runSandbox(options: Options): Promise<void> {
+async function runSandbox(options: Options): Promise<undefined> {
   // Before a signal is listened for: a pipe may be waited for without end.
   const given = options.directory === undefined ? null : readJsonFile(options.directory)
   // From here on: what is made below must go again, however early the end comes.
@@ -102,7 +101,7 @@ async function runSandbox(options: Options): Promise<void> {
       const furnishOne = (made: string, madeKey: string) => furnish(made, madeKey, options, given)
       await place.make({ keyFile: key, anew: false, furnish: furnishOne })
     }
-    service = await open(database, key, options, false, log ? [log.look] : [])
+    service = await open(database, key, options, false)
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
       await loadDirectory(
         service.context,
@@ -112,7 +111,8 @@ async function runSandbox(options: Options): Promise<void> {
     }
     const note = zoneDataNote(service.zones, service.context.clock.now())
     if (note) printNotice(note)
-    const server = await service.listen(options.host, options.port, options.baseUrl)
+    const { host, port, baseUrl } = options
+    const server = await service.listen({ host, port, baseUrl, observers: log ? [log.look] : [] })
     const report = await describe(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
     else printLines(...card(report))
@@ -129,13 +129,7 @@ function actOf({ clock }: Context): Act {
   return { actor: 'sandbox', at: clock.now() }
 }
 
-function open(
-  database: string,
-  key: string,
-  options: Options,
-  create: boolean,
-  onlookers: readonly RequestObserver[] = [],
-): Promise<Service> {
+function open(database: string, key: string, options: Options, create: boolean): Promise<Service> {
   return openService({
     purpose: 'sandbox',
     database,
@@ -146,7 +140,6 @@ function open(
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
     // What it is filled with is no partner's.
     limits: create ? unlimited : limitsOf({ ...noLimits, ...options }),
-    onlookers,
     report: printNotice,
   })
 }

@@ -91,9 +91,9 @@ function isHangUpIgnored(): boolean {
   }
 }
 
-/** A server that runs, and what it runs with. */
-export interface Reloading {
-  /** Reads its settings as they are now. @throws Refusal settings_invalid */
+/** A running server and the settings in force. */
+export interface RunningServer {
+  /** Reads the settings again. @throws Refusal settings_invalid */
   readonly read: () => ServerConfig
   readonly service: Pick<Service, 'setLimits'>
   readonly server: Pick<Server, 'replaceCertificate'>
@@ -106,7 +106,7 @@ export interface Reloading {
  * Reads settings, certificate and key again, puts in force of them what a server that runs can take, and reports in one line
  * what came of it. A fault in any of them leaves all as it was, and is an error: the next start would be refused.
  */
-export function reload(running: Reloading, report: Report): void {
+export function reload(running: RunningServer, report: Report): void {
   try {
     const told = takeAll(running)
     if (told.length > 0) report(`settings were read again: ${told.join('; ')}`)
@@ -125,7 +125,7 @@ function systemFault(error: unknown): string {
 }
 
 /** What there is to tell of what was taken, and of what was not. */
-function takeAll(running: Reloading): string[] {
+function takeAll(running: RunningServer): string[] {
   const config = running.read()
   const { inForce, server, service, clock } = running
   const changed = (Object.keys(settings) as SettingName[]).filter(
@@ -174,25 +174,24 @@ export function serveCommand(): Command {
 }
 
 /** @param docs false where they are to be left out: Commander takes the `no` off the flag */
-async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<void> {
+async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<undefined> {
   const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const config = read()
   const certificate = config.tls && readCertificate(config.tls, systemClock.now())
-  if (!certificate && !config.behindProxy) await requireLoopback(config.host)
-  await withLog(systemClock, (log) => serveUntilStopped({ read, config, certificate }, log))
+  if (!certificate && !config.proxies) await requireLoopback(config.host)
+  await withLog(systemClock, (log) => serveUntilStopped(read, { ...config, certificate }, log))
 }
 
-/** What a service is started with, and what reads its settings again. */
-type Start = Pick<Reloading, 'read' | 'certificate'> & { readonly config: ServerConfig }
-
-async function serveUntilStopped({ read, config, certificate }: Start, { look, report }: Log): Promise<void> {
+async function serveUntilStopped(
+  read: () => ServerConfig,
+  config: ServerConfig,
+  { look, report }: Log,
+): Promise<void> {
   const { commit } = await origin()
   const wanted: RequestObserver =
     config.logRequests === 'all' ? look : (seen) => seen.status >= 400 && look(seen)
-  const service = await openProduction(
-    { ...config, proxies: config.behindProxy, certificate },
-    { upgrade: true, alone: true, build: { version, commit }, onlookers: [wanted], report },
-  )
+  const service = await openProduction(config, { upgrade: true, alone: true, report })
+  const { certificate = null } = config
   try {
     await noteZoneData(service.context, service.zones)
     const now = service.context.clock.now()
@@ -203,12 +202,12 @@ async function serveUntilStopped({ read, config, certificate }: Start, { look, r
       await otherZoneDataNote(service.context, service.zones),
     ]
     for (const note of [...ofZones, ...ofCertificate]) if (note) report(note)
-    let running: Reloading | undefined
+    let running: RunningServer | undefined
     const stopped = shutdownRequest(() => {
       // Before it listens there is nothing to be put in force that it was not started with.
       if (running) reload(running, report)
     })
-    const server = await service.listen(config.host, config.port, config.baseUrl)
+    const server = await service.listen({ ...config, build: { version, commit }, observers: [wanted] })
     running = { read, service, server, clock: service.context.clock, inForce: config.given, certificate }
     const { host, port, baseUrl } = server
     const startedAt = service.context.clock.now()
@@ -240,14 +239,14 @@ function stillStopping(requests: number): string {
 }
 
 /** What an operator has to know of what they have set. */
-function notesOn({ baseUrl, tls, behindProxy, overruled }: ServerConfig): string[] {
+function notesOn({ baseUrl, tls, proxies, overruled }: ServerConfig): string[] {
   const notes = [...overruled]
   if (isPlainAddress(baseUrl)) {
     notes.push(
       '--base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
     )
   }
-  if (tls && behindProxy) {
+  if (tls && proxies) {
     notes.push(
       '--tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
     )

@@ -14,16 +14,8 @@ import { type Call, json, zonesCommand } from '../command'
 import { exitCodes, presentRefusal } from '../exit-code'
 import type { RecordsAndZones } from '../storage'
 import { counted } from '../terminal/layout'
-import {
-  ageText,
-  type CommonFlags,
-  columnsOf,
-  instantText,
-  printJson,
-  printLines,
-  printRecord,
-  printTable,
-} from '../terminal/output'
+import { type Answer, ageText, type CommonFlags, instantText, type Text } from '../terminal/output'
+import { columnsOf, fields, table } from '../terminal/table'
 
 const stateTexts: Readonly<Record<ServerState, string>> = {
   up: 'up',
@@ -93,43 +85,43 @@ export function agoText(at: number | null, now: number): string | null {
   return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
 }
 
-/** `anteroom status`: how things stand, and what to do first. */
+/** `anteroom status`. */
 export function statusCommand(): Command {
   return zonesCommand({
     name: 'status',
     settings: ['backupMaxAge'],
     options: [json()],
     examples: ['anteroom status --json | jq -e \'.service.state == "up"\''],
-    run: tell,
+    run: show,
   })
 }
 
-async function tell({
+async function show({
   context: { context, zones },
   flags,
-}: Call<RecordsAndZones, Flags & CommonFlags>): Promise<void> {
+}: Call<RecordsAndZones, Flags & CommonFlags>): Promise<Answer> {
   const now = context.clock.now()
   const maxAge = readBackupMaxAge(flags)
   const status = await readStatus(context, zones, askServer, now)
   const toDo = firstAid(status, isBackupTooOld(status.backups, now, maxAge))
-  if (flags.json) printJson({ ...presentStatus(status), firstAid: toDo })
-  else {
-    printRecord(recordOf(status, now))
-    printServers(serverRows(status.servers, now))
-    if (toDo.length > 0) printLines('', 'What to do:', ...toDo.map((line) => `  ${line}`))
-  }
   if (status.servers.length === 0 || status.servers.some(({ state }) => state !== 'up'))
     process.exitCode = exitCodes.unhealthy
+  return {
+    json: { ...presentStatus(status), firstAid: toDo },
+    text: [
+      fields(recordOf(status, now)),
+      serversText(serverRows(status.servers, now)),
+      toDo.length > 0 ? ['', 'What to do:', toDo.map((line) => `  ${line}`)] : [],
+    ],
+  }
 }
 
-function printServers(rows: ReturnType<typeof serverRows>): void {
-  if (rows.length === 0) return
-  printLines('')
+function serversText(rows: ReturnType<typeof serverRows>): Text {
+  if (rows.length === 0) return []
   const columns = columnsOf<(typeof rows)[number]>('server', 'state', 'address', 'version', 'since', 'seen')
-  printTable(rows, columns, '')
+  return ['', table(rows, columns, '')]
 }
 
-/** How things stand as JSON: instants in UTC. */
 function presentStatus(status: Status) {
   const { copied, servers, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } =
     status

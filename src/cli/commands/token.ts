@@ -22,19 +22,16 @@ import { withContext, withRecords } from '../storage'
 import { type OutputFlags, outputPath, toOutput, writeSecret } from '../terminal/files'
 import { askForLine } from '../terminal/given-text'
 import {
-  type Columns,
+  type Answer,
   type CommonFlags,
   instantText,
-  printJson,
   printNotice,
-  printRecord,
-  printResult,
-  printRows,
   printSecret,
   requireReader,
   secretText,
 } from '../terminal/output'
 import { confirm } from '../terminal/question'
+import { type Columns, fields, rowsAnswer } from '../terminal/table'
 import { presentTokens, tokenColumns, tokenState, tokensGiveWay } from '../terminal/token-text'
 import { onPartner } from './partner'
 
@@ -104,14 +101,14 @@ function rotateCommand(): Command {
   })
 }
 
-function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<void> {
+function issue({ context, flags, act }: Call<Records, OutputFlags>, partner: Partner): Promise<TokenAnswer> {
   return handOver(flags, partner, (keep) => issueFirstToken(context, partner, act(), keep))
 }
 
 async function rotate(
   { context, flags, act }: Call<Records, OutputFlags & { cutover?: number }>,
   partner: Partner,
-): Promise<void> {
+): Promise<TokenAnswer> {
   const standing = await findStanding(context, partner)
   const { current, waiting } = standing
   const isCut = current !== null && flags.cutover === undefined
@@ -126,13 +123,14 @@ async function rotate(
     await confirm(`${lost.join(' ')} Rotate the token of ${partner.name}?`, flags)
     await requireUnchanged(context, partner, standing)
   }
-  await handOver(flags, partner, (keep) => {
+  const answer = await handOver(flags, partner, (keep) => {
     const now = act()
     return rotateToken(context, partner, flags.cutover ?? now.at, now, keep)
   })
   for (const { kid, startsAt } of waiting) {
     printNotice(`token ${kid} of ${partner.name}, which waited for ${instantText(startsAt)}, is cancelled`)
   }
+  return answer
 }
 
 /** The token in force as questions name it. */
@@ -140,14 +138,14 @@ function inForce({ kid, lastUsedAt }: KeyRecord): string {
   return `Token ${kid} (${lastUsedAt === null ? 'never used' : `last used ${instantText(lastUsedAt)}`})`
 }
 
-/** One that waits. */
+/** A token that waits for its cutover, as questions name it. */
 function inWaiting({ kid, startsAt }: KeyRecord): string {
   return `Token ${kid} (waits for ${instantText(startsAt)})`
 }
 
 type Standing = Awaited<ReturnType<typeof findStanding>>
 
-/** Holds the tokens to be those that were asked about: a cutover may have come, or another token. @throws Refusal not_confirmed */
+/** @throws Refusal not_confirmed if the tokens changed while the question was open */
 async function requireUnchanged(context: Records, partner: Partner, asked: Standing): Promise<void> {
   const kidsOf = ({ current, waiting }: Standing) => [current, ...waiting].map((key) => key?.kid).join()
   if (kidsOf(await findStanding(context, partner)) === kidsOf(asked)) return
@@ -155,23 +153,27 @@ async function requireUnchanged(context: Records, partner: Partner, asked: Stand
   throw new Refusal('not_confirmed', why)
 }
 
-/** Tells a new token, once: on stdout, or in a new file and nowhere else. */
+/** Undefined for a token on stdout, which is printed alone. */
+type TokenAnswer = Answer | undefined
+
+/** Makes a token and shows it once: on stdout, or in a new file. */
 async function handOver(
   flags: CommonFlags & OutputFlags,
   { name }: Partner,
   make: (keep?: (token: string) => void) => Promise<string>,
-): Promise<void> {
+): Promise<TokenAnswer> {
   const output = outputPath(flags)
   if (output === undefined) {
     requireReader('token')
-    return printSecret(flags, 'token', await make())
+    printSecret(flags, 'token', await make())
+    return undefined
   }
   await writeSecret(output, 'token', (keep) => make((token) => keep(secretText(flags, 'token', token))))
   const line = `The token of ${name} is in ${output}, which its owner alone can read.`
-  printResult(flags, { partner: name, output }, line)
+  return { json: { partner: name, output }, text: line }
 }
 
-async function cancel({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
+async function cancel({ context, flags, act }: Call<Records>, partner: Partner): Promise<Answer> {
   const standing = await findStanding(context, partner)
   const { current, waiting } = standing
   const [next] = waiting
@@ -182,11 +184,11 @@ async function cancel({ context, flags, act }: Call<Records>, partner: Partner):
     await requireUnchanged(context, partner, standing)
   }
   await cancelCutover(context, partner, act())
-  const told = { partner: partner.name, cancelled: next?.kid ?? null, inForce: current?.kid ?? null }
-  printResult(flags, told, `The cutover of ${partner.name} is taken back; its present token goes on.`)
+  const json = { partner: partner.name, cancelled: next?.kid ?? null, inForce: current?.kid ?? null }
+  return { json, text: `The cutover of ${partner.name} is taken back; its present token goes on.` }
 }
 
-async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<void> {
+async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<Answer> {
   const standing = await findStanding(context, partner)
   const { current, waiting } = standing
   const lost = [
@@ -197,11 +199,11 @@ async function revoke({ context, flags, act }: Call<Records>, partner: Partner):
   if (!flags.yes) await requireUnchanged(context, partner, standing)
   await revokeToken(context, partner, act())
   const ended = [...(current ? [current] : []), ...waiting]
-  const told = { partner: partner.name, revoked: ended.map(({ kid }) => kid) }
-  printResult(flags, told, `The token of ${partner.name} is revoked.`)
+  const json = { partner: partner.name, revoked: ended.map(({ kid }) => kid) }
+  return { json, text: `The token of ${partner.name} is revoked.` }
 }
 
-async function list({ context, flags }: Call<Records>): Promise<void> {
+async function list({ context }: Call<Records>): Promise<Answer> {
   const now = context.clock.now()
   const partners = await listPartners(context)
   const keys = await listTokens(context)
@@ -213,15 +215,15 @@ async function list({ context, flags }: Call<Records>): Promise<void> {
   )
   const { KID, ...others } = tokenColumns
   const columns: Columns<(typeof rows)[number]> = {
-    // First, and so never shortened: it is compared with what a partner says.
+    // The first column is never shortened: staff compare the kid with the partner's.
     KID,
     PARTNER: ({ partner }) => partner,
     ...others,
   }
-  printRows(flags, rows, columns, 'There are no tokens.', tokensGiveWay)
+  return rowsAnswer(rows, columns, 'There are no tokens.', tokensGiveWay)
 }
 
-/** Only a token that is handed over is held against the secrets, which the directory has. */
+/** A token's signature is checked with secrets that are loaded with the directory; a kid needs only the records. */
 const verifyCommand = commandsIn<Records | Context>((flags, work) =>
   'kid' in flags ? withRecords(flags, work) : withContext(flags, work),
 )
@@ -230,17 +232,16 @@ interface VerifyFlags {
   readonly kid?: string
 }
 
-function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promise<void> {
-  return 'notebook' in context ? verifyGiven(context, flags) : tellOf(context, flags)
+function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promise<Answer> {
+  return 'notebook' in context ? verifyGiven(context) : verifyByKid(context, flags)
 }
 
-async function verifyGiven(context: Context, flags: CommonFlags): Promise<void> {
-  // Whoever sees nothing but a cursor does not know that a token is waited for.
+async function verifyGiven(context: Context): Promise<Answer> {
+  // A prompt, because a bare cursor does not say that a token is expected.
   const given = process.stdin.isTTY ? await askForLine('Token') : await Bun.stdin.text()
   const token = given.trim()
   const verdict = present(await verifyToken(context, token, context.clock.now()))
-  if (flags.json) printJson(verdict)
-  else printRecord(verdict)
+  return { json: verdict, text: fields(verdict) }
 }
 
 function present({ refusal, why, partner }: TokenVerdict) {
@@ -248,7 +249,7 @@ function present({ refusal, why, partner }: TokenVerdict) {
   return { status, code: refusal?.kind ?? null, why, partner }
 }
 
-async function tellOf(context: Records, { kid = '', ...flags }: CommonFlags & VerifyFlags): Promise<void> {
+async function verifyByKid(context: Records, { kid = '' }: VerifyFlags): Promise<Answer> {
   if (kid.includes('.')) {
     throw new Refusal(
       'field_invalid',
@@ -256,18 +257,20 @@ async function tellOf(context: Records, { kid = '', ...flags }: CommonFlags & Ve
     )
   }
   const { known, ...verdict } = await verifyKid(context, kid)
-  const told = present(verdict)
-  if (!known) return flags.json ? printJson(told) : printRecord(told)
+  const shown = present(verdict)
+  if (!known) return { json: shown, text: fields(shown) }
   const { key, refusedToday } = known
   const now = context.clock.now()
   const [facts] = presentTokens([key], now)
-  if (flags.json) return printJson({ ...told, ...facts, refusedToday: refusedToday.map(presentRefusal) })
-  printRecord({
-    ...told,
-    kid,
-    state: tokenState(key, now),
-    issued: instantText(key.issuedAt),
-    'last used': instantText(key.lastUsedAt),
-    'partner refused today': refusalsText(refusedToday),
-  })
+  return {
+    json: { ...shown, ...facts, refusedToday: refusedToday.map(presentRefusal) },
+    text: fields({
+      ...shown,
+      kid,
+      state: tokenState(key, now),
+      issued: instantText(key.issuedAt),
+      'last used': instantText(key.lastUsedAt),
+      'partner refused today': refusalsText(refusedToday),
+    }),
+  }
 }

@@ -4,7 +4,7 @@ import type { Offered } from '../../domain/ports/database'
 import { settings } from '../../settings'
 import { findCommand, isGroup, plainCommand, takeStorageFlags } from '../command'
 import { storageFlags, storageSettings } from '../storage'
-import { printText } from '../terminal/output'
+import { verbatim } from '../terminal/output'
 import bash from './completion.bash' with { type: 'text' }
 import fish from './completion.fish' with { type: 'text' }
 import zsh from './completion.zsh' with { type: 'text' }
@@ -22,7 +22,7 @@ export function completionCommand(): Command {
       'anteroom completion zsh > /usr/local/share/zsh/site-functions/_anteroom',
       'anteroom completion fish > ~/.config/fish/completions/anteroom.fish',
     ],
-    run: (shell: keyof typeof scripts) => printText(scripts[shell]),
+    run: (shell: keyof typeof scripts) => ({ json: scripts[shell], text: verbatim(scripts[shell]) }),
   })
 }
 
@@ -35,9 +35,9 @@ export function completeCommand(create: Create): Command {
     name: 'complete',
     words: [['[words...]', 'behind --: all after the program, at last the one that is being typed']],
     run: async (words: string[]) => {
-      // Whoever presses a key is not to be told of faults: then nothing is offered.
+      // A fault offers nothing: an error message would break the line that is being typed.
       const offers = await offersFor(words, create).catch(() => [])
-      printText(offers.map((offer) => `${offer}\n`).join(''))
+      return { json: offers, text: verbatim(offers.map((offer) => `${offer}\n`).join('')) }
     },
   })
 }

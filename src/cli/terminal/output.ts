@@ -1,25 +1,12 @@
 import { fstatSync, statSync, writeSync } from 'node:fs'
 import { devNull } from 'node:os'
-import { styleText } from 'node:util'
-import { InvalidArgumentError } from 'commander'
 import { Refusal } from '../../domain/errors'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
-import { type GiveWay, layOut, wrap } from './layout'
 
 /** What a command's flags say of how it prints and asks. */
 export interface CommonFlags {
   readonly json?: boolean
   readonly yes?: boolean
-}
-
-/** The columns of a table: by title, what each shows of a row. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
-
-/** The columns that show properties of a row as they are, each under its name. */
-export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
-  return Object.fromEntries(
-    names.map((name) => [name.toUpperCase(), (row: Row) => (row[name] ?? null) as string | number | null]),
-  )
 }
 
 // What a terminal acts on (C0, DEL, C1) or lines break at.
@@ -62,7 +49,7 @@ function escaped(character: string): string {
 let opened: typeof process.stdout | undefined
 
 /** stdout, made when something is printed: that takes the runtime as long as half of what a server has to load. */
-function stdout(): typeof process.stdout {
+export function stdout(): typeof process.stdout {
   // Whoever reads our output may stop reading, as `| head` does: that is no failure of ours.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
     if (error.code === 'EPIPE') process.exit(0)
@@ -103,10 +90,27 @@ export async function printJsonLine(value: unknown): Promise<void> {
   if (!print(`${formatJson(value, 0)}\n`)) await new Promise((go) => stdout().once('drain', go))
 }
 
-/** Prints a result: as JSON where the flags ask for it, and otherwise in a line. */
-export function printResult({ json }: CommonFlags, value: unknown, line: string): void {
-  if (json) printJson(value)
-  else printLines(line)
+/** Text for people: a line, a block that depends on the width of the terminal, or several of these in order. */
+export type Text = string | (() => string) | readonly Text[]
+
+/** What a command prints on stdout: `json` with --json, `text` without. */
+export interface Answer {
+  readonly json: unknown
+  readonly text: Text
+}
+
+export function printAnswer(flags: CommonFlags, { json, text }: Answer): void {
+  if (flags.json) printJson(json)
+  else printLines(text)
+}
+
+/** Prints text for people. Control characters in lines are replaced. */
+export function printLines(...lines: Text[]): void {
+  for (const line of lines) {
+    if (typeof line === 'string') print(`${oneLine(line)}\n`)
+    else if (typeof line === 'function') print(line())
+    else printLines(...line)
+  }
 }
 
 /**
@@ -139,109 +143,9 @@ export function secretText({ json }: CommonFlags, name: string, secret: string):
   return json ? formatJson({ [name]: secret }) : secret
 }
 
-/** Prints rows: as JSON where the flags ask for it, and otherwise as a table. */
-export function printRows<Row>(
-  { json }: CommonFlags,
-  rows: readonly Row[],
-  columns: Columns<Row>,
-  empty: string,
-  giveWay?: GiveWay,
-): void {
-  if (json) printJson(rows)
-  else printTable(rows, columns, empty, giveWay)
-}
-
-/**
- * Prints rows as a table: for people. A missing value is a dash. On a terminal it is no wider than that.
- *
- * @param giveWay what does on a narrow one, where texts that are shortened do not do
- */
-export function printTable<Row>(
-  rows: readonly Row[],
-  columns: Columns<Row>,
-  empty: string,
-  giveWay?: GiveWay,
-) {
-  if (rows.length === 0) return printLines(empty)
-  const titles = Object.keys(columns).map(oneLine)
-  const cells = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
-  const layout = layOut(titles, cells, terminalWidth(), giveWay)
-  const lines = [emphasized('bold', layout.titles.join('  ').trimEnd())]
-  const names = layout.titles.map((title) => title.trimEnd())
-  for (const row of layout.rows) {
-    // One that goes on below itself is of one meaning.
-    const meanings = names.map((name, at) => meaningOf(name, row[0]?.[at] ?? ''))
-    for (const line of row) {
-      const shown = line.map((cell, at) => colored(meanings[at], cell))
-      lines.push(shown.join('  ').trimEnd())
-    }
-  }
-  if (layout.leftOut.length > 0) {
-    const note = `Left out for want of room: ${layout.leftOut.join(', ')}`
-    lines.push(...wrap(note, terminalWidth()).map((line) => emphasized('dim', line)))
-  }
-  print(`${lines.join('\n')}\n`)
-}
-
-/** Beside a narrower column, a value would be a column of single words. */
-const leastValueWidth = 20
-
-/** Prints names and values below one another: one record for people. On a terminal, long values go on below themselves. */
-export function printRecord(record: Readonly<Record<string, string | number | null>>): void {
-  const widest = Math.max(...Object.keys(record).map((name) => Bun.stringWidth(name)))
-  const room = terminalWidth() - widest - 2
-  for (const [name, value] of Object.entries(record)) {
-    const cell = cellOf(value)
-    const meaning = meaningOf(name.toUpperCase(), cell)
-    const lines = wrap(cell, room < leastValueWidth ? Number.POSITIVE_INFINITY : room)
-    for (const [at, line] of lines.entries()) {
-      const title = at === 0 ? name : ''
-      print(`${oneLine(title).padEnd(widest)}  ${colored(meaning, line)}\n`)
-    }
-  }
-}
-
-/** The columns of the terminal; infinite where stdout is none, or does not tell. */
-function terminalWidth(): number {
-  return (stdout().isTTY && stdout().columns) || Number.POSITIVE_INFINITY
-}
-
-type Format = Parameters<typeof styleText>[0]
-
-/** What states mean, by their first word. */
-const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
-  [/^(accepted|active|ok|in|valid|sound|ready|up)\b/, 'green'],
-  [/^(declined|closed|deactivated|revoked|retired|ended|expired|canceled|cancelled|erased)\b/, 'dim'],
-  [/^(unassigned|pending|waiting|waits|suspended|note|planned)\b/, 'yellow'],
-  [/^(bad|damaged|down)\b/, 'red'],
-]
-
-/** How a value is shown by what it means: a state by its color, a risk in bold red; undefined for all others. */
-function meaningOf(title: string, cell: string): Format | undefined {
-  if (title === 'STATE') return stateFormats.find(([words]) => words.test(cell))?.[1]
-  if (title === 'RISK' && !/^(-|no|none)?$/.test(cell.trim())) return ['red', 'bold']
-  return undefined
-}
-
-/** A cell in its color, the spaces behind it without. */
-function colored(format: Format | undefined, cell: string): string {
-  if (format === undefined) return cell
-  const text = cell.trimEnd()
-  return text === '' ? cell : emphasized(format, text) + cell.slice(text.length)
-}
-
-function cellOf(value: string | number | null): string {
-  return oneLine(String(value ?? '-')).trim()
-}
-
-/** Prints lines for people. */
-export function printLines(...lines: string[]): void {
-  for (const line of lines) print(`${oneLine(line)}\n`)
-}
-
-/** Prints a text of several lines as it is, for programs; a terminal gets nothing of it to act on. */
-export function printText(text: string): void {
-  print(stdout().isTTY ? eachLine(text) : text)
+/** Text that is printed as it is, for programs. On a terminal its control characters are replaced. */
+export function verbatim(text: string): Text {
+  return () => (stdout().isTTY ? eachLine(text) : text)
 }
 
 /** Says on stderr what a person should know of, in one line or several. */
@@ -258,11 +162,6 @@ export function instantText(at: number | null): string | null {
   return at === null ? null : formatInstant(at)
 }
 
-/** Emphasis on a terminal; plain where there is none, where it knows none, or where NO_COLOR asks for it. */
-function emphasized(format: Format, text: string): string {
-  return stdout().isTTY ? styleText(format, text, { stream: stdout() }) : text
-}
-
 /** A text quoted as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[\w.:@+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
@@ -273,19 +172,4 @@ export function ageText(since: number, now: number): string {
   const minutes = Math.max(0, Math.floor((now - since) / minuteMillis))
   if (minutes < 60) return `${minutes} min`
   return minutes < 2 * dayMinutes ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / dayMinutes)} d`
-}
-
-const unitMinutes: Readonly<Record<string, number>> = {
-  min: 1,
-  h: 60,
-  d: dayMinutes,
-  w: 7 * dayMinutes,
-}
-
-/** A length of time as `90min`, `12h`, `3d` or `2w`, in ms. */
-export function lengthOfTime(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,5}) ?(min|h|d|w)$/.exec(text) ?? []
-  const minutes = unitMinutes[unit]
-  if (minutes === undefined) throw new InvalidArgumentError('It must be a length as 90min, 12h, 3d or 2w.')
-  return Number(count) * minutes * minuteMillis
 }

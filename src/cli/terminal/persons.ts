@@ -1,5 +1,7 @@
+import type { MemberExport } from '../../domain/decisions/members'
 import { languageName } from '../../domain/language'
 import type { Member } from '../../domain/member'
+import { presentTimestamp } from '../../http/endpoints/fields'
 import type { AbsenceReason } from '../../operations/check-bookings'
 import type { Records } from '../../operations/context'
 import type { MemberTime } from '../../operations/members'
@@ -103,4 +105,25 @@ export const absenceTexts: Record<AbsenceReason, string> = {
   override: 'has other hours that day',
   outside_hours: 'does not work then',
   time_off: 'is away then',
+}
+
+/** Everything stored about a member, as JSON. */
+export function presentExport({ member, createdAt, updatedAt, requests }: MemberExport) {
+  const { profile, ...identity } = member
+  return {
+    member: {
+      ...identity,
+      ...profile,
+      createdAt: presentTimestamp(createdAt),
+      updatedAt: presentTimestamp(updatedAt),
+    },
+    requests: requests.map(({ submittedAt, startsAt, acceptedAt, declinedAt, notes, ...facts }) => ({
+      ...facts,
+      submittedAt: presentTimestamp(submittedAt),
+      startsAt: presentTimestamp(startsAt),
+      acceptedAt: presentTimestamp(acceptedAt),
+      declinedAt: presentTimestamp(declinedAt),
+      notes: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
+    })),
+  }
 }

@@ -15,19 +15,11 @@ import { formatLocal } from '../../scheduling/time-zone'
 import { stateOf } from '../command'
 import { providerStanding } from '../commands/away'
 import { namesOf, presentRow } from '../commands/request-list'
-import {
-  type Columns,
-  type CommonFlags,
-  columnsOf,
-  instantText,
-  printJson,
-  printLines,
-  printRecord,
-  printTable,
-} from './output'
+import { type Answer, instantText, type Text } from './output'
 import { contactLines, fullName, timeText } from './persons'
+import { type Columns, columnsOf, fields, table } from './table'
 
-/** The contract's own shape; one whose person was erased has nobody in it. */
+/** A request in the contract's shape; `member` is null after an erasure. */
 export function presentRequest(request: RequestRecord) {
   const { member } = request
   if (member) return presentBookingRequest({ ...request, member })
@@ -35,30 +27,30 @@ export function presentRequest(request: RequestRecord) {
   return { ...presentBookingRequest({ ...request, member: nobody }), member: null }
 }
 
-/** What the clock shows where a member is: now, and when their slot begins. */
+/** The member's local time: now, and at the start of the slot. */
 interface MemberTimes {
   readonly time: MemberTime | null
   readonly slotTime: MemberTime | null
 }
 
-/** One request for people. @param notes how many staff have written on it */
-export async function printRequest(
+/** One request. @param notes number of staff notes */
+export async function requestText(
   context: Context,
   request: RequestRecord,
   { time, slotTime }: MemberTimes,
   notes: number,
-): Promise<void> {
+): Promise<Text> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
   const row = presentRow(request, await namesOf(context, [request]))
   const provider = providerOf(context, request)
-  printRecord({
+  return fields({
     id: row.id,
     kind: row.kind,
     state: row.state,
     submitted: row.submittedAt,
     provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(providerStanding(provider))}` : null,
     slot: row.utcStartTime,
-    // Nobody is told their hour in UTC.
+    // Staff read these times to the member, who does not think in UTC.
     ...(request.startsAt !== null && {
       local: localText(context, request),
       "member's time": timeText(slotTime),
@@ -80,27 +72,29 @@ function markOf(state: string): string {
   return state === 'active' ? '' : ` (${state})`
 }
 
-/** When its slot begins by the provider's clock: `Wed 2026-12-02 09:00 America/Toronto`; null where that is not known. */
+/** Start in the provider's zone: `Wed 2026-12-02 09:00 America/Toronto`; null if the zone is unknown. */
 function localText({ directory }: Context, { providerId, startsAt }: RequestRecord): string | null {
   const zone = providerId === null ? null : directory.findAnyListing(providerId)?.calendar.schedule.zone
   if (!zone || startsAt === null) return null
   return `${formatLocal(zone, startsAt / minuteMillis)} ${zone.name}`
 }
 
-/** The provider whom a request is for, or whom it is assigned to. */
 export function providerOf({ directory }: Context, { providerId }: RequestRecord): Provider | undefined {
   return directory.listProviders().find(({ id }) => id === providerId)
 }
 
-/** The answers as they were given, and what can be said of them. */
-export function printScreening({ answers, score }: Screening): void {
-  printLines('')
+/** The answers as given, and their score. */
+export function screeningText({ answers, score }: Screening): Text {
   const rows = answers.map(({ question, answer }, index) => ({ place: index + 1, question, answer }))
-  printTable(rows, screeningColumns, 'No screening answers are held.')
-  if (answers.length === 0) return
-  printLines('', totalLine(score))
-  if (score.unread.length > 0) printLines(`Could not be read: answer ${score.unread.join(', ')}.`)
-  printLines(`Ninth item: ${ninthItemLines[score.ninthItem]}`)
+  const given = ['', table(rows, screeningColumns, 'No screening answers are held.')]
+  if (answers.length === 0) return given
+  return [
+    given,
+    '',
+    totalLine(score),
+    score.unread.length > 0 ? `Could not be read: answer ${score.unread.join(', ')}.` : [],
+    `Ninth item: ${ninthItemLines[score.ninthItem]}`,
+  ]
 }
 
 const screeningColumns: Columns<ScreeningAnswer & { readonly place: number }> = {
@@ -121,30 +115,28 @@ const ninthItemLines: Record<NinthItem, string> = {
   'not asked': 'not asked.',
 }
 
-/** Prints what an intake asks for, as it is understood, and the first of the providers who fit. */
-export function printSuggestions(
-  id: number,
-  found: Suggestions,
-  { json, limit }: CommonFlags & { readonly limit: number },
-): void {
+/** An intake's needs and the first `limit` providers who fit. */
+export function suggestionsAnswer(id: number, found: Suggestions, limit: number): Answer {
   const needs = presentNeeds(found)
   const shown = found.suggestions.slice(0, limit)
-  if (json) {
-    printJson({ request: id, ...needs, suggestions: shown.map(presentSuggestion) })
-    return
-  }
   const { country, state, region, language, preferredModality, modalities } = needs
   const taken = modalities.length > 0 ? modalities.join(' or ') : 'no preference that is known'
-  printRecord({
+  const wanted = fields({
     intake: id,
     region: region ?? `${country}, region unknown${state ? ` (they say "${state}")` : ''}`,
     language: languageName(language),
     modality: preferredModality ? `${taken} (they say "${preferredModality}")` : taken,
   })
-  for (const [index, suggestion] of shown.entries()) printSuggestion(index + 1, suggestion)
   const more = found.suggestions.length - shown.length
-  if (more > 0) printLines('', `${more} more; --limit shows them.`)
-  if (found.suggestions.length === 0) printLines('', 'No provider is licensed there now.')
+  return {
+    json: { request: id, ...needs, suggestions: shown.map(presentSuggestion) },
+    text: [
+      wanted,
+      shown.map((suggestion, index) => suggestionText(index + 1, suggestion)),
+      more > 0 ? ['', `${more} more; --limit shows them.`] : [],
+      found.suggestions.length === 0 ? ['', 'No provider is licensed there now.'] : [],
+    ],
+  }
 }
 
 function presentNeeds({ member, whereabouts, wish }: Suggestions) {
@@ -162,14 +154,15 @@ function presentSuggestion({ provider, reasons, slots }: Suggestion) {
   return { provider: ref, providerId: id, firstName, lastName, timeZone, reasons, slots: starts }
 }
 
-/** What speaks for a provider (+), against them (-), and cannot be told (?). */
-function printSuggestion(place: number, { provider, reasons, slots }: Suggestion): void {
+/** Reasons for a provider (+), against (-) and unknown (?). */
+function suggestionText(rank: number, { provider, reasons, slots }: Suggestion): Text {
   const { ref, credentials, timeZone } = provider
-  printLines('', `${place}. ${ref}  ${fullName(provider)}${credentials ? `, ${credentials}` : ''}`)
-  for (const reason of reasons) printLines(`   ${signOf(reason)} ${reasonText(reason)}`)
-  for (const { startsAt, localTime } of slots) {
-    printLines(`       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`)
-  }
+  return [
+    '',
+    `${rank}. ${ref}  ${fullName(provider)}${credentials ? `, ${credentials}` : ''}`,
+    reasons.map((reason) => `   ${signOf(reason)} ${reasonText(reason)}`),
+    slots.map(({ startsAt, localTime }) => `       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`),
+  ]
 }
 
 function signOf({ fits }: Reason): string {
@@ -190,7 +183,6 @@ function reasonText(reason: Reason): string {
   }
 }
 
-/** What the operator should know before a provider is assigned. */
 export function warningOf(concern: AssignmentWarning, { ref }: Provider): string {
   return concern.about === 'unlicensed'
     ? `${ref} holds no license in ${concern.region}, where the member is`

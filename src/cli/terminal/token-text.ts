@@ -1,7 +1,8 @@
 import { standingKeys } from '../../domain/decisions/partners'
 import { type KeyRecord, keyStateAt } from '../../domain/partner'
 import type { GiveWay } from './layout'
-import { type Columns, instantText } from './output'
+import { instantText } from './output'
+import type { Columns } from './table'
 
 /** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
 export function tokenState(key: KeyRecord, now: number): string {

@@ -1,0 +1,121 @@
+import { styleText } from 'node:util'
+import { type GiveWay, layOut, wrap } from './layout'
+import { type Answer, oneLine, stdout, type Text } from './output'
+
+/** The columns of a table: by title, what each shows of a row. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
+
+/** The columns that show properties of a row as they are, each under its name. */
+export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
+  return Object.fromEntries(
+    names.map((name) => [name.toUpperCase(), (row: Row) => (row[name] ?? null) as string | number | null]),
+  )
+}
+
+/** Rows as an answer: a table for people, `empty` if there are none. */
+export function rowsAnswer<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  empty: string,
+  giveWay?: GiveWay,
+): Answer {
+  return { json: rows, text: table(rows, columns, empty, giveWay) }
+}
+
+/**
+ * A table for people, no wider than the terminal. A missing value is a dash.
+ *
+ * @param empty the line in place of a table without rows
+ * @param giveWay how columns make room on a narrow terminal
+ */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  empty: string,
+  giveWay?: GiveWay,
+): Text {
+  return rows.length === 0 ? empty : () => formatTable(rows, columns, giveWay)
+}
+
+function formatTable<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: GiveWay): string {
+  const titles = Object.keys(columns).map(oneLine)
+  const cells = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
+  const layout = layOut(titles, cells, terminalWidth(), giveWay)
+  const lines = [emphasized('bold', layout.titles.join('  ').trimEnd())]
+  const names = layout.titles.map((title) => title.trimEnd())
+  for (const row of layout.rows) {
+    // The lines of a folded row share the colors of its first line.
+    const meanings = names.map((name, at) => meaningOf(name, row[0]?.[at] ?? ''))
+    for (const line of row) {
+      const shown = line.map((cell, at) => colored(meanings[at], cell))
+      lines.push(shown.join('  ').trimEnd())
+    }
+  }
+  if (layout.leftOut.length > 0) {
+    const note = `Left out for want of room: ${layout.leftOut.join(', ')}`
+    lines.push(...wrap(note, terminalWidth()).map((line) => emphasized('dim', line)))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** In columns. A narrower column of values would break them into single words. */
+const leastValueWidth = 20
+
+/** One record for people: a line for each name and value. Long values wrap on a terminal. */
+export function fields(record: Readonly<Record<string, string | number | null>>): Text {
+  return () => formatFields(record)
+}
+
+function formatFields(record: Readonly<Record<string, string | number | null>>): string {
+  const widest = Math.max(...Object.keys(record).map((name) => Bun.stringWidth(name)))
+  const room = terminalWidth() - widest - 2
+  return Object.entries(record)
+    .flatMap(([name, value]) => {
+      const cell = cellOf(value)
+      const meaning = meaningOf(name.toUpperCase(), cell)
+      const lines = wrap(cell, room < leastValueWidth ? Number.POSITIVE_INFINITY : room)
+      return lines.map((line, at) => {
+        const title = at === 0 ? name : ''
+        return `${oneLine(title).padEnd(widest)}  ${colored(meaning, line)}\n`
+      })
+    })
+    .join('')
+}
+
+/** In columns; infinite if stdout is no terminal or its width is unknown. */
+function terminalWidth(): number {
+  return (stdout().isTTY && stdout().columns) || Number.POSITIVE_INFINITY
+}
+
+type Format = Parameters<typeof styleText>[0]
+
+/** Colors of states, by their first word. */
+const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
+  [/^(accepted|active|ok|in|valid|sound|ready|up)\b/, 'green'],
+  [/^(declined|closed|deactivated|revoked|retired|ended|expired|canceled|cancelled|erased)\b/, 'dim'],
+  [/^(unassigned|pending|waiting|waits|suspended|note|planned)\b/, 'yellow'],
+  [/^(bad|damaged|down)\b/, 'red'],
+]
+
+/** Format of a STATE or RISK value; undefined for other columns. */
+function meaningOf(title: string, cell: string): Format | undefined {
+  if (title === 'STATE') return stateFormats.find(([words]) => words.test(cell))?.[1]
+  if (title === 'RISK' && !/^(-|no|none)?$/.test(cell.trim())) return ['red', 'bold']
+  return undefined
+}
+
+/** Colors a cell, but not its padding. */
+function colored(format: Format | undefined, cell: string): string {
+  if (format === undefined) return cell
+  const text = cell.trimEnd()
+  return text === '' ? cell : emphasized(format, text) + cell.slice(text.length)
+}
+
+function cellOf(value: string | number | null): string {
+  return oneLine(String(value ?? '-')).trim()
+}
+
+/** Styled on a terminal, unless it cannot or NO_COLOR is set. */
+function emphasized(format: Format, text: string): string {
+  return stdout().isTTY ? styleText(format, text, { stream: stdout() }) : text
+}
