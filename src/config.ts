@@ -121,8 +121,8 @@ export function readMasterKeySource(
   environment: Environment = process.env,
 ): MasterKeySource {
   const values = readSettings(environment, flags, [])
-  const isBeside = values.database !== undefined && !isDatabaseAddress(values.database)
-  return masterKeySource(environment, values, isBeside ? values.database : database)
+  const isFile = values.database !== undefined && !isDatabaseAddress(values.database)
+  return masterKeySource(environment, values, isFile ? values.database : database)
 }
 
 /** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */

@@ -1,10 +1,9 @@
 import { fileDatabase } from '../db/sqlite/database'
 import type { MasterKeySource } from './config'
-import { readBackupKey, takeCustody } from './custody'
 import { Directory } from './directory/directory'
 import { isDatabaseAddress } from './domain/addresses'
 import { type Limits, unlimited } from './domain/limits'
-import type { Report, TellStep } from './domain/measures'
+import type { Report, ReportProgress } from './domain/measures'
 import {
   type DatabaseLocation,
   type DatabaseLogin,
@@ -16,6 +15,7 @@ import {
 } from './domain/ports/database'
 import type { Purpose } from './domain/ports/database-copy'
 import type { Clock, ZoneData } from './domain/ports/time'
+import { openKeyring, readBackupKey } from './keyring'
 import type { Context, Records } from './operations/context'
 import { type Copied, copyDatabase } from './operations/database-copy'
 import { Notebook } from './operations/notebook'
@@ -62,7 +62,7 @@ export interface Service extends Pick<Engine, 'close'> {
    *
    * @throws Refusal database_unusable
    */
-  restore(backup: string, path: string, tell: TellStep): Promise<Restored>
+  restore(backup: string, path: string, progress: ReportProgress): Promise<Restored>
   /** Puts the service together on another database under the same master key, with the same zone data. */
   openOn(database: string, clock: Clock): Promise<Service>
 }
@@ -90,13 +90,13 @@ export async function openStorage(options: ServiceOptions) {
 async function openWithKey(options: ServiceOptions) {
   const { purpose, masterKey: source, create, upgrade = false, alone = false, largestGroup, clock } = options
   const place = await databaseAt(options)
-  const take = once(() => takeCustody({ source, place, purpose, create }))
+  const take = once(() => openKeyring({ source, place, purpose, create }))
   const takeKey = async () => masterKeyOf((await take()).key)
   const opening = { purpose, takeKey, create, upgrade, alone, largestGroup }
-  const { store, upkeep, upgraded, ...opened } = await place.open(opening)
-  const { key, custody } = await take()
+  const { store, maintenance, upgraded, ...opened } = await place.open(opening)
+  const { key, keyring } = await take()
   if (upgraded?.copy) options.report(keptCopyNote(upgraded.copy))
-  const records: Records = { store, upkeep, clock, custody, directory: null }
+  const records: Records = { store, maintenance, clock, keyring, directory: null }
   return { ...opened, records, upgraded, key }
 }
 
@@ -139,7 +139,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
       return serve(served, options)
     },
     setLimits: (given) => void Object.assign(limits, given),
-    restore: (backup, path, tell) => restoreBackup({ purpose, masterKey: sameKey(), backup, path }, tell),
+    restore: (backup, path, progress) =>
+      restoreBackup({ purpose, masterKey: sameKey(), backup, path }, progress),
     openOn: (database, clock) =>
       openService({ ...options, database, masterKey: sameKey(), create: false, clock, report: () => {} }),
     close,
@@ -158,14 +159,14 @@ export interface Restoring
 /** Makes a database of a backup, at a path where nothing is, and checks it against the backup's manifest. @throws Refusal database_unusable */
 export async function restoreBackup(
   { masterKey: source, path, ...restoring }: Restoring,
-  tell: TellStep,
+  progress: ReportProgress,
 ): Promise<Restored> {
   const place = await databaseAt({ database: path })
   const key = once(() => readBackupKey(source, restoring.backup))
   const takeKey = () => masterKeyOf(key())
   const decrypt: RestoringPlace['decrypt'] = (encrypted, plain) =>
-    openBackup(encrypted, plain, { ...restoring, masterKey: key() }, tell)
-  return place.restore({ ...restoring, takeKey, decrypt }, tell)
+    openBackup(encrypted, plain, { ...restoring, masterKey: key() }, progress)
+  return place.restore({ ...restoring, takeKey, decrypt }, progress)
 }
 
 /** A database that is there, and where it shall be too. */
@@ -179,12 +180,12 @@ export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey'
 /** Copies a database to a place where nothing is. @throws Refusal as copyDatabase does */
 export async function copyBetween(
   { from, to, masterKey: source, purpose, whileServing, clock }: Relocating,
-  tell: TellStep,
+  progress: ReportProgress,
 ): Promise<Copied> {
   const places = { from: await databaseAt(from), to: await databaseAt(to) }
-  const take = once(() => takeCustody({ source, place: places.from, purpose, create: false }))
+  const take = once(() => openKeyring({ source, place: places.from, purpose, create: false }))
   const takeKey = async () => masterKeyOf((await take()).key)
-  return copyDatabase({ ...places, purpose, takeKey, whileServing, clock }, tell)
+  return copyDatabase({ ...places, purpose, takeKey, whileServing, clock }, progress)
 }
 
 /** A key that comes by a descriptor cannot be read again. */

@@ -8,8 +8,8 @@ import { type Listening, listen } from './http/listening/listen'
 import type { Measured } from './http/listening/metrics'
 import { type RequestObserver, withLogEntries } from './http/log'
 import type { Context } from './operations/context'
+import { forgetReplays } from './operations/maintenance'
 import { measureRecords } from './operations/status'
-import { forgetReplays } from './operations/upkeep'
 import type { Certificate } from './vault/certificate'
 
 /** The settings of a server that do not change while it runs, except for the certificate. */
@@ -155,7 +155,7 @@ async function createMeasures(
   const records = () => measureRecords(context)
   const now = () => context.clock.now()
   return {
-    observers: [requests.look],
+    observers: [requests.observe],
     serving: { places },
     async listen(state: Pick<Measured, 'isReady' | 'certificateEndsAt'>) {
       return listenForMetrics(metricsPort, { requests, places, build, zones, engine, records, now, ...state })

@@ -77,15 +77,15 @@ export function overruledLines(flags: Flags, environment: Environment): string[]
     const { flag, variable } = settings[name]
     const [line, given] = [inFile?.get(variable), givenFor(name, flags, environment)]
     if (!line || !given || line.value === given.value) return []
-    const by = given.told === flag ? flag : 'the environment'
-    return [`${line.told}: has no effect, since ${by} sets it otherwise`]
+    const by = given.source === flag ? flag : 'the environment'
+    return [`${line.source}: has no effect, since ${by} sets it otherwise`]
   })
 }
 
 /** The text of a setting, and what names it in a fault: the flag, the variable or the line. */
 interface Source {
   readonly value: string
-  readonly told: string
+  readonly source: string
 }
 
 export function readSettings(
@@ -105,7 +105,7 @@ export function readSettings(
       continue
     }
     const parsed = setting.parse(given.value)
-    if (parsed instanceof Fault) faults.push(`${given.told}: ${parsed.why}`)
+    if (parsed instanceof Fault) faults.push(`${given.source}: ${parsed.why}`)
     values[name] = given.value
   }
   for (const name of Object.keys(environment)) {
@@ -123,9 +123,9 @@ export function readSettings(
 function givenFor(name: SettingName, flags: Flags, environment: Environment): Source | undefined {
   const { flag, variable } = settings[name]
   const said = flags[name]
-  if (said !== undefined) return { value: said, told: flag }
+  if (said !== undefined) return { value: said, source: flag }
   const value = environment[variable]
-  return value === undefined ? undefined : { value, told: variable }
+  return value === undefined ? undefined : { value, source: variable }
 }
 
 function isVariable(name: string): boolean {
@@ -141,11 +141,12 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
   const { lines, faults: inText } = readSettingsLines(text)
   faults.push(...inText.map((fault) => `${path} ${fault}`))
   for (const { line, name, value } of lines) {
-    const told = `${path} line ${line}: ${name}`
+    const source = `${path} line ${line}: ${name}`
     if (name === masterKeyVariable) {
-      faults.push(`${told}: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`)
-    } else if (name === settings.settings.variable || !isVariable(name)) faults.push(`${told}: is no setting`)
-    else found.set(name, { value, told })
+      faults.push(`${source}: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`)
+    } else if (name === settings.settings.variable || !isVariable(name))
+      faults.push(`${source}: is no setting`)
+    else found.set(name, { value, source })
   }
   return found
 }
@@ -185,9 +186,9 @@ function masterKeyFaults(
   const given = names.flatMap(
     (name) => givenFor(name, flags, environment) ?? inFile.get(settings[name].variable) ?? [],
   )
-  const told = given.map((each) => each.told)
-  if (environment[masterKeyVariable] !== undefined) told.unshift(masterKeyVariable)
-  return told.length > 1 ? [`${told.join(' and ')}: give the master key in one way`] : []
+  const source = given.map((each) => each.source)
+  if (environment[masterKeyVariable] !== undefined) source.unshift(masterKeyVariable)
+  return source.length > 1 ? [`${source.join(' and ')}: give the master key in one way`] : []
 }
 
 /** Words of a command can be read by every process of the machine. */

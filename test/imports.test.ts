@@ -43,7 +43,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/settings.ts': ['src/domain', 'src/scheduling'],
   'src/setting-sources.ts': ['src/domain', 'src/settings.ts'],
   'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts', 'src/serving.ts'],
-  'src/custody.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
+  'src/keyring.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
   // Everything but the commands.
   'src/service.ts': [
     'src/operations',
@@ -56,7 +56,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/auth',
     'src/http',
     'src/config.ts',
-    'src/custody.ts',
+    'src/keyring.ts',
     'src/serving.ts',
     // Which engine runs is chosen by what kind of place is set.
     'db/sqlite/database.ts',
@@ -94,7 +94,7 @@ const homes: Record<string, readonly string[]> = {
     'src/files',
     'src/cli',
     'src/setting-sources.ts',
-    'src/custody.ts',
+    'src/keyring.ts',
     'src/vault',
     'src/zones',
     'db/sqlite',

@@ -15,7 +15,7 @@ import {
   parseLine,
 } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
-import type { ArchiveVerdict, AuditPrune } from '../../src/domain/ports/upkeep'
+import type { ArchiveVerdict, AuditPrune } from '../../src/domain/ports/maintenance'
 import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { fileFault, unusable } from '../findings/findings'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'

@@ -26,7 +26,7 @@ export function auditHashes(vault: Vault): AuditHashes {
 export const chunkSize = 1_000
 
 /** The ends of a log at one moment. */
-export interface LogStanding {
+export interface LogEnds {
   /** Null if it is missing, or not as it was sealed. */
   readonly state: AuditState | null
   /** The line of the highest id; `auditStart` for an empty log. */
@@ -36,13 +36,13 @@ export interface LogStanding {
 /** A log that is read in portions. Each call sees the state of its own moment. */
 export interface WalkedLog {
   readonly hashes: AuditHashes
-  stand(): LogStanding | Promise<LogStanding>
+  stand(): LogEnds | Promise<LogEnds>
   /** In order of id. @param after null for the lines from the very first */
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
 /** The newest line of a chain may have been pruned. Its id is never used again. */
-export function newestIdOf({ state, last }: LogStanding): number {
+export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
@@ -50,7 +50,7 @@ export function newestIdOf({ state, last }: LogStanding): number {
  * The lines for some entries, and the state with them. If the seal is missing or false, there are lines and no new state, so
  * that verification still finds the fault.
  */
-export function linesFor(hashes: AuditHashes, standing: LogStanding, entries: readonly AuditEntry[]) {
+export function linesFor(hashes: AuditHashes, standing: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: standing.last, head: standing.last }
   let state = standing.state ?? { acts: span, refusals: span }
   let nextId = newestIdOf(standing) + 1
@@ -87,11 +87,7 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
   }
 }
 
-async function verifyFrom(
-  log: WalkedLog,
-  standing: LogStanding,
-  noted: AuditHead | null,
-): Promise<AuditVerdict> {
+async function verifyFrom(log: WalkedLog, standing: LogEnds, noted: AuditHead | null): Promise<AuditVerdict> {
   const id = newestIdOf(standing)
   const { state } = standing
   if (!state)
@@ -104,12 +100,12 @@ async function verifyFrom(
   return check.end()
 }
 
-function startsOf({ state }: LogStanding): string {
+function startsOf({ state }: LogEnds): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
 }
 
 /** The newest act; without a seal, the newest line. */
-export function headOfLog({ state, last }: LogStanding): AuditHead {
+export function headOfLog({ state, last }: LogEnds): AuditHead {
   return state?.acts.head ?? last
 }
 

@@ -1,6 +1,6 @@
 import type { AuditVerdict } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
-import type { Finding } from '../../src/domain/ports/upkeep'
+import type { Finding } from '../../src/domain/ports/maintenance'
 
 /** A finding: bad if there is a fault. */
 export function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {

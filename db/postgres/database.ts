@@ -17,7 +17,7 @@ import type { Connection } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
 import { type OnConnection, Pool, type PoolOptions } from './client/pool'
-import { createUpkeep } from './maintenance'
+import { createMaintenance } from './maintenance'
 import { makeTarget, readSource } from './move'
 import { type OpenedDatabase, openDatabase } from './open'
 import { Health } from './server/health'
@@ -67,9 +67,9 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
         ),
       ),
     open: (opening) => openEngine(server, opening),
-    async make({ keyFile, anew, furnish }) {
-      if (anew && (await find())) throw unusable(`there is a database at ${name} already`)
-      await furnish(text, keyFile ?? '')
+    async make({ keyFile, mustBeNew, fill }) {
+      if (mustBeNew && (await find())) throw unusable(`there is a database at ${name} already`)
+      await fill(text, keyFile ?? '')
     },
     restore: () => Promise.reject(unusable(restoreWay)),
     readSource: (reading, use) => once((on) => readSource(on, name, reading, use)),
@@ -140,8 +140,8 @@ function engineOf({ pool, submissionPool, on, vault, purpose, masterKey, schema 
   return {
     store: postgresStore(pool, acts, submissions),
     feed: directoryFeed(pool),
-    upkeep: createUpkeep({ pool, on, acts, node, log, purpose, masterKey }),
-    watch: (tell, isServer) => health.watch(tell, isServer),
+    maintenance: createMaintenance({ pool, on, acts, node, log, purpose, masterKey }),
+    watch: (report, isServer) => health.watch(report, isServer),
     measure: () => ({
       queueDepth: submissionPool.counts.waiting,
       groupSizes: submissions.groupSizes,

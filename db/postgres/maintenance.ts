@@ -1,12 +1,12 @@
 import { type Purpose, requireCopied } from '../../src/domain/ports/database-copy'
-import type { MaybePromise } from '../../src/domain/ports/store'
 import {
   type Finding,
   type LastBackups,
+  type Maintenance,
   type Remedies,
-  type Upkeep,
   withRemedy,
-} from '../../src/domain/ports/upkeep'
+} from '../../src/domain/ports/maintenance'
+import type { MaybePromise } from '../../src/domain/ports/store'
 import type { MasterKey } from '../../src/domain/ports/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { verifyLog, type WalkedLog } from '../audit/verification'
@@ -32,7 +32,7 @@ const checkMillis = 30 * 60 * 1_000
 /** Timeout of a statement that removes archived lines. */
 const pruneMillis = 60_000
 
-export interface UpkeepParts {
+export interface MaintenanceParts {
   readonly pool: Pool<Session>
   readonly on: OnConnection
   readonly acts: Acts
@@ -44,8 +44,16 @@ export interface UpkeepParts {
 
 type Settings = ReturnType<typeof settingsOver>
 
-/** The Upkeep of a database on a PostgreSQL server. */
-export function createUpkeep({ pool, on, acts, node, log, purpose, masterKey }: UpkeepParts): Upkeep {
+/** The Maintenance of a database on a PostgreSQL server. */
+export function createMaintenance({
+  pool,
+  on,
+  acts,
+  node,
+  log,
+  purpose,
+  masterKey,
+}: MaintenanceParts): Maintenance {
   const inSettings = <T>(work: (settings: Settings) => MaybePromise<T>) =>
     refusing(on(async (connection) => work(settingsOver(connection))))
   const archives = archivesOf(log, (work) =>

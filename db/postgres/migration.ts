@@ -13,7 +13,7 @@ import {
 import type { Connection } from './client/connection'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
 import { hasLiveNodes } from './server/nodes'
-import { oldestBesideName, type Recognized } from './server/recognize'
+import { oldestCompatibleName, type Recognized } from './server/recognize'
 
 /** One step of the schema. */
 export interface Migration {
@@ -22,11 +22,11 @@ export interface Migration {
    * Expand and contract: the oldest schema whose nodes may go on working after this step; its own number if none may. A step
    * that only adds things leaves older nodes working. What they read or write is removed in a later release.
    */
-  readonly oldestBeside: number
+  readonly oldestCompatible: number
 }
 
 /** In order. The schema number of a database is the number of steps that it has had. A released step never changes. */
-export const ourMigrations: readonly Migration[] = [{ sql: first, oldestBeside: 1 }]
+export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatible: 1 }]
 
 /** The schema that this program works with. */
 export const currentSchema = ourMigrations.length
@@ -77,7 +77,7 @@ async function runSteps(
   for (const { sql } of migrations.slice(from)) await connection.send(sql)
   const settings = settingsOver(connection)
   await settings.write(migrationsName, hashesOf(textsOf(migrations)))
-  await settings.write(oldestBesideName, `${migrations.at(-1)?.oldestBeside}`)
+  await settings.write(oldestCompatibleName, `${migrations.at(-1)?.oldestCompatible}`)
 }
 
 export function olderDatabase(from: number, migrations: readonly Migration[]) {
@@ -86,7 +86,7 @@ export function olderDatabase(from: number, migrations: readonly Migration[]) {
 }
 
 function mayNodesGoOn(from: number, migrations: readonly Migration[]): boolean {
-  return migrations.slice(from).every(({ oldestBeside }) => oldestBeside <= from)
+  return migrations.slice(from).every(({ oldestCompatible: oldestBeside }) => oldestBeside <= from)
 }
 
 function textsOf(migrations: readonly Migration[]): string[] {

@@ -1,6 +1,6 @@
 import { slotMillis } from '../../src/domain/booking-request'
 import {
-  conflictAsked,
+  emailConflictQuery,
   type SubmissionDraft,
   type SubmissionFacts,
 } from '../../src/domain/decisions/submission'
@@ -101,7 +101,7 @@ export function submissionQueries(connection: Connection, vault: Vault) {
 
 function parametersOf(draft: SubmissionDraft, keys: Keys): readonly unknown[] {
   const { partnerId, slot, submittedAt } = draft
-  const { actor, after, back } = conflictAsked(draft)
+  const { actor, after, back } = emailConflictQuery(draft)
   return [
     ...[partnerId, keys.member, keys.address, keys.retry],
     ...[slot?.providerId ?? null, slot?.startsAt ?? null, submittedAt - slotMillis],

@@ -25,7 +25,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-interface Asked {
+interface PendingSubmission {
   readonly draft: SubmissionDraft
   readonly keys: Keys
   /** Of the request that it may become. */
@@ -83,7 +83,7 @@ export class Submissions {
     await Promise.allSettled(this.#underWay)
   }
 
-  async #store(asked: Asked): Promise<Answer> {
+  async #store(asked: PendingSubmission): Promise<Answer> {
     const answer = await this.#transact(asked, false)
     if (answer !== 'to be audited') return answer
     // An act before it may take its time.
@@ -93,7 +93,7 @@ export class Submissions {
     return await Promise.race([audited, late.promise])
   }
 
-  async #transact(asked: Asked, isAudited: boolean): Promise<Answer | 'to be audited'> {
+  async #transact(asked: PendingSubmission, isAudited: boolean): Promise<Answer | 'to be audited'> {
     const beganAt = performance.now()
     const left = () => asked.endsAt - performance.now()
     const how = {
@@ -121,7 +121,7 @@ function isNumberTaken(error: unknown): boolean {
 /** @param isAudited whether the transaction holds the lock of the audit log */
 async function decideAndWrite(
   { submissions, records }: Session,
-  { draft, keys, recordKey }: Asked,
+  { draft, keys, recordKey }: PendingSubmission,
   isAudited: boolean,
 ): Promise<Done<Answer | 'to be audited'>> {
   const found = await submissions.read(draft, keys)
@@ -143,7 +143,7 @@ function unchanged<T>(answer: T): Done<T> {
   return { answer, lines: [], changed: [] }
 }
 
-function locksOf({ draft, keys }: Asked, isAudited: boolean): string[] {
+function locksOf({ draft, keys }: PendingSubmission, isAudited: boolean): string[] {
   return [
     ...(isAudited ? [taking('audit')] : []),
     sharing('directory'),

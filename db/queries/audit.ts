@@ -11,8 +11,8 @@ import {
   formatState,
   parseState,
 } from '../../src/domain/audit'
-import type { conflictAsked } from '../../src/domain/decisions/submission'
-import { countedRefusal, type RefusalCount, type RefusalsAsked } from '../../src/domain/errors'
+import type { emailConflictQuery } from '../../src/domain/decisions/submission'
+import { countedRefusal, type RefusalCount, type RefusalQuery } from '../../src/domain/errors'
 import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Vault } from '../../src/domain/ports/vault'
 import { auditArchives } from '../audit/archive'
@@ -21,7 +21,7 @@ import {
   auditHashes,
   auditStateName,
   headOfLog,
-  type LogStanding,
+  type LogEnds,
   lastOf,
   linesFor,
   verifyLog,
@@ -86,7 +86,7 @@ function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: Que
 
 type Log = ReturnType<typeof openLog>
 
-function stand({ standing, hashes }: Log): MaybePromise<LogStanding> {
+function stand({ standing, hashes }: Log): MaybePromise<LogEnds> {
   return then(standing(), ([row]) => {
     const { state = null, id = null, hash = null } = row ?? {}
     return {
@@ -249,7 +249,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
     )
   }
   const [ofAll, ofOne] = [prepareCount(false), prepareCount(true)]
-  return ({ since, most, partnerId }: RefusalsAsked): MaybePromise<RefusalCount[]> => {
+  return ({ since, most, partnerId }: RefusalQuery): MaybePromise<RefusalCount[]> => {
     const counted =
       partnerId === undefined
         ? ofAll({ since, most })
@@ -282,6 +282,6 @@ export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
       .limit(1)
       .offset(open.offset),
   )
-  return ({ actor, after, back }: ReturnType<typeof conflictAsked>): MaybePromise<number | null> =>
+  return ({ actor, after, back }: ReturnType<typeof emailConflictQuery>): MaybePromise<number | null> =>
     then(conflict({ actor, after, offset: back - 1 }), ([found]) => found?.at ?? null)
 }

@@ -1,6 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { Finding } from '../../src/domain/ports/maintenance'
 import type { MaybePromise } from '../../src/domain/ports/store'
-import type { Finding } from '../../src/domain/ports/upkeep'
 import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'

@@ -24,8 +24,8 @@ export function fileDatabase(path: string, migrations?: readonly Migration[]): D
     isSealedUnder: async (purpose, masterKey) => isSealedUnder(path, purpose, masterKey),
     open: (opening) => open(path, opening, migrations),
     make: (making) => make(path, making),
-    async restore({ takeKey, ...restoring }, tell) {
-      const manifest = await restoreDatabase({ ...restoring, path, masterKey: takeKey(), tell })
+    async restore({ takeKey, ...restoring }, progress) {
+      const manifest = await restoreDatabase({ ...restoring, path, masterKey: takeKey(), progress })
       const isOlder = isOutdated(path, migrations)
       return { manifest, isOlder }
     },
@@ -73,14 +73,14 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
   }
 }
 
-async function make(path: string, { keyFile, anew, furnish }: Making): Promise<void> {
-  if (anew) requireNothingAt(path, 'there is a file at the database path already')
+async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise<void> {
+  if (mustBeNew) requireNothingAt(path, 'there is a file at the database path already')
   // If an earlier try was killed at its very end, the key at the path belongs to this database.
   if (finishDatabase(path, keyFile)) return
-  if (anew && keyFile !== null && isThere(keyFile)) {
+  if (mustBeNew && keyFile !== null && isThere(keyFile)) {
     throw unusable('there is a file at the master key path already')
   }
-  await makeDatabase(path, keyFile, furnish)
+  await makeDatabase(path, keyFile, fill)
 }
 
 /** Why a database can be read and not written. */

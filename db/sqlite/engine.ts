@@ -5,7 +5,7 @@ import { tryCheckpoint } from './file/checkpoint'
 import { FileGuard } from './file/guard'
 import { readPragma, schemaOf } from './file/head'
 import { checkPages, Health } from './file/health'
-import { createUpkeep } from './maintenance'
+import { createMaintenance } from './maintenance'
 import { type Opening, openDatabase } from './open'
 import { queriesOn, settingsOf } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
@@ -29,7 +29,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
       () => writer.stamp,
       (error) => health.noteUnread(error),
     ),
-    upkeep: createUpkeep(database, opening, writer, queries),
+    maintenance: createMaintenance(database, opening, writer, queries),
     watch(report, isServer) {
       health.reportTo(report)
       if (isServer) guard.watchContent()

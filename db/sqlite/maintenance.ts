@@ -4,9 +4,9 @@ import {
   type Finding,
   isBackupTooOld,
   type LastBackups,
+  type Maintenance,
   type ServerNote,
-  type Upkeep,
-} from '../../src/domain/ports/upkeep'
+} from '../../src/domain/ports/maintenance'
 import type { Protect } from '../../src/domain/ports/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
 import { auditFinding, finding, named, unusable } from '../findings/findings'
@@ -27,12 +27,12 @@ import type { Writer } from './writer'
 
 const lastBackupName = 'last_backup_at'
 
-export function createUpkeep(
+export function createMaintenance(
   database: Database,
   { path, purpose, masterKey }: Opening,
   writer: Writer,
   queries: Queries,
-): Upkeep {
+): Maintenance {
   const { audit } = queries
   const settings = settingsOf(database)
   const archives = whenNeeded(() =>
@@ -41,11 +41,11 @@ export function createUpkeep(
   /** If the master key was rotated meanwhile, the copy is sealed under the next one and encrypted under this one. */
   const protectOwn =
     (protect: Protect): Protect =>
-    async (plain, encrypted, tell) => {
+    async (plain, encrypted, progress) => {
       if (!isSealedUnder(plain, purpose, masterKey)) {
         throw unusable('the master key was rotated meanwhile: make the backup again')
       }
-      await protect(plain, encrypted, tell)
+      await protect(plain, encrypted, progress)
     }
   return {
     pruneAudit: (prune, act) =>
@@ -61,9 +61,9 @@ export function createUpkeep(
       }
     },
     forgetChanges: () => writer.write(() => void queries.changes.forget()),
-    async backUp(target, protect, act, { tell = () => {}, isDrill = false } = {}) {
+    async backUp(target, protect, act, { progress = () => {}, isDrill = false } = {}) {
       const protectIt = protect && protectOwn(protect)
-      using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, tell })
+      using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, progress })
       const action = isDrill ? 'database.drill' : 'database.back-up'
       // Before the copy is published, so that the log has every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))

@@ -103,7 +103,7 @@ export async function makeTarget<T>(path: string, making: MakingTarget<T>): Prom
     using file = beginFile(path)
     const done = await fillFile(file.path, making)
     stamp(file.path)
-    await checkCopy(file.path, making.tell)
+    await checkCopy(file.path, making.progress)
     file.publish()
     return done
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Act } from '../../src/domain/audit'
-import { conflictAsked, decideSubmission, submitterOf } from '../../src/domain/decisions/submission'
+import { decideSubmission, emailConflictQuery, submitterOf } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import type { DirectoryFeed } from '../../src/domain/ports/directory-feed'
 import type { Store } from '../../src/domain/ports/store'
@@ -42,7 +42,7 @@ async function submit(
       emailOwnerId: members.ownerOf(draft.member.email),
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
-      conflictAt: audit.conflictAt(conflictAsked(draft)),
+      conflictAt: audit.conflictAt(emailConflictQuery(draft)),
       kept: retry && replays.find(partnerId, retry),
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))

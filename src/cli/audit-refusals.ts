@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type AuditAction, auditActions } from '../domain/audit'
 import { type Kind, Refusal } from '../domain/errors'
 import type { Records } from '../operations/context'
-import { noteAct } from '../operations/upkeep'
+import { noteAct } from '../operations/maintenance'
 import { makeAct } from './storage'
 import { printNotice } from './terminal/output'
 

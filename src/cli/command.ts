@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander'
 import type { Act } from '../domain/audit'
 import type { Records } from '../operations/context'
-import { changeActive } from '../operations/upkeep'
+import { changeActive } from '../operations/maintenance'
 import type { SettingName } from '../settings'
 import { auditRefusals, changesRecords, type Tried, triedBy } from './audit-refusals'
 import {

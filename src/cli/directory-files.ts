@@ -30,7 +30,7 @@ export function readSource(paths: readonly string[]): DirectorySource {
 
 /** @throws FaultyFiles with every fault */
 export function readEntries(context: Context, source: DirectorySource): DirectoryEntries {
-  return tellingFaults(() => {
+  return describingFaults(() => {
     if ('tables' in source) return readDirectoryTables(context, source.tables)
     return readDirectoryFile(source.document, (name) => context.directory.knowsZone(name))
   })
@@ -41,16 +41,16 @@ export class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults, lines } = cause
     // Each on one line: a place may hold a name that the file made up.
-    const told = lines.map((line) => `  ${oneLine(line)}`)
+    const indented = lines.map((line) => `  ${oneLine(line)}`)
     super(
       'directory_invalid',
-      [`${counted(faults.length, 'fault')}, so nothing can be loaded`, ...told].join('\n'),
+      [`${counted(faults.length, 'fault')}, so nothing can be loaded`, ...indented].join('\n'),
     )
   }
 }
 
 /** Reads files, and tells their faults as a command does. @throws FaultyFiles */
-export function tellingFaults<T>(read: () => T): T {
+export function describingFaults<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {

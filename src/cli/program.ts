@@ -263,6 +263,6 @@ function givenPath(error: unknown, words: readonly string[]): string | undefined
   if (typeof path !== 'string') return undefined
   const paths = words.filter((word) => word !== '' && !word.startsWith('-'))
   const folderOf = (word: string) => dirname(resolve(word))
-  const isBeside = (word: string) => word.includes('/') && [path, dirname(path)].includes(folderOf(word))
-  return paths.find((word) => resolve(word) === resolve(path)) ?? paths.findLast(isBeside)
+  const isSibling = (word: string) => word.includes('/') && [path, dirname(path)].includes(folderOf(word))
+  return paths.find((word) => resolve(word) === resolve(path)) ?? paths.findLast(isSibling)
 }

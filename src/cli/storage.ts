@@ -5,7 +5,7 @@ import type { Act } from '../domain/audit'
 import type { Upgrade } from '../domain/ports/database'
 import { systemClock, type ZoneData } from '../domain/ports/time'
 import type { Context, Records } from '../operations/context'
-import { refuseOtherZoneData } from '../operations/upkeep'
+import { refuseOtherZoneData } from '../operations/maintenance'
 import {
   databaseAt,
   openService,

@@ -12,7 +12,7 @@ export async function versionLine(): Promise<string> {
 }
 
 /** Prints the version alone. False if it could not, or may not, be: the program then says why. */
-export async function tellVersion(): Promise<boolean> {
+export async function printVersionLine(): Promise<boolean> {
   try {
     requireOwnRuntime()
     writeSync(1, `${await versionLine()}\n`)

@@ -13,8 +13,8 @@ export function describeDirectory(regions: readonly Region[], providers: readonl
 
 /** @param refs what the file calls a region, by id */
 export function toProviderInFile(provider: Provider, refs: ReadonlyMap<number, string>): ProviderInFile {
-  const { id: _, suspended: __, staffTimeOff: ___, ...told } = provider
-  const { licenses, inPersonRegionIds, workingHours, overrides, timeOff, ...profile } = told
+  const { id: _, suspended: __, staffTimeOff: ___, ...described } = provider
+  const { licenses, inPersonRegionIds, workingHours, overrides, timeOff, ...profile } = described
   const refOf = (regionId: number) => refs.get(regionId) as string
   return {
     ...profile,

@@ -90,8 +90,8 @@ export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryE
   const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
   if (!isShaped) {
     const faults = shape.faultsOf(document)
-    const told = new Set(faults.map(({ path }) => path))
-    throw refusalOf(document, [...faults, ...beyondShape.filter(({ path }) => !told.has(path))])
+    const reported = new Set(faults.map(({ path }) => path))
+    throw refusalOf(document, [...faults, ...beyondShape.filter(({ path }) => !reported.has(path))])
   }
   if (beyondShape.length > 0) throw refusalOf(document, beyondShape)
   return { regions: document.regions.map(toRegionEntry), providers: document.providers.map(toProviderEntry) }
@@ -117,7 +117,7 @@ function valueAt(document: unknown, path: string): unknown {
 interface Parts {
   readonly regions: readonly Partial<Record<keyof RegionInFile, unknown>>[]
   /** Whether every region is told apart: where one is not, a name that seems unknown may be its own. */
-  readonly areRegionsTold: boolean
+  readonly hasRegions: boolean
   readonly providers: readonly ProviderParts[]
 }
 
@@ -130,7 +130,7 @@ function partsOf(document: unknown, isShaped: boolean): Parts {
   const regions = elementsOf(listed).map(Object)
   return {
     regions,
-    areRegionsTold: Array.isArray(listed) && !regions.map(refOf).includes(undefined),
+    hasRegions: Array.isArray(listed) && !regions.map(refOf).includes(undefined),
     providers: elementsOf(providers).map((provider) => providerPartsOf(provider, isShaped)),
   }
 }
@@ -164,7 +164,10 @@ function faultsInRegions(regions: Parts['regions']): Fault[] {
   ]
 }
 
-function faultsInProviders({ regions, areRegionsTold, providers }: Parts, isZone: IsZone): Fault[] {
+function faultsInProviders(
+  { regions, hasRegions: areRegionsTold, providers }: Parts,
+  isZone: IsZone,
+): Fault[] {
   const known = new Set(regions.map(refOf))
   const isRegion = (ref: string) => !areRegionsTold || known.has(ref)
   const within = providers.flatMap((provider, index) =>

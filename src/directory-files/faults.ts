@@ -45,11 +45,11 @@ function linesOf(faults: readonly DirectoryFault[]): string[] {
   return faults.flatMap((fault) => {
     const alike = kinds.get(kindOf(fault)) as DirectoryFault[]
     if (alike.length <= mostSingly) return [`${fault.path || 'the file'}: ${said(fault)}`]
-    return alike[0] === fault ? [toldTogether(fault, alike)] : []
+    return alike[0] === fault ? [mergeAlike(fault, alike)] : []
   })
 }
 
-function toldTogether({ column, row, noun, ...first }: DirectoryFault, alike: readonly DirectoryFault[]) {
+function mergeAlike({ column, row, noun, ...first }: DirectoryFault, alike: readonly DirectoryFault[]) {
   const count = new Set(alike.map((fault) => fault.row)).size
   const nouns = { row: count === 1 ? 'row' : 'rows', entry: count === 1 ? 'entry' : 'entries' }
   return `${column}: ${count} ${nouns[noun]}, first ${row}: ${said(first)}`

@@ -79,12 +79,12 @@ export function placeInTable({ file, line }: Origin, column = ''): Place {
 
 /** Reads a file as the table that its header row fits best; null, with faults added, where it is none. */
 export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: TableName; rows: Row[] } | null {
-  const told = faults.length
+  const before = faults.length
   const fail: Fail = (line, fault) => faults.push({ ...placeInTable({ file: file.name, line }), fault })
   const [header, ...rows] = rowsOf(file, fail)
   if (!header) {
     const place: Place = { path: file.name, column: file.name, row: 'line 1', noun: 'row' }
-    if (faults.length === told) faults.push({ ...place, fault: 'is empty: a header row is required' })
+    if (faults.length === before) faults.push({ ...place, fault: 'is empty: a header row is required' })
     return null
   }
   const names = namesOf(header)
@@ -94,7 +94,7 @@ export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: Tab
     return null
   }
   const columns = columnsOf(table, { line: header.line, cells: names }, fail)
-  if (faults.length > told) return null
+  if (faults.length > before) return null
   const values = rows.flatMap((row) => {
     const count = filledCells(row)
     if (count === 0) return []

@@ -74,8 +74,8 @@ function rowsByTable(files: readonly CsvFile[]): ReadRows {
   return { byTable, faults }
 }
 
-function entriesOf({ byTable, faults: told }: ReadRows, stored: StoredDirectory, isZone: IsZone) {
-  const { document, faults, placeOf } = new DocumentBuilder(stored, byTable, told).build()
+function entriesOf({ byTable, faults: rowFaults }: ReadRows, stored: StoredDirectory, isZone: IsZone) {
+  const { document, faults, placeOf } = new DocumentBuilder(stored, byTable, rowFaults).build()
   try {
     // A stored zone that the data lacks is no fault of these files.
     const storedZones = new Set(stored.providers.map(({ timeZone }) => timeZone))

@@ -146,8 +146,8 @@ export function auditHash(hashes: AuditHashes, previousHash: string, line: Omit<
 export function addLine(hashes: AuditHashes, state: AuditState, id: number, entry: AuditEntry) {
   const chain = chainOf(entry)
   const { at, actor, action, record, outcome } = entry
-  const told = { id, at, actor, action, record, outcome }
-  const line: AuditLine = { ...told, hash: auditHash(hashes, state[chain].head.hash, told) }
+  const content = { id, at, actor, action, record, outcome }
+  const line: AuditLine = { ...content, hash: auditHash(hashes, state[chain].head.hash, content) }
   const after: AuditState = { ...state, [chain]: { ...state[chain], head: headOf(line) } }
   return { line, state: after }
 }
@@ -169,8 +169,8 @@ export function parseState(hashes: AuditHashes, text: string): AuditState | null
 
 /** @param what domain separation tag */
 function sealOf(hashes: AuditHashes, what: string, spans: readonly AuditSpan[]): string {
-  const told = spans.map((span) => [span?.start?.id, span?.start?.hash, span?.head?.id, span?.head?.hash])
-  return hashes.seal(JSON.stringify([what, ...told]))
+  const content = spans.map((span) => [span?.start?.id, span?.start?.hash, span?.head?.id, span?.head?.hash])
+  return hashes.seal(JSON.stringify([what, ...content]))
 }
 
 /** A value of JSON that is an object; one without members for anything else. */

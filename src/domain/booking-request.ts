@@ -39,11 +39,11 @@ export interface BookingRequest {
 }
 
 /** What a partner is told of a member with a request of theirs. */
-export type ToldProfile = Pick<MemberProfile, 'firstName' | 'email' | 'phoneNumber' | 'preferredModality'>
+export type ReceiptProfile = Pick<MemberProfile, 'firstName' | 'email' | 'phoneNumber' | 'preferredModality'>
 
 /** What is kept of the answer to a submission, for its retries: the request as it was stored, and what is told of its member. */
 export interface Receipt extends Omit<BookingRequest, 'member'> {
-  readonly member: { readonly id: number; readonly profile: ToldProfile }
+  readonly member: { readonly id: number; readonly profile: ReceiptProfile }
 }
 
 /** The answer to a retry. */

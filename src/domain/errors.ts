@@ -75,7 +75,7 @@ interface RefusalOptions extends ErrorOptions {
 }
 
 /** A filter of refused authentications. */
-export interface RefusalsAsked {
+export interface RefusalQuery {
   /** ms, inclusive. */
   readonly since: number
   /** How many of the newest lines are counted. */

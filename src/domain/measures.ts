@@ -65,4 +65,4 @@ export interface EngineMeasures {
 }
 
 /** Is told what a long work is at, and which share of that is done, from 0 to 1, where it can be known. */
-export type TellStep = (what: string, share?: number) => void
+export type ReportProgress = (what: string, share?: number) => void

@@ -85,12 +85,12 @@ function severityOf(total: number): Severity {
 }
 
 interface Item {
-  readonly asked: Asked
+  readonly asked: Subject
   readonly score: number | null
 }
 
 /** What a question is known to ask. */
-interface Asked {
+interface Subject {
   /** The question, folded. */
   readonly words: string
   /** Which of the other eight, by its place among them. */
@@ -106,14 +106,14 @@ interface Asked {
 }
 
 // Partners ask the same of everybody, and a queue of thousands is put in order at once.
-const askedBy = memo(1_000, (question): Asked => {
+const askedBy = memo(1_000, (question): Subject => {
   const words = foldQuestion(question)
   const about = subjectOf(words)
   const item = about === 'another item' ? otherItems.findIndex((each) => each.test(words)) : null
   return { words, item, about }
 })
 
-function subjectOf(words: string): Asked['about'] {
+function subjectOf(words: string): Subject['about'] {
   if (ninthWords.test(words)) {
     if (reversingWords.test(words)) return 'reversed ninth'
     return publishedNinth.test(words) ? 'ninth item' : 'like the ninth'
@@ -209,7 +209,7 @@ function itemsAskedTwice(items: readonly Item[]): ReadonlySet<number> {
   return twice
 }
 
-function isLikeNinth({ about }: Asked): boolean {
+function isLikeNinth({ about }: Subject): boolean {
   return about === 'ninth item' || about === 'like the ninth' || about === 'reversed ninth'
 }
 

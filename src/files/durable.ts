@@ -187,7 +187,7 @@ function tryToRemove(path: string): void {
 }
 
 /** The same of all files in the folder of a path: those that a timer makes have another name each time. */
-export function removeAbandonedBeside(path: string): void {
+export function removeAbandonedFiles(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
     const [, begun] = /^(.+)\.unfinished-[0-9a-f]+-\d+-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(name) ?? []

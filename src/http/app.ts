@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { documents } from './documents/docs'
 import { endpoints } from './endpoints/endpoints'
-import { answerTo, errorAnswer, jsonType, MethodNotAllowed, unkept } from './errors'
+import { answerTo, errorAnswer, jsonType, MethodNotAllowed, noStore } from './errors'
 import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
@@ -72,5 +72,5 @@ export function health(isReady: () => Promise<boolean>) {
 function fine(message: string, entry: LogEntry): Response {
   const body = JSON.stringify({ message, status: 200 })
   entry.bytes = body.length
-  return new Response(body, { headers: { ...entry.headers, ...unkept, 'Content-Type': jsonType } })
+  return new Response(body, { headers: { ...entry.headers, ...noStore, 'Content-Type': jsonType } })
 }

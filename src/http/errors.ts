@@ -177,7 +177,7 @@ export function errorAnswer(
 export const jsonType = 'application/json;charset=utf-8'
 
 /** What is of one person or one moment is kept by nobody on its way (RFC 9111 §5.2.2.5), nor taken for anything but JSON. */
-export const unkept = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
 /** An error as the contract has it, in answer to no request: an example. */
 export function errorResponse(...error: Parameters<typeof partsOf>): Response {
@@ -221,7 +221,7 @@ function partsOf(
   // All at once: a header that is set later costs as much as making the answer, of which a flood makes many.
   const headers: Record<string, string> = {
     ...sent,
-    ...unkept,
+    ...noStore,
     'Content-Type': jsonType,
     'X-Error-Code': code,
   }

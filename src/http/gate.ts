@@ -12,35 +12,32 @@ import { type ConcurrencyLimits, concurrencyLimits, FairQueue, overloaded } from
 import { refusing, tokenOf } from './authentication'
 import { parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
-import { misspelt, readHeaders, readParams, readQuery } from './endpoints/query'
+import { readHeaders, readParams, readQuery, typoWarning } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import type { Forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 import { partnerBudgets } from './rate-limits'
 import { respond } from './respond'
 
-/** How many faults of one request are looked for. */
+/** Faults listed in one answer. */
 const mostFaults = 20
 
 /** The largest body that is parsed without a wait. Hundreds of larger ones at once would keep other partners waiting for seconds. */
 const mostBytesAtOnce = 8 * 1024
 
-/** What an app serves its endpoints with. */
 export interface Serving {
   readonly context: Context
-  /** The public address that links in answers begin with, without a slash at its end. */
+  /** Public address for links, without a trailing slash. */
   readonly baseUrl: string
-  /** Whether whoever builds against it is helped: by warnings, and examples that work at this moment. */
+  /** A sandbox warns of likely typos and offers examples that work now. */
   readonly isSandbox: boolean
-  /** Whether the documents are left out. */
   readonly noDocs?: boolean
-  /** Where the places are counted from outside; its own, unless given. */
+  /** Shared with the metrics, if there are any. */
   readonly places?: ConcurrencyLimits
-  /** Whether it is asked over TLS. */
   readonly isSecure?: boolean
-  /** The proxies that do HTTPS for it: what comes from others, or plainly through them, is refused. */
+  /** Proxies that terminate HTTPS: requests from elsewhere, or forwarded as plain HTTP, are refused. */
   readonly proxies?: Networks | null
-  /** Is told what an operator should know of; nobody unless given. */
+  /** Logs an event for the operator. */
   readonly report?: Report
 }
 
@@ -184,14 +181,15 @@ class Gate {
         callerOf(identity)
         if (bytes.length > mostBytesAtOnce) await queue.turn(partnerId)
         body = parseJson(bytes)
-        if (isSandbox) warnOfMisspelt(body, endpoint.body, entry)
+        if (isSandbox) warnOfTypos(body, endpoint.body, entry)
       }
 
       const { now, version } = identity
       const given = validated(endpoint, { params, headers: request.headers, query, body })
       const turn = queue.turnsOf(partnerId)
-      const letIn = { version, again: () => versionNow(context, token) }
-      const running = endpoint.handle({ ...given, caller: callerOf(identity), now, bytes, letIn, turn })
+      const authenticated = { version, again: () => versionNow(context, token) }
+      const caller = callerOf(identity)
+      const running = endpoint.handle({ ...given, caller, now, bytes, authenticated, turn })
       entry.isLate ||= running instanceof Promise
       const reply = running instanceof Promise ? await running : running
 
@@ -241,8 +239,8 @@ function validated(
   return { params, headers, query: sent.query, body: valid(checks.body, 'body', sent.body) }
 }
 
-function warnOfMisspelt(body: unknown, schema: TSchema, entry: LogEntry): void {
-  const warning = misspelt(body, schema)
+function warnOfTypos(body: unknown, schema: TSchema, entry: LogEntry): void {
+  const warning = typoWarning(body, schema)
   if (warning) entry.headers['X-Sandbox-Warning'] = warning
 }
 

@@ -83,9 +83,9 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
     // The budget of this node, which is what can be spent here and what is told.
     const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
     if (!rate) return null
-    const standing = limiters[name].spend(partner.id, rate, cost, clock.now())
-    tell(name, rate, standing, headers)
-    return refusalOf('rate_limited', standing)
+    const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
+    setRateHeaders(name, rate, budget, headers)
+    return refusalOf('rate_limited', budget)
   }
 }
 
@@ -104,15 +104,15 @@ export function addressBudgets(
   return (address, headers) => {
     const rate = rateNow()
     if (!rate) return null
-    const standing = limiter.spend(networkOf(address), rate, 1, clock.now())
-    const refusal = refusalOf(kind, standing)
-    if (refusal) tell(name, rate, standing, headers)
+    const budget = limiter.spend(networkOf(address), rate, 1, clock.now())
+    const refusal = refusalOf(kind, budget)
+    if (refusal) setRateHeaders(name, rate, budget, headers)
     return refusal
   }
 }
 
 /** As draft-ietf-httpapi-ratelimit-headers-10 writes it. */
-function tell(
+function setRateHeaders(
   name: string,
   { most, seconds }: Rate,
   { remaining, secondsToFull }: BudgetState,

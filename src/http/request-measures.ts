@@ -44,7 +44,7 @@ export class RequestMeasures {
   #replays = 0
 
   /** Takes an answer that was made. */
-  readonly look = (entry: LogEntry): void => {
+  readonly observe = (entry: LogEntry): void => {
     const { route, status, refusedFor, counted, partnerId } = entry
     const outcome = status < 400 ? 0 : status < 500 ? 1 : 2
     let measures = this.#routes.get(route)

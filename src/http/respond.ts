@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FairQueue } from './admission'
 import type { Reply } from './endpoints/endpoint'
-import { unkept } from './errors'
+import { noStore } from './errors'
 import { type LogEntry, setAll } from './log'
 import { rateHeaders } from './rate-limits'
 import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
@@ -29,7 +29,7 @@ export function inOnePiece(bytes: Uint8Array, about: ResponseInit): Response {
 }
 
 /** Who asked for an answer, and with what else it goes. */
-interface Asked {
+interface AnsweredRequest {
   readonly request: Request
   readonly partnerId: number
   readonly status: number
@@ -42,14 +42,14 @@ interface Asked {
  */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
-  { request, partnerId, status, entry }: Asked,
+  { request, partnerId, status, entry }: AnsweredRequest,
   queue: FairQueue,
 ): Response | Promise<Response> {
   entry.counted = counted ?? null
   if (!(body instanceof Representation)) {
     const text = JSON.stringify(body)
     entry.bytes = Buffer.byteLength(text)
-    const about = { 'Content-Type': 'application/json', ...unkept, ...entry.headers, ...headers }
+    const about = { 'Content-Type': 'application/json', ...noStore, ...entry.headers, ...headers }
     return new Response(text, { status, headers: about })
   }
   if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, entry)
@@ -78,14 +78,14 @@ function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   entry.bytes = size
   // The answer to HEAD has no body, and tells the length of what it would have.
   if (!entry.isLate || entry.method === 'HEAD' || !wouldBeInPieces(size))
-    return new Response(form.body, telling(form, entry))
+    return new Response(form.body, responseInit(form, entry))
   const bytes = form.read()
-  if (bytes instanceof Promise) return bytes.then((read) => inOnePiece(read, telling(form, entry)))
-  return inOnePiece(bytes, telling(form, entry))
+  if (bytes instanceof Promise) return bytes.then((read) => inOnePiece(read, responseInit(form, entry)))
+  return inOnePiece(bytes, responseInit(form, entry))
 }
 
 /** To be handed over at once: others are told something else in the same headers. */
-function telling({ status, headers }: Form, entry: LogEntry): ResponseInit {
+function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit {
   // Whoever has no limit is told of none.
   for (const name of rateNames) if (entry.headers[name] === undefined) headers.delete(name)
   setAll(headers, entry.headers)

@@ -11,7 +11,7 @@ import { partnerNames } from './partners'
 import { noteReadings } from './requests'
 
 /** Which appointments are asked for. */
-export interface AppointmentsAsked {
+export interface AppointmentQuery {
   /** `today`, `tomorrow` or a date. */
   readonly on: string
   /** Of one alone; of all for null. */
@@ -54,7 +54,7 @@ export interface Appointments {
 export async function readAppointments(
   records: Records,
   clocks: Clocks,
-  { on, provider, zone }: AppointmentsAsked,
+  { on, provider, zone }: AppointmentQuery,
   act: Act,
 ): Promise<Appointments> {
   const { store } = records
@@ -98,9 +98,9 @@ export async function readHeld(
   requests: readonly RequestRecord[],
   act: Act,
 ): Promise<Appointment[]> {
-  const told = requests.filter(({ member }) => member)
+  const known = requests.filter(({ member }) => member)
   const action = 'request.read-appointment' as const
-  const lines = told.map(({ id }) => ({ ...act, action, record: `request ${id}`, outcome: 'done' }))
+  const lines = known.map(({ id }) => ({ ...act, action, record: `request ${id}`, outcome: 'done' }))
   await noteReadings(records, lines)
   const partners = await partnerNames(records)
   const providers = await readAppointed(records, requests)

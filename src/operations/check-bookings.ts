@@ -34,7 +34,7 @@ export function absenceAt(
 }
 
 /** A session to come that its provider cannot hold. It stays booked. */
-export interface StrandedBooking {
+export interface UnavailableBooking {
   readonly requestId: number
   /** The provider's ref. */
   readonly provider: string
@@ -47,7 +47,7 @@ export interface StrandedBooking {
 }
 
 /** The sessions after `now` (ms) that their providers cannot hold, in order of provider and time. */
-export function listStrandedBookings({ directory }: Context, now: number): StrandedBooking[] {
+export function listUnavailableBookings({ directory }: Context, now: number): UnavailableBooking[] {
   return directory.listProviders().flatMap(({ id }) => {
     const listing = directory.findAnyListing(id)
     const coming = listing?.taken.filter(({ startsAt }) => startsAt > now) ?? []
@@ -74,11 +74,11 @@ function isActiveIn(directory: Directory) {
 }
 
 /** The sessions not over at `now` (ms) that a load makes their providers unable to hold, in order of provider and time. */
-export function listFallenBookings(
+export function listDisplacedBookings(
   { directory }: Context,
   { changes }: DirectoryComparison,
   now: number,
-): StrandedBooking[] {
+): UnavailableBooking[] {
   const regions = directory.listAllRegions()
   const changed = changes.flatMap((change) => (change.noun === 'region' ? change.after : []))
   const [open, openAfter] = [activeIds(regions), activeIds([...regions, ...changed])]
@@ -112,7 +112,7 @@ function describe(
   { provider, calendar }: Listing,
   { requestId, startsAt }: TakenSlot,
   reason: AbsenceReason,
-): StrandedBooking {
+): UnavailableBooking {
   const { zone } = calendar.schedule
   const local = formatLocal(zone, startsAt / minuteMillis)
   return { requestId, provider: provider.ref, startsAt, local, timeZone: zone.name, reason }

@@ -1,18 +1,18 @@
 import type { Directory } from '../directory/directory'
 import { Refusal } from '../domain/errors'
 import type { Limits } from '../domain/limits'
+import type { Maintenance } from '../domain/ports/maintenance'
 import type { Store } from '../domain/ports/store'
 import type { Clock } from '../domain/ports/time'
-import type { Upkeep } from '../domain/ports/upkeep'
-import type { Custody } from '../domain/ports/vault'
+import type { Keyring } from '../domain/ports/vault'
 import type { Notebook } from './notebook'
 
 /** What operations on records work on. */
 export interface Records {
   readonly store: Store
-  readonly upkeep: Upkeep
+  readonly maintenance: Maintenance
   readonly clock: Clock
-  readonly custody: Custody
+  readonly keyring: Keyring
   /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
   readonly directory: Directory | null
 }

@@ -1,6 +1,6 @@
 import type { Act, AuditHead } from '../domain/audit'
 import { Refusal } from '../domain/errors'
-import type { TellStep } from '../domain/measures'
+import type { ReportProgress } from '../domain/measures'
 import type { DatabaseLocation } from '../domain/ports/database'
 import type { CopyNote, CopySource, CopyTarget, Lines, Purpose } from '../domain/ports/database-copy'
 import type { Clock } from '../domain/ports/time'
@@ -43,13 +43,13 @@ export interface Copied {
  *
  * @throws Refusal database_unusable; storage_busy if a server of the source runs that must not
  */
-export async function copyDatabase(copying: Copying, tell: TellStep): Promise<Copied> {
+export async function copyDatabase(copying: Copying, progress: ReportProgress): Promise<Copied> {
   const { from, to, purpose, takeKey, whileServing, clock } = copying
   return from.readSource({ purpose, takeKey, whileServing }, async (source) => {
     const note = { to: to.fullName, at: clock.now() }
     const masterKey = await takeKey()
-    const fill = (target: CopyTarget) => copyTables(source, target, tell)
-    const copied = await to.makeTarget({ purpose, masterKey, fill, tell })
+    const fill = (target: CopyTarget) => copyTables(source, target, progress)
+    const copied = await to.makeTarget({ purpose, masterKey, fill, progress })
     // Last: if the copy is killed earlier, the source stays usable.
     const deactivated = !whileServing && (await source.markCopied(note))
     return { ...copied, deactivated, copiedBefore: source.copiedBefore }
@@ -59,20 +59,20 @@ export async function copyDatabase(copying: Copying, tell: TellStep): Promise<Co
 async function copyTables(
   source: CopySource,
   target: CopyTarget,
-  tell: TellStep,
+  progress: ReportProgress,
 ): Promise<Pick<Copied, 'tables' | 'auditHead'>> {
-  tell('checking the audit log')
+  progress('checking the audit log')
   const spans = await source.verifyLog()
   const total = source.tables.reduce((sum, { rows }) => sum + rows, 0)
-  const progress = (what: string) => {
+  const counter = (what: string) => {
     let done = 0
     return (name: string, rows: number) => {
       done += rows
-      tell(`${what} ${name}`, done / total)
+      progress(`${what} ${name}`, done / total)
     }
   }
   const tables: Record<string, TableCopy> = {}
-  const copying = progress('copying')
+  const copying = counter('copying')
   for (const { name, lastId } of source.tables) {
     if (lastId !== null) await target.keepIds(name, lastId)
     tables[name] = await hashOf(source.linesOf(name), async (lines) => {
@@ -80,13 +80,13 @@ async function copyTables(
       copying(name, lines.length)
     })
   }
-  const comparing = progress('comparing')
+  const comparing = counter('comparing')
   for (const { name } of source.tables) {
     const { sha256 } = await hashOf(target.linesOf(name), ({ length }) => comparing(name, length))
     if (sha256 !== tables[name]?.sha256)
       throw new Refusal('database_unusable', `${name} was not stored as it was read: nothing was made`)
   }
-  tell('checking the audit log of the copy')
+  progress('checking the audit log of the copy')
   await target.continueLog(spans)
   await source.requireStopped()
   return { tables, auditHead: spans.acts.head }

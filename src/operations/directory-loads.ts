@@ -17,7 +17,7 @@ import { firstDayAt } from '../domain/decisions/directory-losses'
 import { Refusal } from '../domain/errors'
 import type { Organization, Partner, PartnerKey } from '../domain/partner'
 import { minuteMillis } from '../scheduling/calendar'
-import { listFallenBookings, type StrandedBooking } from './check-bookings'
+import { listDisplacedBookings, type UnavailableBooking } from './check-bookings'
 import { type Context, thenShow } from './context'
 import { deactivateMember } from './members'
 import { addOrganization, addPartner, deactivateOrganization, deactivatePartner } from './partners'
@@ -50,12 +50,12 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
 }
 
 /** What a load does to records, and to sessions that are booked. */
-export type LoadForetold = LoadDescription & { readonly fallen: readonly StrandedBooking[] }
+export type LoadPreview = LoadDescription & { readonly fallen: readonly UnavailableBooking[] }
 
 /** Tells what carrying out a comparison does, before it is done. */
-export function foretellLoad(context: Context, comparison: DirectoryComparison, now: number): LoadForetold {
+export function previewLoad(context: Context, comparison: DirectoryComparison, now: number): LoadPreview {
   const description = describeLoad(comparison, context.directory.listProviders(), firstDayAt(now))
-  return { ...description, fallen: listFallenBookings(context, comparison, now) }
+  return { ...description, fallen: listDisplacedBookings(context, comparison, now) }
 }
 
 /** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */

@@ -10,8 +10,8 @@ import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
 
 /** What the database notes of its copy. @throws Refusal record_unknown where it notes none */
-export async function requireCopyNote({ upkeep }: Records): Promise<CopyNote> {
-  return requireCopied(await upkeep.findCopyNote())
+export async function requireCopyNote({ maintenance }: Records): Promise<CopyNote> {
+  return requireCopied(await maintenance.findCopyNote())
 }
 
 /** The organization of a name or an id. @throws Refusal record_unknown */

@@ -18,7 +18,7 @@ import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
 import { wasErased } from './find-records'
-import { tryPurge } from './upkeep'
+import { tryPurge } from './maintenance'
 
 /**
  * The member whom a partner knows by an id of its own, which the audit log keeps.
@@ -183,11 +183,11 @@ export interface Erasure {
 
 /** Takes the last step of an erasure that was killed or kept from it. Null if nobody of that id was erased. */
 export async function finishErasure(
-  { store, upkeep }: Records,
+  { store, maintenance }: Records,
   id: number,
 ): Promise<Omit<Erasure, 'holding'> | null> {
   if (await store.read(({ members }) => members.findForStaff(id))) return null
-  return (await wasErased({ store }, id)) ? purge({ upkeep }) : null
+  return (await wasErased({ store }, id)) ? purge({ maintenance }) : null
 }
 
 /** Removes a member from the records, and returns the ids of their requests whose slots stay taken. */
@@ -201,13 +201,17 @@ export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act:
 }
 
 /** Removes a member for good; the bare facts of their requests stay, tied to nobody. */
-export async function eraseMember({ store, upkeep }: Records, { id }: Member, act: Act): Promise<Erasure> {
+export async function eraseMember(
+  { store, maintenance }: Records,
+  { id }: Member,
+  act: Act,
+): Promise<Erasure> {
   const holding = await storeErasure({ store }, id, act)
-  return { holding, ...(await purge({ upkeep })) }
+  return { holding, ...(await purge({ maintenance })) }
 }
 
-async function purge({ upkeep }: Pick<Records, 'upkeep'>): Promise<Omit<Erasure, 'holding'>> {
-  return { isPurged: await tryPurge({ upkeep }), keptIn: await upkeep.keptAfterErasure() }
+async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omit<Erasure, 'holding'>> {
+  return { isPurged: await tryPurge({ maintenance }), keptIn: await maintenance.keptAfterErasure() }
 }
 
 /** By what the clocks of members are told. */
@@ -242,13 +246,13 @@ export function memberTimeAt(
   const [latest] = found.toSorted((a, b) => offset(b) - offset(a))
   if (!earliest || !latest) return null
   // One zone of each time is enough to tell it by.
-  const told = found.filter(
+  const distinct = found.filter(
     (zone, place) => found.findIndex((other) => offset(other) === offset(zone)) === place,
   )
   return {
     earliest: formatLocal(earliest, minute),
     latest: formatLocal(latest, minute),
-    zones: told.map(({ name }) => name),
+    zones: distinct.map(({ name }) => name),
   }
 }
 

@@ -106,10 +106,10 @@ class Lines {
       this.#seen.clear()
     }
     if (this.#seen.has(keyOf(line))) return
-    const told = this.#seen.size < this.most ? line : others()
-    if (this.#seen.has(keyOf(told)) || this.#kept.length >= this.mostKept) return
-    this.#seen.add(keyOf(told))
-    this.#kept.push(told)
+    const entry = this.#seen.size < this.most ? line : others()
+    if (this.#seen.has(keyOf(entry)) || this.#kept.length >= this.mostKept) return
+    this.#seen.add(keyOf(entry))
+    this.#kept.push(entry)
   }
 
   async write(store: Store): Promise<void> {

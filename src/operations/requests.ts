@@ -21,7 +21,7 @@ import type { RequestFilter, Store } from '../domain/ports/store'
 import { pause } from '../domain/ports/time'
 import { isAtRisk, type Risk, riskOf, type ScreeningScore, scoreScreening } from '../domain/screening'
 import { type Records, thenShow } from './context'
-import { noteAct } from './upkeep'
+import { noteAct } from './maintenance'
 
 /** Accepts a pending request. @throws Refusal record_unknown, move_unknown */
 export function acceptRequest(records: Records, id: number, act: Act): Promise<void> {

@@ -1,7 +1,7 @@
 import type { RefusalCount } from '../domain/errors'
 import { keyStateAt } from '../domain/partner'
 import type { CopyNote } from '../domain/ports/database-copy'
-import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/upkeep'
+import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/maintenance'
 import { countShiftedBookings } from './check-bookings'
 import type { Records } from './context'
 import { countRefusalsToday, mostCounted } from './find-records'
@@ -76,18 +76,18 @@ export async function readStatus(
   ask: AskServer,
   now: number,
 ): Promise<Status> {
-  const { store, upkeep } = records
-  const found = await upkeep.listServers()
+  const { store, maintenance } = records
+  const found = await maintenance.listServers()
   const servers = await Promise.all(found.map((server) => askOne(server, ask)))
   const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
   const refused = await refusedToday(records, now)
   return {
-    copied: await upkeep.findCopyNote(),
+    copied: await maintenance.findCopyNote(),
     servers,
     waiting: await countWaiting(records),
     unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),
     isRiskWhole: waiting.length <= mostOpened,
-    backups: await upkeep.findLastBackups(),
+    backups: await maintenance.findLastBackups(),
     nextCutover: await findNextCutover(records, now),
     refused,
     isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
@@ -139,9 +139,9 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
 export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {}
 
 /** How old the last backup is, and what waits for staff: read among what waits, whatever else is stored. */
-export async function measureRecords({ store, upkeep }: Records): Promise<RecordMeasures> {
+export async function measureRecords({ store, maintenance }: Records): Promise<RecordMeasures> {
   const { count, oldestAt } = await store.read(({ requests }) =>
     requests.countWaiting({ state: 'unassigned' }),
   )
-  return { ...(await upkeep.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt }
+  return { ...(await maintenance.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt }
 }

@@ -5,7 +5,7 @@ import type { Version } from '../domain/ports/directory-feed'
 import { type Context, decideOnFreshSnapshot } from './context'
 
 /** Who submits was let in on a snapshot of the directory, which may have been replaced since. */
-export interface LetIn {
+export interface Authenticated {
   /** The snapshot's version. */
   readonly version: Version
   /** Asks again, and tells on which. @throws Refusal if the token, the partner or the organization is no longer in order */
@@ -22,12 +22,17 @@ export interface LetIn {
  *   slot_conflicts_with_yours, too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in
  *   this order
  */
-export function submitBookingRequest(context: Context, submission: Submission, now: number, letIn?: LetIn) {
+export function submitBookingRequest(
+  context: Context,
+  submission: Submission,
+  now: number,
+  authenticated?: Authenticated,
+) {
   const { directory, store, limits } = context
   const { slot } = submission
-  let version = letIn?.version
+  let version = authenticated?.version
   return decideOnFreshSnapshot(context, async (round) => {
-    if (round > 0) version = await letIn?.again()
+    if (round > 0) version = await authenticated?.again()
     const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,

@@ -1,12 +1,12 @@
 import { authenticate, authenticationRefusals, newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
 import {
+  currentAndWaiting,
   decideCancellation,
   decideIssue,
   decideRevocation,
   decideRotation,
   type KeyFacts,
-  standingKeys,
 } from '../domain/decisions/partners'
 import { Refusal, type RefusalCount } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
@@ -98,8 +98,8 @@ export async function listTokens({ store }: Records, partner: Partner | null = n
 }
 
 /** The token of a partner that is in force at this moment, and those that wait for their cutover. */
-export async function findStanding(records: Records, partner: Partner) {
-  return standingKeys(await listTokens(records, partner), records.clock.now())
+export async function findPartnerTokens(records: Records, partner: Partner) {
+  return currentAndWaiting(await listTokens(records, partner), records.clock.now())
 }
 
 /** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */

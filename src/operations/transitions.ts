@@ -135,7 +135,7 @@ export function requireAssignable(
 }
 
 /** Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against it. */
-export function concernOf(
+export function findAssignmentWarning(
   directory: Directory,
   { profile }: Member,
   provider: Provider,

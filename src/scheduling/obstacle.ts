@@ -15,7 +15,7 @@ interface Hindrance {
 }
 
 /** A slot (its start in minutes) and what it is judged by. */
-interface Asked {
+interface Candidate {
   readonly calendar: Calendar
   readonly rule: Rule
   readonly start: number
@@ -34,7 +34,7 @@ const hindrances = {
   off_grid: findNearest,
   time_off: ({ calendar, start }) => findBusy(calendar.schedule.timeOff, start),
   taken: ({ calendar, start }) => findBusy(calendar.taken, start),
-} satisfies Record<string, (asked: Asked) => Hindrance | null>
+} satisfies Record<string, (asked: Candidate) => Hindrance | null>
 
 export type Step = keyof typeof hindrances
 
@@ -78,7 +78,7 @@ export function sessionObstacleAt(
 
 function firstOf<S extends Step>(
   asking: readonly S[],
-  asked: Asked,
+  asked: Candidate,
 ): (Obstacle & { readonly step: S }) | null {
   for (const step of asking) {
     const hindrance = hindrances[step](asked)
@@ -88,7 +88,7 @@ function firstOf<S extends Step>(
 }
 
 /** The override without which the week's own windows would have the slot. */
-function findOverride(asked: Asked): Hindrance | null {
+function findOverride(asked: Candidate): Hindrance | null {
   const {
     rule,
     start,
@@ -108,11 +108,11 @@ function findOverride(asked: Asked): Hindrance | null {
   return day === undefined ? null : { day }
 }
 
-function windowOf({ rule, start }: Asked) {
+function windowOf({ rule, start }: Candidate) {
   return rule.windows.find((window) => contains(window, slotAt(start)))
 }
 
-function findNearest(asked: Asked): Hindrance | null {
+function findNearest(asked: Candidate): Hindrance | null {
   const window = windowOf(asked)
   const starts = window ? toSlots([window]) : []
   if (starts.includes(asked.start)) return null

@@ -2,7 +2,7 @@ import { createHash, type Hash, hkdfSync } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
 import { Refusal } from '../domain/errors'
-import type { TellStep } from '../domain/measures'
+import type { ReportProgress } from '../domain/measures'
 import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
@@ -33,17 +33,17 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
     encrypter.setPassphrase(readPassphrase(passphraseFile))
   }
   const decrypter = await decrypterFor({ masterKey, passphraseFile })
-  return async (plain, sealed, tell = () => {}) => {
+  return async (plain, sealed, progress = () => {}) => {
     const [written, found] = [createHash('sha256'), createHash('sha256')]
     const encrypt: Passing = {
       transform: (stream) => encrypter.encrypt(stream),
       before: written,
-      tellShare: (share) => tell('encrypting', share),
+      onShare: (share) => progress('encrypting', share),
     }
     const readBack: Passing = {
       transform: (stream) => decrypter.decrypt(stream),
       after: found,
-      tellShare: (share) => tell('reading back', share),
+      onShare: (share) => progress('reading back', share),
     }
     await pass(plain, sealed, encrypt)
     await pass(sealed, null, readBack).catch(() => {})
@@ -60,14 +60,14 @@ export async function openBackup(
   sealed: string,
   plain: string,
   keys: BackupKeys,
-  tell: TellStep = () => {},
+  progress: ReportProgress = () => {},
 ): Promise<void> {
   if (!isEncrypted(sealed)) throw unusable('the file is no backup')
   const decrypter = await decrypterFor(keys)
   try {
     await pass(sealed, plain, {
       transform: (stream) => decrypter.decrypt(stream),
-      tellShare: (share) => tell('decrypting', share),
+      onShare: (share) => progress('decrypting', share),
     })
   } catch (error) {
     // The system's errors have codes; the library's and those of the cipher have none.
@@ -161,7 +161,7 @@ interface Passing {
   readonly before?: Hash
   /** Hashes what comes out. */
   readonly after?: Hash
-  readonly tellShare: (share: number) => void
+  readonly onShare: (share: number) => void
 }
 
 /** Passes what a file holds through a transformation into another file, or nowhere. */
@@ -182,7 +182,7 @@ async function pass(from: string, to: string | null, passing: Passing): Promise<
 /** A turn of the event loop is given up after so many chunks: signals and timers are to be heard. */
 const chunksAtOnce = 64
 
-function streamOf(file: number, { before, tellShare }: Passing): ReadableStream<Uint8Array> {
+function streamOf(file: number, { before, onShare: tellShare }: Passing): ReadableStream<Uint8Array> {
   const { size } = fstatSync(file)
   let chunks = 0
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {

@@ -54,7 +54,7 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
 }
 
 // How long whoever is to write to a pipe may take.
-const [patienceMillis, pauseMillis] = [10_000, 10]
+const [timeoutMillis, pauseMillis] = [10_000, 10]
 
 /**
  * Reads what is behind a file descriptor to its end: a pipe's is waited for, but not for ever.
@@ -94,7 +94,7 @@ function openPatiently(descriptor: number): number | null {
 function readToEnd(descriptor: number, what: string): string {
   const bytes = Buffer.alloc(mostBytes)
   let length = 0
-  for (let waited = 0; waited < patienceMillis; ) {
+  for (let waited = 0; waited < timeoutMillis; ) {
     const read = readSome(descriptor, bytes.subarray(length), what)
     if (read === 0) return bytes.toString('utf8', 0, length)
     if (read === null) {

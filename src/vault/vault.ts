@@ -86,9 +86,9 @@ function keyIdOf(masterKey: Uint8Array): Uint8Array {
 
 /** What is authenticated beside the value. JSON keeps the parts apart, whatever they hold. */
 function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedCell): Uint8Array {
-  const told = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
-  const binding = new Uint8Array(head.length + told.length)
+  const bound = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
+  const binding = new Uint8Array(head.length + bound.length)
   binding.set(head)
-  binding.set(told, head.length)
+  binding.set(bound, head.length)
   return binding
 }

@@ -22,8 +22,8 @@ export function builtInZones(): ZoneData {
     names: [...sources.keys()],
     find: (name) => (sources.has(name) ? read(name) : null),
     zonesOf(country) {
-      const told = packed.countries.find((one) => one.startsWith(`${country}|`))
-      return told ? told.slice(country.length + 1).split(' ') : []
+      const entry = packed.countries.find((one) => one.startsWith(`${country}|`))
+      return entry ? entry.slice(country.length + 1).split(' ') : []
     },
     get builtIn() {
       return builtIn

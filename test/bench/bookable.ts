@@ -43,7 +43,7 @@ export function openBookable({ folder, database = `${folder}/service.sqlite`, la
 }
 
 /** Makes a directory to book in. Tells the token of who books. */
-export async function furnish(context: Context): Promise<string> {
+export async function fill(context: Context): Promise<string> {
   const act = { actor: 'bench', at: systemClock.now() }
   const named = Array.from({ length: providers }, (_, index) => provider(`bench-${index}`, { workingHours }))
   await loadDirectory(context, { regions: [region()], providers: named }, act)

@@ -1,5 +1,5 @@
 import '../../src/production'
-import { furnish, type Offer, offerOf, openBookable } from './bookable'
+import { fill, type Offer, offerOf, openBookable } from './bookable'
 
 // The service as `serve` has it, with a directory to book in: in a process of its own, which prints what it serves as a
 // line of JSON. Words: what it is opened on, as JSON.
@@ -11,7 +11,7 @@ export interface Serving extends Offer {
 }
 
 const service = await openBookable(JSON.parse(process.argv[2] as string))
-const token = await furnish(service.context)
+const token = await fill(service.context)
 const offer = offerOf(service.context)
 const { baseUrl } = await service.listen({ host: '127.0.0.1', port: 0 })
 console.log(JSON.stringify({ ...offer, baseUrl, token } satisfies Serving))

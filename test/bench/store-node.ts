@@ -4,7 +4,7 @@ import { newAuthorizationNumber, type RequestedSlot, type Submission } from '../
 import type { SubmissionDraft } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import { systemClock } from '../../src/domain/ports/time'
-import { furnish, offerOf, openBookable } from './bookable'
+import { fill, offerOf, openBookable } from './bookable'
 
 // A node without HTTP, in a process of its own: for each line of JSON that it is given, it books and prints how many it has
 // booked in a second. Words: what it is opened on, as JSON. The first on a database makes the directory.
@@ -24,7 +24,7 @@ const followingMillis = 100
 const service = await openBookable(JSON.parse(process.argv[2] as string))
 const { context } = service
 const { directory } = context
-if (directory.listListings().length === 0) await furnish(context)
+if (directory.listListings().length === 0) await fill(context)
 const { providerIds, starts } = offerOf(context)
 const [key] = directory.listKeys()
 const partnerId = key?.partner.id ?? 0

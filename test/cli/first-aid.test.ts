@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { firstAid } from '../../src/cli/commands/status'
-import { isBackupTooOld } from '../../src/domain/ports/upkeep'
+import { isBackupTooOld } from '../../src/domain/ports/maintenance'
 import type { ServerState, Status } from '../../src/operations/status'
 
 const at = Date.parse('2026-12-01T12:00:00Z')

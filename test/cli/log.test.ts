@@ -30,13 +30,13 @@ function written(log: (logger: ReturnType<typeof jsonLogger>) => void): string {
 }
 
 test('a request is one line of JSON, which names all that there is and nothing else', () => {
-  expect(written(({ look }) => look(seen()))).toBe(
+  expect(written(({ observe }) => observe(seen()))).toBe(
     '{"level":"info","time":"2026-11-22T05:04:26.007Z","requestId":"4aec70a2-cf4f-4d94-9b98-b31ade7f627f",' +
       '"partnerId":3,"method":"GET","route":"/partners/v1/provider-regions/","status":200,"errorCode":null,' +
       '"durationMs":0.251,"bytes":1234}\n',
   )
   const unknown = { route: null, partnerId: null, status: 404, refusedFor: 'path_unknown', bytes: 56 }
-  expect(JSON.parse(written(({ look }) => look(seen(unknown))))).toEqual({
+  expect(JSON.parse(written(({ observe }) => observe(seen(unknown))))).toEqual({
     level: 'info',
     time: '2026-11-22T05:04:26.007Z',
     requestId: seen().id,
@@ -52,7 +52,7 @@ test('a request is one line of JSON, which names all that there is and nothing e
 
 test('what the service fails at is an error, and what a client does is none', () => {
   const levels = [200, 304, 400, 401, 404, 429, 500, 503].map((status) => {
-    const { level } = JSON.parse(written(({ look }) => look(seen({ status }))))
+    const { level } = JSON.parse(written(({ observe }) => observe(seen({ status }))))
     return `${status} ${level}`
   })
   expect(levels.join(', ')).toBe(

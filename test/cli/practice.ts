@@ -25,7 +25,7 @@ const refs = ['on-1', 'on-2', 'qc-1'] as const
 export async function startPractice(): Promise<Practice> {
   const operator = new Operator()
   await operator.do('init')
-  const { context, close } = await furnish(operator)
+  const { context, close } = await fill(operator)
   const token = await operator.onboard('Lantern', 'North Care')
   const service = await operator.serve()
   return {
@@ -49,7 +49,7 @@ export async function startPractice(): Promise<Practice> {
 }
 
 /** Loads the directory, and leaves the database open. */
-async function furnish({ storage }: Operator): Promise<Service> {
+async function fill({ storage }: Operator): Promise<Service> {
   const service = await openService({
     purpose: 'production',
     ...storage,

@@ -13,25 +13,25 @@ afterEach(() => {
   process.stderr.isTTY = wasTerminal
 })
 
-function tellAll(): void {
-  const { tell, end } = startProgress()
-  tell('copying', 0)
-  tell('copying', 0.001)
-  tell('copying', 0.429)
-  tell('checking the copy')
-  tell('encrypting', 1.02)
+function reportAll(): void {
+  const { progress, end } = startProgress()
+  progress('copying', 0)
+  progress('copying', 0.001)
+  progress('copying', 0.429)
+  progress('checking the copy')
+  progress('encrypting', 1.02)
   end()
 }
 
 test('on a terminal each step takes the place of the one before, with its share where that is known', () => {
   process.stderr.isTTY = true
-  tellAll()
+  reportAll()
   const shown = ['copying… 0 %', 'copying… 42 %', 'checking the copy…', 'encrypting… 100 %', '']
   expect(written).toEqual(shown.map((text) => `\r\x1b[K${text}`))
 })
 
 test('nothing is told where stderr is no terminal', () => {
   process.stderr.isTTY = false
-  tellAll()
+  reportAll()
   expect(written).toEqual([])
 })

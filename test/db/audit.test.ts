@@ -93,7 +93,7 @@ describe('without the key, and with no head noted elsewhere, there is found', ()
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
     attack(place, ...statements)
     expect(await place.store.verifyAudit(null)).toMatchObject(broken(id, fault))
-    expect(await place.upkeep?.check(now)).toContainEqual({
+    expect(await place.maintenance?.check(now)).toContainEqual({
       check: 'audit log',
       state: 'bad',
       detail: `broken at line ${id}: ${fault}`,
@@ -132,7 +132,7 @@ describe('a prune', () => {
     chain: 'acts' | 'refusals',
     before: number,
     target = place.freeTarget,
-  ) => place.upkeep?.pruneAudit({ chain, before, target }, act)
+  ) => place.maintenance?.pruneAudit({ chain, before, target }, act)
   const ids = async (place: OpenPlace) => (await place.store.listAudit(100)).map(({ id }) => id)
 
   test('of more than 500 lines adds one line to the log', async () => {
@@ -158,7 +158,7 @@ describe('a prune', () => {
     expect(JSON.parse(written[4] as string)).toMatchObject({ chain: 'acts', start: auditStart, head })
     expect((statSync(place.freeTarget).mode & 0o777).toString(8)).toBe('600')
     const archive = { chain: 'acts' as const, start: auditStart, head }
-    expect(await place.upkeep?.checkArchive(place.freeTarget, head)).toEqual({
+    expect(await place.maintenance?.checkArchive(place.freeTarget, head)).toEqual({
       intact: true,
       archive,
       next: 'the log goes on from it',
@@ -167,10 +167,10 @@ describe('a prune', () => {
     expect(await ids(place)).toEqual([7, 8, 9, 10, 11, 12])
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
     expect(await prune(place, 'acts', now + 8, `${place.freeTarget}-3`)).toBe(2)
-    expect(await place.upkeep?.checkArchive(place.freeTarget, null)).toMatchObject({
+    expect(await place.maintenance?.checkArchive(place.freeTarget, null)).toMatchObject({
       next: 'other archives lie between',
     })
-    expect(await place.upkeep?.checkArchive(`${place.freeTarget}-3`, null)).toMatchObject({
+    expect(await place.maintenance?.checkArchive(`${place.freeTarget}-3`, null)).toMatchObject({
       archive: { start: head },
       next: 'the log goes on from it',
     })
@@ -238,12 +238,12 @@ describe('a prune', () => {
     const again = `${place.path}-again`
     writeFileSync(again, before)
     const engine = await place.openAgain(again)
-    const { upkeep } = engine as OpenPlace
+    const { maintenance } = engine as OpenPlace
     const target = place.freeTarget
-    expect(await upkeep?.checkArchive(target, null)).toMatchObject({
+    expect(await maintenance?.checkArchive(target, null)).toMatchObject({
       next: 'some lines are in the log still',
     })
-    expect(await upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
+    expect(await maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
     expect(await engine.store.verifyAudit(null)).toMatchObject({ intact: true })
     expect((await engine.store.listAudit(100)).map(({ id }) => id)).toEqual([3, 6, 7, 8, 9, 10, 11])
   })
@@ -259,13 +259,13 @@ describe('a prune', () => {
     writeFileSync(again, before)
     const engine = (await place.openAgain(again)) as OpenPlace
     const upTo = (before: number, target: string) =>
-      engine.upkeep?.pruneAudit({ chain: 'acts', before, target }, act)
+      engine.maintenance?.pruneAudit({ chain: 'acts', before, target }, act)
     expect(await upTo(now + 6, `${place.freeTarget}-2`)?.catch((error) => error)).toMatchObject({
       kind: 'field_invalid',
     })
     expect(await engine.store.listAudit(100)).toHaveLength(10)
 
-    const theirs = await other.upkeep
+    const theirs = await other.maintenance
       ?.pruneAudit({ chain: 'acts', before: now + 4, target: place.freeTarget }, act)
       .catch((error) => error)
     expect(theirs).toMatchObject({
@@ -324,10 +324,10 @@ describe('an archive is found to be broken', () => {
     await using place = await openPlace()
     await tenLines(place.store)
     const target = place.freeTarget
-    await place.upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)
+    await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)
     const lines = readFileSync(target, 'utf8').trim().split('\n')
     writeFileSync(target, `${change(lines).join('\n')}\n`)
-    const verdict = await place.upkeep?.checkArchive(target, null)
+    const verdict = await place.maintenance?.checkArchive(target, null)
     expect(verdict).toMatchObject({ intact: false, fault })
     if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
   })
@@ -338,9 +338,9 @@ describe('an archive is found to be broken', () => {
     await tenLines(place.store)
     const [ours, theirs] = [place.freeTarget, `${place.freeTarget}-theirs`]
     // The fifth is the last of both: ours has a refusal behind it.
-    await place.upkeep?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
-    await other.upkeep?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
-    const check = (path: string) => other.upkeep?.checkArchive(path, null)
+    await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
+    await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
+    const check = (path: string) => other.maintenance?.checkArchive(path, null)
     expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log goes on from it' })
     expect(await check(ours)).toEqual(broken(5, 'the log does not go on from it'))
   })

@@ -17,7 +17,7 @@ import type {
   TakenSlot,
   Version,
 } from '../../src/domain/ports/directory-feed'
-import type { Upkeep } from '../../src/domain/ports/upkeep'
+import type { Maintenance } from '../../src/domain/ports/maintenance'
 import type { ActingStore } from '../support/acts'
 
 /** One connection to what an engine keeps. */
@@ -30,7 +30,7 @@ export interface Connection {
 /** An engine to be tested, and what only it knows how to do. Leaving its scope removes it. */
 export interface Place extends Connection, AsyncDisposable {
   /** For engines that can be looked after. */
-  readonly upkeep?: Upkeep
+  readonly maintenance?: Maintenance
   /** Another connection to the same data, or to a copy of it. */
   openAgain(target?: string): Promise<Connection>
   /** Drops the record of all changes but the newest. */
@@ -213,7 +213,7 @@ export const draftOf = (
 })
 
 /** Two regions, two providers and a partner, and what submits to them. */
-export async function furnish(connection: Connection) {
+export async function fill(connection: Connection) {
   const { store } = connection
   await load(connection, [ontario, quebec], [entry('first'), entry('second')])
   const organization = await store.addOrganization('Harbour', act)
@@ -247,7 +247,7 @@ export async function furnish(connection: Connection) {
 /** The same with an intake to be assigned. */
 export async function furnishWithIntake(connection: Connection) {
   const { store } = connection
-  const furniture = await furnish(connection)
+  const furniture = await fill(connection)
   const { id, member } = await stored(furniture.intake('robin'))
   const assign = async (providerId: number, startsAt: number | null, authorizationNumber = 'AUTH-INTAKE') =>
     store.assign(

@@ -173,8 +173,8 @@ test('what others do with the database does not make it lost', async () => {
   for (let round = 0; round < 3; round++) {
     const other = openTestEngine(path)
     expect(await endOf(other.store.addOrganization(`Other ${round}`, act))).toBe('stored')
-    expect(await other.upkeep.purge()).toBe(true)
-    await other.upkeep.backUp(folder.file(`copy-${round}`), null, act)
+    expect(await other.maintenance.purge()).toBe(true)
+    await other.maintenance.backUp(folder.file(`copy-${round}`), null, act)
     await other.close()
     expect(await write(`Own ${round}`)).toBe('stored')
   }

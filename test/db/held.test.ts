@@ -5,7 +5,7 @@ import type { MasterKey, SealedCell } from '../../src/domain/ports/vault'
 import { masterKeyOf } from '../../src/vault/vault'
 import { withActs } from '../support/acts'
 import { Folder } from '../support/folder'
-import { act, type Connection, furnish, stored } from './furniture'
+import { act, type Connection, fill, stored } from './furniture'
 import { testKey } from './place'
 
 /** A master key whose data key tells what it opens. */
@@ -43,7 +43,7 @@ async function openedFor(
   const bare = openEngine({ path, purpose: 'sandbox', masterKey, create: true, upgrade: false })
   const engine = { ...bare, store: withActs(bare) }
   try {
-    const { intake } = await furnish(engine)
+    const { intake } = await fill(engine)
     let id = 0
     for (let count = 0; count < requestCount; count++) ({ id } = (await stored(intake('robin'))).member)
     opened.length = 0

@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
 import { runSql } from '../support/postgres'
 import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
-import { act, answers, furnish, now, type Place } from './furniture'
+import { act, answers, fill, now, type Place } from './furniture'
 import { openPlace, testKey } from './place'
 import { refusalOf } from './postgres/connections'
 import { openPostgresEngine, openPostgresPlace } from './postgres/place'
@@ -24,7 +24,7 @@ const whileServing: ReadingSource = {
   takeKey: async () => masterKeyOf(testKey),
   whileServing: true,
 }
-const making = { purpose: 'sandbox', masterKey: masterKeyOf(testKey), tell: () => {} } as const
+const making = { purpose: 'sandbox', masterKey: masterKeyOf(testKey), progress: () => {} } as const
 
 async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
   const lines = (await Array.fromAsync(source.linesOf(table))).flat()
@@ -33,7 +33,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
 
 /** Checks that what is written while a source is read is not in it. */
 async function readsOneMoment(place: DatabaseLocation, connection: Place): Promise<void> {
-  const { book } = await furnish(connection)
+  const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
   const seen = await place.readSource(whileServing, async (source) => {
     await book('second', Date.UTC(2026, 11, 2, 10))
@@ -55,17 +55,17 @@ async function isLeftForItsCopy(
   connection: Place,
   freeAt: () => DatabaseLocation,
 ): Promise<void> {
-  const { store, upkeep } = connection
-  if (!upkeep) throw new Error('the place has no upkeep')
-  const { intake } = await furnish(connection)
+  const { store, maintenance } = connection
+  if (!maintenance) throw new Error('the place has no maintenance')
+  const { intake } = await fill(connection)
   await intake('robin')
-  expect(await upkeep.findCopyNote()).toBeNull()
+  expect(await maintenance.findCopyNote()).toBeNull()
   const marked = await place.readSource(stopped, async (source) => [
     source.copiedBefore,
     await source.markCopied(elsewhere),
   ])
   expect(marked).toEqual([null, true])
-  expect(await upkeep.findCopyNote()).toEqual(elsewhere)
+  expect(await maintenance.findCopyNote()).toEqual(elsewhere)
   const { purpose, takeKey } = whileServing
   const serve = () => place.open({ purpose, takeKey, create: false, upgrade: true, alone: true })
   expect(await refusalOf(serve)).toBe(
@@ -82,12 +82,12 @@ async function isLeftForItsCopy(
   })
   expect(before).toEqual(elsewhere)
   expect(await free.readSource(whileServing, async ({ copiedBefore }) => copiedBefore)).toBeNull()
-  await upkeep.reactivate(act)
-  expect(await upkeep.findCopyNote()).toBeNull()
+  await maintenance.reactivate(act)
+  expect(await maintenance.findCopyNote()).toBeNull()
   expect((await store.listAudit(1)).map(({ actor, action, outcome }) => [actor, action, outcome])).toEqual([
     ['olive', 'database.reactivate', 'done'],
   ])
-  expect(await refusalOf(() => upkeep.reactivate(act))).toBe(
+  expect(await refusalOf(() => maintenance.reactivate(act))).toBe(
     'record_unknown: the database is active: it was not left for a copy',
   )
   const server = await serve()
@@ -103,7 +103,7 @@ async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
 
 /** Checks that nothing is written from the snapshot on until the source is marked. */
 async function blocksWriters(place: DatabaseLocation, connection: Place): Promise<void> {
-  const { partner, intake } = await furnish(connection)
+  const { partner, intake } = await fill(connection)
   const { store } = connection
   const ends = await place.readSource(stopped, async (source) => {
     const writes = [intake('robin'), store.setPartnerActive(partner.id, false, act)]
@@ -179,7 +179,7 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
       await source.markCopied(elsewhere),
     ])
     expect(told).toEqual([[], false])
-    expect(await place.upkeep?.findCopyNote()).toBeNull()
+    expect(await place.maintenance?.findCopyNote()).toBeNull()
   })
 
   test('is noticed by a server that was forgotten while it was frozen: it is not ready any more', async () => {
@@ -283,7 +283,7 @@ describeOnPostgres('a database on a server as the target of a copy', () => {
   test('has the same ids where some were skipped, as by bookings that were rolled back', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
-    const { intake } = await furnish(place)
+    const { intake } = await fill(place)
     await intake('robin')
     await runSql(place.url, "SELECT setval('booking_requests_id_seq', 9)")
     await intake('kim')

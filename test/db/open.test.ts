@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { Refusal } from '../../src/domain/errors'
 import { Folder } from '../support/folder'
-import { act, everything, furnish, now } from './furniture'
+import { act, everything, fill, now } from './furniture'
 import { openTestDatabase, openTestEngine, testKey } from './place'
 
 const read = (database: Database, pragma: string) =>
@@ -294,7 +294,7 @@ test('records that point at nothing stop no start, and a key of nobody lets nobo
   using folder = new Folder()
   const path = folder.file('a.sqlite')
   const engine = openTestEngine(path)
-  const { partner, first } = await furnish(engine)
+  const { partner, first } = await fill(engine)
   await engine.store.issueKey(partner.id, { kid: 'orphan', secret: Buffer.alloc(32), startsAt: now }, act)
   expect((await everything(engine)).keys?.map(({ kid }) => kid)).toEqual(['orphan'])
   await engine.close()
@@ -309,7 +309,7 @@ test('records that point at nothing stop no start, and a key of nobody lets nobo
   expect(keys).toEqual([])
   expect(providers.map(({ id }) => id)).toContain(first)
   expect((await again.store.listPartners()).map(({ organization }) => organization)).toEqual([null])
-  const findings = await again.upkeep.check(0)
+  const findings = await again.maintenance.check(0)
   expect(findings.find(({ check }) => check === 'orphans')?.state).toBe('bad')
   await again.close()
 })

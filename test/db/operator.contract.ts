@@ -12,7 +12,7 @@ import {
   endOf,
   entry,
   everything,
-  furnish,
+  fill,
   furnishWithIntake,
   load,
   minutes,
@@ -43,7 +43,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('are listed without their secrets, with when and why they ended', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       await store.issueKey(partner.id, key('a', 100), actAt(100))
       await store.rotateKey(partner.id, key('b', 500), actAt(200))
       await store.rotateKey(partner.id, key('c', 900), actAt(300))
@@ -68,7 +68,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('are noted as last used at the latest use told, whatever order they are told in', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       await store.issueKey(partner.id, key('a', 100), actAt(100))
       const { version } = await everything(place)
       for (const at of [120_000, 60_000]) {
@@ -87,7 +87,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('of a cutover that is taken back never start, and the one in force goes on without an end', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       await store.issueKey(partner.id, key('a', 100), actAt(100))
       await store.rotateKey(partner.id, key('b', 500), actAt(200))
       await store.cancelCutover(partner.id, actAt(300))
@@ -167,7 +167,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a partner is given another organization, and none', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       const other = await store.addOrganization('Other', act)
       await store.setPartnerOrganization(partner.id, other.id, act)
       expect(await store.listPartners()).toEqual([{ ...partner, organization: other }])
@@ -178,7 +178,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('are renamed, to a name that none has, and callers are known by it', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner } = await furnish(place)
+      const { organization, partner } = await fill(place)
       await store.issueKey(partner.id, key('a', 100), actAt(100))
       const other = await store.addOrganization('Other', act)
       const another = await store.addPartner('Another', other.id, act)
@@ -208,7 +208,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a partner is held to rates of their own, each until it is taken back, and a caller is told of them', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       await store.issueKey(partner.id, key('a', 100), actAt(100))
       const version = await versionOf(place)
       await store.setPartnerRates(partner.id, { readsPerMinute: 60, bookingsPerMinute: 'off' }, act)
@@ -223,7 +223,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a provider is switched off and on, and their absences come and go', async () => {
       await using place = await open()
       const { store } = place
-      const { first } = await furnish(place)
+      const { first } = await fill(place)
       const before = (await everything(place)).providers.find(({ id }) => id === first)
       const absence = { from: '2027-01-04T09:00', until: '2027-01-04T12:00' }
       const since = async (change: () => Promise<unknown>): Promise<unknown> => {
@@ -506,7 +506,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('are listed by the partner of their member, from an instant on, whatever their state', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, book, intake } = await furnish(place)
+      const { partner, book, intake } = await fill(place)
       const other = await store.addPartner('Willow', null, act)
       await intake('early', { submittedAt: now - 1 })
       const first = await stored(intake('robin', { submittedAt: now }))
@@ -540,7 +540,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('a slot whose clock will show another time is acknowledged under the new one', async () => {
       await using place = await open()
       const { store } = place
-      const { first, book } = await furnish(place)
+      const { first, book } = await fill(place)
       const { id } = await stored(book('kim', nine, { localOffsetMinutes: -300 }))
       const version = await versionOf(place)
       await store.acknowledge(id, -240, act)
@@ -638,7 +638,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('is found by the address that is theirs, in any case, and by no other', async () => {
       await using place = await open()
       const { store } = place
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const { member } = await stored(intake('robin'))
       await intake('kim')
       expect(await store.findMemberByEmail('ROBIN@Example.COM', act)).toEqual(member)
@@ -649,7 +649,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('whose address is released has none, another may have it, and their partner tells one anew', async () => {
       await using place = await open()
       const { store } = place
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const { member } = await stored(intake('robin'))
       const kim = await stored(intake('kim'))
       await store.releaseEmail(member.id, actAt(now + 1))
@@ -669,7 +669,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('and those after them are read so many at a time', async () => {
       await using place = await open()
       const { store } = place
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const members = []
       for (const name of ['robin', 'kim', 'lee']) members.push((await stored(intake(name))).member)
       expect(await store.listMembers(0, 2)).toEqual(members.slice(0, 2))
@@ -680,7 +680,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('who is erased is gone, their answers too, and the bare facts of their requests stay', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, book, intake } = await furnish(place)
+      const { partner, first, book, intake } = await fill(place)
       const { id, member } = await stored(book('robin', nine))
       expect(await audited(store, () => store.eraseMember(member.id, act))).toEqual([
         ['member.erase', `member ${member.id}`],
@@ -701,7 +701,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('of whom two requests are changed at once has each changed to its own values', async () => {
       await using place = await open()
       const { store } = place
-      const { first, book } = await furnish(place)
+      const { first, book } = await fill(place)
       const ids = [nine, nine + minutes(60)].map(async (at) => (await stored(book('robin', at))).id)
       const [one, other] = (await Promise.all(ids)) as [number, number]
       const to = (localOffsetMinutes: number) => ({ localOffsetMinutes })
@@ -722,7 +722,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('with many requests is erased from all of them, and from no one else', async () => {
       await using place = await open()
       const { store } = place
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const screeningAnswers = [{ question: 'Q', answer: 'A' }]
       const ids: number[] = []
       for (const index of [0, 1, 2]) {
@@ -823,7 +823,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('has the name and the moment of whoever acts, of two on one store too', async () => {
       await using place = await open()
       const { store } = place
-      const { organization } = await furnish(place)
+      const { organization } = await fill(place)
       const { id } = await store.auditHead()
       const [alice, bob] = [
         { actor: 'alice', at: now + 1 },
@@ -855,7 +855,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await using place = await open()
       const { store } = place
       expect(await store.verifyAudit(null)).toEqual({ intact: true, head: auditStart })
-      await furnish(place)
+      await fill(place)
       const noted = await store.auditHead()
       await store.appendAudit([
         { at: now, actor: 'server', action: 'member.look-up', record: null, outcome: 'done' },
@@ -1031,7 +1031,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('who has looked at a risk is found by their lines in the audit log', async () => {
       await using place = await open()
       const { store } = place
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const ids: number[] = []
       for (const name of ['robin', 'kim', 'lee', 'max']) ids.push((await stored(intake(name))).id)
       const [read, seen, shown, tried] = ids as [number, number, number, number]
@@ -1047,33 +1047,33 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  describe('upkeep, where the engine has it:', () => {
+  describe('maintenance, where the engine has it:', () => {
     test('what a server notes is there until it takes it away', async () => {
       await using place = await open()
-      const { upkeep } = place
-      if (!upkeep) return
-      expect(await upkeep.listServers()).toEqual([])
+      const { maintenance } = place
+      if (!maintenance) return
+      expect(await maintenance.listServers()).toEqual([])
       const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
-      await upkeep.noteServer(note)
-      await upkeep.noteServer({ ...note, port: 8081 })
-      const [server, ...others] = await upkeep.listServers()
+      await maintenance.noteServer(note)
+      await maintenance.noteServer({ ...note, port: 8081 })
+      const [server, ...others] = await maintenance.listServers()
       expect([server?.note, others]).toEqual([{ ...note, port: 8081 }, []])
-      await upkeep.noteServer(null)
-      expect(await upkeep.listServers()).toEqual([])
+      await maintenance.noteServer(null)
+      expect(await maintenance.listServers()).toEqual([])
     })
 
     test('when a backup was made and tried is told, and one that is too old is bad where that is asked', async () => {
       await using place = await open()
-      const { upkeep, freeTarget } = place
-      await furnish(place)
-      if (!upkeep || freeTarget === null) return
+      const { maintenance, freeTarget } = place
+      await fill(place)
+      if (!maintenance || freeTarget === null) return
       const backup = async (at: number, oldest?: number) =>
-        (await upkeep.check(at, oldest)).find(({ check }) => check === 'backup')
-      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null })
+        (await maintenance.check(at, oldest)).find(({ check }) => check === 'backup')
+      expect(await maintenance.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null })
       expect(await backup(now, minutes(60))).toMatchObject({ state: 'bad', detail: 'none was made yet' })
-      await upkeep.backUp(freeTarget, null, act)
-      await upkeep.noteDrill(actAt(now + 1))
-      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: now, drilledAt: now + 1 })
+      await maintenance.backUp(freeTarget, null, act)
+      await maintenance.noteDrill(actAt(now + 1))
+      expect(await maintenance.findLastBackups()).toEqual({ backedUpAt: now, drilledAt: now + 1 })
       expect(await backup(now + minutes(60), minutes(60))).toMatchObject({ state: 'ok' })
       expect(await backup(now + minutes(60) + 1, minutes(60))).toMatchObject({
         state: 'bad',
@@ -1083,9 +1083,9 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
 
     test('a new engine is healthy, has its settings as they should be, and was never backed up', async () => {
       await using place = await open()
-      await furnish(place)
-      if (!place.upkeep || place.freeTarget === null) return
-      const findings = await place.upkeep.check(now)
+      await fill(place)
+      if (!place.maintenance || place.freeTarget === null) return
+      const findings = await place.maintenance.check(now)
       expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
       expect(findings).toContainEqual({ check: 'settings', state: 'ok', detail: 'as they should be' })
       expect(findings).toContainEqual({ check: 'integrity', state: 'ok', detail: 'no faults' })
@@ -1094,21 +1094,21 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
 
     test('which zone data the server works with is noted, and the last note counts', async () => {
       await using place = await open()
-      if (!place.upkeep) return
-      expect(await place.upkeep.findZoneData()).toBeNull()
-      await place.upkeep.noteZoneData({ edition: '2026f', folder: null })
-      await place.upkeep.noteZoneData({ edition: '2027a', folder: '/zones' })
-      expect(await place.upkeep.findZoneData()).toEqual({ edition: '2027a', folder: '/zones' })
+      if (!place.maintenance) return
+      expect(await place.maintenance.findZoneData()).toBeNull()
+      await place.maintenance.noteZoneData({ edition: '2026f', folder: null })
+      await place.maintenance.noteZoneData({ edition: '2027a', folder: '/zones' })
+      expect(await place.maintenance.findZoneData()).toEqual({ edition: '2027a', folder: '/zones' })
     })
 
     test('a backup is opened and counted, is noted, and never replaces another', async () => {
       await using place = await open()
-      const { store, upkeep, freeTarget } = place
-      const { partner, book, intake } = await furnish(place)
+      const { store, maintenance, freeTarget } = place
+      const { partner, book, intake } = await fill(place)
       await book('robin', nine)
       await intake('kim')
       await store.issueKey(partner.id, key('a', 100), actAt(100))
-      if (!upkeep || freeTarget === null) return
+      if (!maintenance || freeTarget === null) return
       const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
         shown: await shownBy({ feed }),
         partners: await store.listPartners(),
@@ -1117,15 +1117,15 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
       const before = await held(place)
       const head = await store.auditHead()
-      const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act))
+      const lines = await audited(store, () => maintenance.backUp(freeTarget, null, act))
       expect(lines).toEqual([['database.back-up', null]])
       const untried = '0 days old; none was tried yet: anteroom backup drill'
       const age = { check: 'backup', state: 'ok' as const, detail: untried }
-      expect(await upkeep.check(now)).toContainEqual(age)
-      expect(await endOf(upkeep.backUp(freeTarget, null, actAt(now - 9 * 86_400_000)))).toBe(
+      expect(await maintenance.check(now)).toContainEqual(age)
+      expect(await endOf(maintenance.backUp(freeTarget, null, actAt(now - 9 * 86_400_000)))).toBe(
         'database_unusable',
       )
-      expect(await upkeep.check(now)).toContainEqual(age)
+      expect(await maintenance.check(now)).toContainEqual(age)
       const copy = await place.openAgain(freeTarget)
       expect(await held(copy)).toEqual(before)
       expect([before.requests.length, before.members.filter((member) => member).length]).toEqual([2, 2])
@@ -1136,19 +1136,19 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
 
     test('a drill is noted as one, and is no backup to count on', async () => {
       await using place = await open()
-      const { store, upkeep, freeTarget } = place
-      await furnish(place)
-      if (!upkeep || freeTarget === null) return
-      const lines = await audited(store, () => upkeep.backUp(freeTarget, null, act, { isDrill: true }))
+      const { store, maintenance, freeTarget } = place
+      await fill(place)
+      if (!maintenance || freeTarget === null) return
+      const lines = await audited(store, () => maintenance.backUp(freeTarget, null, act, { isDrill: true }))
       expect(lines).toEqual([['database.drill', null]])
-      await upkeep.noteDrill(actAt(now - 3 * 86_400_000))
-      expect(await upkeep.check(now)).toContainEqual({
+      await maintenance.noteDrill(actAt(now - 3 * 86_400_000))
+      expect(await maintenance.check(now)).toContainEqual({
         check: 'backup',
         state: 'note',
         detail: 'none was made yet',
       })
-      await upkeep.backUp(`${freeTarget}.kept`, null, act)
-      expect(await upkeep.check(now)).toContainEqual({
+      await maintenance.backUp(`${freeTarget}.kept`, null, act)
+      expect(await maintenance.check(now)).toContainEqual({
         check: 'backup',
         state: 'ok',
         detail: '0 days old; tried 3 days ago',
@@ -1157,20 +1157,24 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
 
     test('that leaves copies to the server makes none, and leaves no line', async () => {
       await using place = await open()
-      const { store, upkeep, freeTarget } = place
-      if (!upkeep || freeTarget !== null) return
+      const { store, maintenance, freeTarget } = place
+      if (!maintenance || freeTarget !== null) return
       const refused = async () =>
-        expect(await endOf(upkeep.backUp('copy', null, act))).toBe('database_unusable')
+        expect(await endOf(maintenance.backUp('copy', null, act))).toBe('database_unusable')
       expect(await audited(store, refused)).toEqual([])
-      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null, isByServer: true })
+      expect(await maintenance.findLastBackups()).toEqual({
+        backedUpAt: null,
+        drilledAt: null,
+        isByServer: true,
+      })
     })
 
     test('what was erased is purged, if nobody is reading', async () => {
       await using place = await open()
-      const { book } = await furnish(place)
+      const { book } = await fill(place)
       const { member } = await stored(book('robin', nine))
       await place.store.eraseMember(member.id, act)
-      expect((await place.upkeep?.purge()) ?? true).toBe(true)
+      expect((await place.maintenance?.purge()) ?? true).toBe(true)
     })
   })
 }

@@ -33,9 +33,9 @@ async function statementsOf(): Promise<Set<string>> {
     expect(Object.keys(again.store).filter((name) => !called.has(name))).toEqual([])
     const engine = openTestEngine(place.path)
     const kept = new Set<string>()
-    await keepUp(counted(engine.upkeep, kept), place.freeTarget)
+    await keepUp(counted(engine.maintenance, kept), place.freeTarget)
     await engine.close()
-    expect(Object.keys(engine.upkeep).filter((name) => !kept.has(name))).toEqual([])
+    expect(Object.keys(engine.maintenance).filter((name) => !kept.has(name))).toEqual([])
   } finally {
     for (const spy of spies) spy.mockRestore()
   }

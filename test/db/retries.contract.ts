@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { SubmissionDraft } from '../../src/domain/decisions/submission'
-import { act, endOf, furnish, minutes, nine, now, type Place, stored, update, versionOf } from './furniture'
+import { act, endOf, fill, minutes, nine, now, type Place, stored, update, versionOf } from './furniture'
 
 const day = minutes(24 * 60)
 const retry = { key: 'one', body: 'sent' }
@@ -10,7 +10,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
   /** A place, and what submits there under a key. */
   async function furnished() {
     const place = await open()
-    const furniture = await furnish(place)
+    const furniture = await fill(place)
     const { book, intake } = furniture
     const counted = async () => (await place.store.listRequests({})).length
     return {
@@ -95,7 +95,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
         drafts.push(draft)
         return place.store.submit(draft)
       }
-      const { intake } = await furnish({ ...place, store: { ...place.store, submit: noting } })
+      const { intake } = await fill({ ...place, store: { ...place.store, submit: noting } })
       const { id } = await stored(intake('robin', { retry }))
       const again = await place.openAgain()
       expect(await again.store.submit(drafts[0] as SubmissionDraft)).toMatchObject({ id, isReplay: true })

@@ -14,7 +14,7 @@ let database = undefined as unknown as Database
 
 beforeAll(() => {
   database = openTestDatabase(folder.file('a.sqlite'))
-  furnish()
+  fill()
 })
 
 afterAll(() => {
@@ -258,7 +258,7 @@ function replay(different: Different): string {
 }
 
 /** A row of each kind, tied to each other. */
-function furnish(): void {
+function fill(): void {
   const provider = (id: number, ref: string) =>
     insert('providers', {
       id,

@@ -171,7 +171,7 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
 
 /** Throws what a check says of sealed values that cannot be opened. */
 async function opensAll(engine: Connection): Promise<void> {
-  const findings = await (engine as unknown as Engine).upkeep.check(0)
+  const findings = await (engine as unknown as Engine).maintenance.check(0)
   const found = findings.find(({ check }) => check === 'sealed values')
   if (found?.state === 'bad') throw new Refusal('database_unusable', found.detail)
 }

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { act, entry, everything, furnish, load, minutes, now, ontario, stored } from './furniture'
+import { act, entry, everything, fill, load, minutes, now, ontario, stored } from './furniture'
 import { storeDoesWhatTheOperatorAsks } from './operator.contract'
 import { openPlace } from './place'
 import { storeKnowsRetries } from './retries.contract'
@@ -16,7 +16,7 @@ describe('the Store on SQLite', () => {
 
 test('the list of changes keeps 10,000; a reader that is further behind reloads the directory', async () => {
   await using place = await openPlace()
-  const { organization } = await furnish(place)
+  const { organization } = await fill(place)
   const { version } = await everything(place)
   using database = new Database(place.path)
   const kept = () => database.query('SELECT version FROM changes WHERE version > 9000').values().flat()
@@ -25,11 +25,11 @@ test('the list of changes keeps 10,000; a reader that is further behind reloads 
     await place.store.setOrganizationActive(organization.id, true, act)
   }
   for (const number of [10_000, 10_001]) await changeNumbered(number)
-  await place.upkeep?.forgetChanges()
+  await place.maintenance?.forgetChanges()
   expect(kept()).toEqual([10_000, 10_001])
   expect(await place.feed.changesSince(version, 0)).toMatchObject({ regions: null, providers: [] })
   await changeNumbered(20_000)
-  await place.upkeep?.forgetChanges()
+  await place.maintenance?.forgetChanges()
   expect(kept()).toEqual([10_001, 20_000])
   expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
 })
@@ -57,8 +57,8 @@ test('a large reading lets the event loop have its turns, and keeps once what pr
 
 test('what was kept for retries leaves no trace once its person is erased, or it has expired', async () => {
   await using place = await openPlace()
-  const { store, upkeep, path } = place
-  const { intake } = await furnish(place)
+  const { store, maintenance, path } = place
+  const { intake } = await fill(place)
   const { member } = await stored(intake('erased', { retry: { key: 'one', body: '' } }))
   await stored(intake('expired', { retry: { key: 'two', body: '' } }))
   using database = new Database(path)
@@ -71,17 +71,17 @@ test('what was kept for retries leaves no trace once its person is erased, or it
   }
   expect(traces()).toBe(2)
   await store.eraseMember(member.id, act)
-  expect(await upkeep?.purge()).toBe(true)
+  expect(await maintenance?.purge()).toBe(true)
   expect(traces()).toBe(1)
   expect(await store.forgetReplays(now + minutes(24 * 60), 9)).toBe(1)
-  await upkeep?.purge()
+  await maintenance?.purge()
   expect(traces()).toBe(0)
 })
 
 test("of a key and a body nothing is kept that could be compared with another's: all hashes differ", async () => {
   await using place = await openPlace()
   const { store, path } = place
-  const { intake } = await furnish(place)
+  const { intake } = await fill(place)
   const other = await store.addPartner('Willow', null, act)
   const retry = { key: 'one', body: 'the same' }
   await stored(intake('robin', { retry }))

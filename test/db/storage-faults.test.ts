@@ -5,17 +5,17 @@ import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
 import { directoryFeed, sqliteStore } from '../../db/sqlite/store'
 import { Writer } from '../../db/sqlite/writer'
 import { Refusal } from '../../src/domain/errors'
-import type { Upkeep } from '../../src/domain/ports/upkeep'
+import type { Maintenance } from '../../src/domain/ports/maintenance'
 import { masterKeyOf } from '../../src/vault/vault'
 import { withActs } from '../support/acts'
 import { Folder } from '../support/folder'
-import { act, type Connection, endOf, furnish, now, stored, update, versionOf } from './furniture'
+import { act, type Connection, endOf, fill, now, stored, update, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine, testKey } from './place'
 
 let folder: Folder
 let database: Database
 let connection: Connection
-let furniture: Awaited<ReturnType<typeof furnish>>
+let furniture: Awaited<ReturnType<typeof fill>>
 
 beforeEach(async () => {
   folder = new Folder()
@@ -25,7 +25,7 @@ beforeEach(async () => {
   connection = {
     store: withActs({
       store: sqliteStore(queries, writer),
-      upkeep: { verifyAudit: async (noted) => queries.audit.verify(noted) } as Upkeep,
+      maintenance: { verifyAudit: async (noted) => queries.audit.verify(noted) } as Maintenance,
     }),
     feed: directoryFeed(
       queries,
@@ -34,7 +34,7 @@ beforeEach(async () => {
     ),
     close: async () => database.close(),
   }
-  furniture = await furnish(connection)
+  furniture = await fill(connection)
 })
 
 afterEach(async () => {

@@ -15,7 +15,7 @@ import {
   endOf,
   entry,
   everything,
-  furnish,
+  fill,
   furnishWithIntake,
   load,
   minutes,
@@ -47,7 +47,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('submitting', () => {
     test('an intake makes the member and is unassigned', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       const member = {
         id: expect.any(Number),
         partnerId: partner.id,
@@ -70,7 +70,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('a booking is pending and holds its slot', async () => {
       await using place = await open()
-      const { partner, first, second, book } = await furnish(place)
+      const { partner, first, second, book } = await fill(place)
       const request = await stored(
         book('robin', nine, { authorizationNumber: 'AUTH-ROBIN', localOffsetMinutes: -300 }),
       )
@@ -104,7 +104,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('another call for the same id is the same member, told anew, and another request', async () => {
       await using place = await open()
-      const { partner, intake, book } = await furnish(place)
+      const { partner, intake, book } = await fill(place)
       const first = await stored(
         intake('robin', {
           member: { ...update, phoneNumber: '+1 416 555 0100', suite: '5', preferredSpokenLanguage: 'fr-CA' },
@@ -133,7 +133,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('two partners have a member each under one id', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
       await intake('robin')
       expect(await place.store.findMember(other.id, 'robin')).toBeNull()
@@ -152,7 +152,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('ids that differ in case or space are different members', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       await intake('robin')
       expect(await place.store.findMember(partner.id, 'ROBIN')).toBeNull()
       expect(await place.store.findMember(partner.id, 'robin ')).toBeNull()
@@ -160,7 +160,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('of an instant that a request of the provider touches is slot_unavailable, and beside it is stored', async () => {
       await using place = await open()
-      const { first, second, book } = await furnish(place)
+      const { first, second, book } = await fill(place)
       await book('robin', nine)
       for (const distance of [0, 1, 15, 44, -1, -15, -44]) {
         expect(await endOf(book('kim', nine + minutes(distance))), `${distance} minutes`).toBe(
@@ -175,7 +175,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('with an address of another member is email_taken, whatever its case and whoever the partner', async () => {
       await using place = await open()
-      const { intake, book } = await furnish(place)
+      const { intake, book } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
       await intake('robin')
       const taken = { member: { ...update, email: 'ROBIN@Example.com' } }
@@ -193,7 +193,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('that is refused or stale changes nothing', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, intake, book } = await furnish(place)
+      const { partner, first, intake, book } = await fill(place)
       await intake('kim')
       await book('robin', nine)
       const gone = await stored(intake('gone'))
@@ -233,7 +233,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('of a slot that overlaps with one that the member holds, at any provider, is slot_conflicts_with_yours', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, second, intake, book } = await furnish(place)
+      const { partner, second, intake, book } = await fill(place)
       const { id } = await stored(book('robin', nine))
       for (const distance of [0, 1, 44, -1, -44]) {
         const overlapping = book('robin', nine + minutes(distance), { providerId: second })
@@ -279,7 +279,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('with an address of another is noted, and beyond the limit every new one is email_conflicts_limited', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       const other = await store.addPartner('Willow', null, act)
       const robin = await stored(intake('robin'))
       await intake('kim')
@@ -314,7 +314,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('with addresses of others many at once is noted as often as may be, and no more', async () => {
       await using place = await open()
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const robin = await stored(intake('robin'))
       const [limits, version] = [{ ...unlimited, emailConflicts: 5 }, await versionOf(place)]
       const ends = await Promise.all(
@@ -331,7 +331,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('that fails in the middle changes nothing, and hurts no other of the same moment', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, book } = await furnish(place)
+      const { partner, first, book } = await fill(place)
       await book('robin', nine, { authorizationNumber: 'AUTH-TWICE' })
       // The number stands already: the member is written before that comes out.
       const submissions = [
@@ -347,7 +347,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('twice at once by one new member leaves them as the later one tells them', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       const version = await versionOf(place)
       const [first, second] = await Promise.all([
         stored(intake('robin', { version })),
@@ -362,7 +362,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('200 times at once for one slot is stored once', async () => {
       await using place = await open()
-      const { first, book } = await furnish(place)
+      const { first, book } = await fill(place)
       const version = await versionOf(place)
       const ends = await Promise.all(
         Array.from({ length: 200 }, (_, index) => endOf(book(`member-${index}`, nine, { version }))),
@@ -373,7 +373,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('20 slots at once for one member holds as many as the member may, and no more', async () => {
       await using place = await open()
-      const { book } = await furnish(place)
+      const { book } = await fill(place)
       const [version, limits] = [await versionOf(place), { ...unlimited, openRequests: 7 }]
       const slots = Array.from({ length: 20 }, (_, index) => nine + minutes(45 * index))
       const ends = await Promise.all(slots.map((slot) => endOf(book('robin', slot, { version, limits }))))
@@ -382,7 +382,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('at once from a member whose address another then has, both are stored, each with their own', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       const version = await versionOf(place)
       const told = (email: string) => ({ version, member: { ...update, email } })
       await intake('robin', told('old@example.com'))
@@ -435,7 +435,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
   test('a provider is found by their ref, and the time zones are those of all providers, each once', async () => {
     await using place = await open()
-    const { first, second } = await furnish(place)
+    const { first, second } = await fill(place)
     const { store } = place
     const { providers } = await store.read(({ directory }) => directory.findProviders([first, second]))
     const ids = await Promise.all(providers.map(({ ref }) => store.findProviderId(ref)))
@@ -448,7 +448,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('a decision is stale', () => {
     test('once its provider has changed', async () => {
       await using place = await open()
-      const { book } = await furnish(place)
+      const { book } = await fill(place)
       const version = await versionOf(place)
       await load(place, [ontario, quebec], [entry('first', { minimumNoticeMinutes: 60 }), entry('second')])
       expect(await endOf(book('robin', nine, { version }))).toBe('stale')
@@ -457,7 +457,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('once its provider has changed, beside one at the same moment that has seen that', async () => {
       await using place = await open()
-      const { book, second: providerId } = await furnish(place)
+      const { book, second: providerId } = await fill(place)
       const before = await versionOf(place)
       const told = { minimumNoticeMinutes: 60 }
       await load(place, [ontario, quebec], [entry('first', told), entry('second')])
@@ -472,7 +472,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('once it is so old that nobody knows what has changed', async () => {
       await using place = await open()
-      const { book } = await furnish(place)
+      const { book } = await fill(place)
       const version = await versionOf(place)
       for (const step of [45, 90]) await book('kim', nine + minutes(step))
       expect(await endOf(book('lee', nine + minutes(135), { version }))).toBe('stored')
@@ -482,7 +482,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('not through another provider or a booking', async () => {
       await using place = await open()
-      const { book } = await furnish(place)
+      const { book } = await fill(place)
       const version = await versionOf(place)
       await load(place, [ontario, quebec], [entry('first'), entry('second', { minimumNoticeMinutes: 60 })])
       await book('kim', nine)
@@ -493,7 +493,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('once anything about a partner has changed, for an intake too: whoever was let in may be no more', async () => {
       await using place = await open()
-      const { organization, partner, intake, book } = await furnish(place)
+      const { organization, partner, intake, book } = await fill(place)
       for (const change of [
         () => place.store.setPartnerActive(partner.id, true, act),
         () => place.store.setOrganizationActive(organization.id, true, act),
@@ -549,7 +549,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('are deactivated and reactivated', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner } = await furnish(place)
+      const { organization, partner } = await fill(place)
       await store.setPartnerActive(partner.id, false, act)
       expect(await store.listPartners()).toEqual([{ ...partner, active: false }])
       await store.setPartnerActive(partner.id, true, act)
@@ -568,7 +568,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('come back whole, with their partner', async () => {
       await using place = await open()
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       await place.store.issueKey(partner.id, key('a', 100), actAt(90))
       const { keys } = await everything(place)
       expect(
@@ -578,7 +578,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('of one partner leave another partner alone', async () => {
       await using place = await open()
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
       await place.store.issueKey(partner.id, key('a', 100), actAt(100))
       await place.store.issueKey(other.id, key('b', 200), actAt(200))
@@ -590,7 +590,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('with an id that stands already are refused, and the one in force goes on', async () => {
       await using place = await open()
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       await place.store.issueKey(partner.id, key('a', 100), actAt(100))
       expect(await endOf(place.store.rotateKey(partner.id, key('a', 200), actAt(200)))).not.toBe('stored')
       expect(await timesOf(place)).toEqual([['a', 100, null]])
@@ -599,7 +599,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('are issued only where none is in force or waits, six at once too', async () => {
       await using place = await open()
       const { store } = place
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       const ends = await Promise.all(
         Array.from({ length: 6 }, (_, index) =>
           endOf(store.issueKey(partner.id, key(`k${index}`, 100), actAt(100))),
@@ -731,7 +731,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('is directory_changed once a provider or a region has changed or nobody knows, and not for a booking or a partner', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, book } = await furnish(place)
+      const { partner, first, book } = await fill(place)
       const described = [entry('first', { bio: 'New' }), entry('second')]
       const changed = await compare(place, both, described)
       await store.addTimeOff(first, { from: '2027-01-04', until: '2027-01-05' }, act)
@@ -752,7 +752,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('is compared without a lock, while another holds one', async () => {
       await using place = await open()
-      const { first } = await furnish(place)
+      const { first } = await fill(place)
       const finish = await place.beginRenaming(first, 'Later')
       const described = [entry('first', { bio: 'New' }), entry('third')]
       const comparison = await compare(place, [ontario], described)
@@ -772,7 +772,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('is null where nothing has', async () => {
       await using place = await open()
-      const { intake, book } = await furnish(place)
+      const { intake, book } = await fill(place)
       const version = await versionOf(place)
       await intake('robin')
       expect(await endOf(book('robin', nine, { slotState: 'not offered' }))).toBe('slot_unavailable')
@@ -785,7 +785,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('is told of each kind alone', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, second, book } = await furnish(place)
+      const { partner, first, second, book } = await fill(place)
       const since = async (change: () => Promise<unknown>) => {
         const before = await everything(place)
         await change()
@@ -826,7 +826,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('is told of all kinds at once, by one who has not looked for a while', async () => {
       await using place = await open()
       const { store } = place
-      const { partner, first, second, book } = await furnish(place)
+      const { partner, first, second, book } = await fill(place)
       const before = await everything(place)
       await book('robin', nine)
       await store.setPartnerActive(partner.id, false, act)
@@ -851,7 +851,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('has each provider once, however often it changed', async () => {
       await using place = await open()
-      const { first, book } = await furnish(place)
+      const { first, book } = await fill(place)
       const before = await everything(place)
       for (const bio of ['one', 'two', 'three']) {
         await load(place, [ontario, quebec], [entry('first', { bio }), entry('second')])
@@ -865,7 +865,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('is everything where some of the changes are no longer known', async () => {
       await using place = await open()
-      const { first, book } = await furnish(place)
+      const { first, book } = await fill(place)
       const early = await versionOf(place)
       await book('robin', nine)
       const late = await everything(place)
@@ -885,7 +885,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('leaves out slots that were over by the instant given, and those that were given up', async () => {
       await using place = await open()
-      const { first, book } = await furnish(place)
+      const { first, book } = await fill(place)
       await book('robin', nine)
       const { id } = await stored(book('kim', nine + minutes(45)))
       await book('lee', nine + minutes(90))
@@ -945,7 +945,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('are those that are stored where a slot was booked, given up and booked again between two looks', async () => {
       await using place = await open()
-      const { second, book } = await furnish(place)
+      const { second, book } = await fill(place)
       const isShown = await follow(place)
       const { id } = await stored(book('robin', nine))
       await stored(book('kim', nine + minutes(90), { providerId: second }))
@@ -958,7 +958,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('the stamp of a feed that tells one', () => {
     test('is another after each commit, by this connection or another, and none that was before', async () => {
       await using place = await open()
-      const { partner, first, book } = await furnish(place)
+      const { partner, first, book } = await fill(place)
       const other = await place.openAgain()
       const stamps = [place, other].map(({ feed }) => [feed.stamp?.()])
       const commits = [
@@ -980,7 +980,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('is the same for as long as nothing is committed, whatever is read', async () => {
       await using place = await open()
-      const { first, partner } = await furnish(place)
+      const { first, partner } = await fill(place)
       const stamp = place.feed.stamp?.()
       await everything(place)
       await place.store.findMember(partner.id, 'robin')
@@ -994,7 +994,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('two connections', () => {
     test('see what the other has committed, at once', async () => {
       await using place = await open()
-      const { partner, first, book } = await furnish(place)
+      const { partner, first, book } = await fill(place)
       const other = await place.openAgain()
       const before = await everything(other)
       expect(await toldSince(place, before)).toBeNull()
@@ -1010,7 +1010,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('cannot both take one slot, nor one address', async () => {
       await using place = await open()
-      const { partner, first, book, intake } = await furnish(place)
+      const { partner, first, book, intake } = await fill(place)
       const other = await place.openAgain()
       const version = await versionOf(other)
       await book('robin', nine)
@@ -1031,7 +1031,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('count the addresses of others that a partner sends as one, so that another process or a restart forgets none', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       await intake('robin')
       const limits = { ...unlimited, emailConflicts: 1 }
       const sent = { limits, member: update }
@@ -1044,7 +1044,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('that book one member two slots at the same time have one stored', async () => {
       await using place = await open()
-      const { partner, first, second } = await furnish(place)
+      const { partner, first, second } = await fill(place)
       const other = await place.openAgain()
       const version = await versionOf(other)
       const book = ({ store }: Connection, providerId: number, authorizationNumber: string) =>
@@ -1067,7 +1067,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('that issue a key each at once have one stored', async () => {
       await using place = await open()
-      const { partner } = await furnish(place)
+      const { partner } = await fill(place)
       const other = await place.openAgain()
       const ends = await Promise.all(
         [place, other, place, other].map(({ store }, index) =>
@@ -1079,7 +1079,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('whose transactions overlap are both seen by a reader who looks in between', async () => {
       await using place = await open()
-      const { first, second } = await furnish(place)
+      const { first, second } = await fill(place)
       const other = await place.openAgain()
       const reader = await place.openAgain()
       const seen = new Map<number, string>()
@@ -1140,7 +1140,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('that write at once miss nothing of each other, whoever is first', async () => {
       await using place = await open()
-      const { first } = await furnish(place)
+      const { first } = await fill(place)
       const other = await place.openAgain()
       const reader = await place.openAgain()
       let version: Version | null = await versionOf(reader)
@@ -1168,7 +1168,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('closing', () => {
     test('leaves everything there for the next who opens', async () => {
       await using place = await open()
-      const { partner, book } = await furnish(place)
+      const { partner, book } = await fill(place)
       await book('robin', nine)
       const member = await place.store.findMember(partner.id, 'robin')
       const before = await everything(place)
@@ -1181,7 +1181,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('refuses or stores what is under way, and tells truly which', async () => {
       await using place = await open()
-      const { partner, intake } = await furnish(place)
+      const { partner, intake } = await fill(place)
       const version = await versionOf(place)
       const submissions = ['a', 'b', 'c'].map((id) => endOf(intake(id, { version })))
       await place.close()
@@ -1193,7 +1193,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
     test('twice does no harm, and what comes after is refused', async () => {
       await using place = await open()
-      const { intake } = await furnish(place)
+      const { intake } = await fill(place)
       const version = await versionOf(place)
       await place.close()
       await place.close()
@@ -1207,7 +1207,7 @@ export function storeFollowsBookings(open: () => Promise<Place>): void {
   test('changes have only the booked slot of a provider, and all slots of a provider one of whose requests was declined', async () => {
     await using place = await open()
     const { store, feed } = place
-    const { first, second, book } = await furnish(place)
+    const { first, second, book } = await fill(place)
     await book('zoe', nine - minutes(45))
     const startsIn = (map: DirectoryChanges['booked']) =>
       [first, second].map((id) => map?.get(id)?.map(({ startsAt }) => startsAt) ?? null)

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { auditChains } from '../../src/domain/audit'
-import type { Upkeep } from '../../src/domain/ports/upkeep'
+import type { Maintenance } from '../../src/domain/ports/maintenance'
 import { masterKeyOf } from '../../src/vault/vault'
 import {
   act,
@@ -127,34 +127,34 @@ export async function useEverything(place: Place): Promise<void> {
 }
 
 /**
- * The same of an upkeep.
+ * The same of an maintenance.
  *
  * @param target where nothing is
  * @param copies whether the engine makes copies, and not the server that it is on
  */
-export async function keepUp(upkeep: Upkeep, target: string, copies = true): Promise<void> {
+export async function keepUp(maintenance: Maintenance, target: string, copies = true): Promise<void> {
   for (const chain of auditChains) {
     const archive = `${target}.${chain}`
-    await upkeep.pruneAudit({ chain, before: now + 1, target: archive }, actAt(now + 1))
-    expect(await upkeep.checkArchive(archive, null)).toMatchObject({ intact: true })
+    await maintenance.pruneAudit({ chain, before: now + 1, target: archive }, actAt(now + 1))
+    expect(await maintenance.checkArchive(archive, null)).toMatchObject({ intact: true })
   }
-  await upkeep.noteZoneData({ edition: '2026f', folder: null })
-  await upkeep.findZoneData()
-  await upkeep.noteServer({ host: 'localhost', port: 8080, version: '1.0.0', startedAt: now })
-  await upkeep.noteServer(null)
-  await upkeep.listServers()
-  await upkeep.findLastBackups()
-  const copy = upkeep.backUp(target, null, act)
+  await maintenance.noteZoneData({ edition: '2026f', folder: null })
+  await maintenance.findZoneData()
+  await maintenance.noteServer({ host: 'localhost', port: 8080, version: '1.0.0', startedAt: now })
+  await maintenance.noteServer(null)
+  await maintenance.listServers()
+  await maintenance.findLastBackups()
+  const copy = maintenance.backUp(target, null, act)
   if (copies) await copy
   else await expect(copy).rejects.toThrow('backed up')
-  await upkeep.noteDrill(act)
-  await upkeep.verifyAudit(null)
-  await upkeep.forgetChanges()
-  expect(await upkeep.findCopyNote()).toBeNull()
-  await expect(upkeep.reactivate(act)).rejects.toThrow('the database is active')
-  await upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
-  await upkeep.check(0)
-  await upkeep.checkHost()
-  await upkeep.purge()
-  await upkeep.keptAfterErasure()
+  await maintenance.noteDrill(act)
+  await maintenance.verifyAudit(null)
+  await maintenance.forgetChanges()
+  expect(await maintenance.findCopyNote()).toBeNull()
+  await expect(maintenance.reactivate(act)).rejects.toThrow('the database is active')
+  await maintenance.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
+  await maintenance.check(0)
+  await maintenance.checkHost()
+  await maintenance.purge()
+  await maintenance.keptAfterErasure()
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { slotMillis } from '../../src/domain/booking-request'
 import {
-  conflictAsked,
   decideSubmission,
+  emailConflictQuery,
   type SubmissionDraft,
   type SubmissionFacts,
   submitterOf,
@@ -247,14 +247,14 @@ describe('addresses of different members', () => {
   })
 
   test('are counted for an hour: the one so many back decides, and says when to ask again', () => {
-    expect(conflictAsked(claiming)).toEqual({ actor: 'partner 3', after: now - minutes(60), back: 20 })
+    expect(emailConflictQuery(claiming)).toEqual({ actor: 'partner 3', after: now - minutes(60), back: 20 })
     const refusal = decideSubmission(claiming, { ...taken, conflictAt: now - minutes(20) + 1 })
     expect(refusal).toMatchObject({ kind: 'email_conflicts_limited', retryAfterSeconds: 2401 })
   })
 
   test('where they are not limited are refused each, and noted a thousand times an hour at most', () => {
     const free = { ...claiming, limits: unlimited }
-    expect(conflictAsked(free).back).toBe(1_000)
+    expect(emailConflictQuery(free).back).toBe(1_000)
     expect(done(decideSubmission(free, taken)).audit).not.toBeNull()
     const refusal = decideSubmission(free, { ...taken, conflictAt: now - minutes(20) })
     expect(refusal).toEqual(new Refusal('email_taken', 'already belongs to a different member'))

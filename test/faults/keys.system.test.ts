@@ -200,7 +200,7 @@ test('a link beside the key file, to that very file or to another, never takes i
 })
 
 describe('a rotation that was killed', () => {
-  const custodyModule = new URL('../../src/custody.ts', import.meta.url).pathname
+  const keyringModule = new URL('../../src/keyring.ts', import.meta.url).pathname
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const placeModule = new URL('../../db/sqlite/database.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
@@ -210,24 +210,24 @@ describe('a rotation that was killed', () => {
     const killed = Bun.spawnSync([
       process.execPath,
       '-e',
-      `const { takeCustody } = await import(${JSON.stringify(custodyModule)})
+      `const { openKeyring } = await import(${JSON.stringify(keyringModule)})
        const { fileDatabase } = await import(${JSON.stringify(placeModule)})
        const { openEngine } = await import(${JSON.stringify(engineModule)})
        const { masterKeyOf } = await import(${JSON.stringify(vaultModule)})
        const [database, purpose] = [${JSON.stringify(operator.database)}, 'production']
        const source = { file: ${JSON.stringify(key)} }
        const place = fileDatabase(database)
-       const { key, custody } = await takeCustody({ source, place, purpose, create: false })
+       const { key, keyring } = await openKeyring({ source, place, purpose, create: false })
        const opening = { path: database, purpose, masterKey: masterKeyOf(key), create: false, upgrade: false }
-       const { upkeep } = openEngine(opening)
+       const { maintenance } = openEngine(opening)
        const dieAt = async (step) => {
          if (step !== ${JSON.stringify(step)}) return
          process.kill(process.pid, 'SIGKILL')
          await new Promise(() => {})
        }
-       await custody.rotate(undefined, async (next) => {
+       await keyring.rotate(undefined, async (next) => {
          await dieAt('made')
-         await upkeep.rewrap(next, { actor: 'olive', at: 0 })
+         await maintenance.rewrap(next, { actor: 'olive', at: 0 })
          await dieAt('committed')
        })
        await dieAt('named')`,

@@ -15,7 +15,7 @@ import {
   beginFile,
   beginFolder,
   removeAbandoned,
-  removeAbandonedBeside,
+  removeAbandonedFiles,
   writeDurably,
 } from '../../src/files/durable'
 import { Folder } from '../support/folder'
@@ -94,7 +94,7 @@ test('what a killed process left is removed at once, and nothing else', () => {
   writeFileSync(`${left}/made`, '')
   removeAbandoned(a)
   expect(readdirSync(folder.path).sort()).toEqual(kept.map((path) => basename(path)).sort())
-  removeAbandonedBeside(a)
+  removeAbandonedFiles(a)
   expect(readdirSync(folder.path)).not.toContain(basename(kept[2] as string))
 })
 

@@ -198,7 +198,7 @@ const entry = {
 test('partners beyond two hundred are counted as one, and so are methods that nobody knows', () => {
   const measures = new RequestMeasures()
   for (let id = 1; id <= 300; id++)
-    measures.look({ ...entry, status: 200, method: `METHOD${id}`, partnerId: id })
+    measures.observe({ ...entry, status: 200, method: `METHOD${id}`, partnerId: id })
   const samplesOf = (wanted: string) =>
     measures
       .metrics()
@@ -212,7 +212,7 @@ test('partners beyond two hundred are counted as one, and so are methods that no
 test('what fails is told apart from what is refused, whoever sends it', () => {
   const measures = new RequestMeasures()
   for (const status of [200, 304, 400, 429, 500, 503, 503])
-    measures.look({ ...entry, status, method: 'GET', partnerId: 7 })
+    measures.observe({ ...entry, status, method: 'GET', partnerId: 7 })
   const partners = measures.metrics().find(({ name }) => name === 'anteroom_partner_requests_total')
   expect(partners).toMatchObject({
     samples: [
@@ -398,9 +398,9 @@ describeOfFile('what is shown and what is alerted on', () => {
   beforeAll(async () => {
     rules = await rulesFile.text()
     using folder = new Folder()
-    const { store, upkeep } = service.context
-    await upkeep.backUp(folder.file('copy'), null, service.act())
-    await upkeep.noteDrill(service.act())
+    const { store, maintenance } = service.context
+    await maintenance.backUp(folder.file('copy'), null, service.act())
+    await maintenance.noteDrill(service.act())
     expect(await actsOf({ store }).countWaiting({ state: 'unassigned' })).toMatchObject({ count: 1 })
     served = await textOf(service.metricsPort)
     told = [served, await toldOf(), await toldOf({ engine: () => onServer(7, 1) })].join('')

@@ -41,7 +41,7 @@ export class Nodes implements AsyncDisposable {
   static async start(addresses: readonly string[], providers: number): Promise<Nodes> {
     const nodes = new Nodes(new Operator(theProgram, addresses[0]), addresses, providers)
     try {
-      await nodes.#furnish()
+      await nodes.#fill()
       await Promise.all(addresses.map((_, index) => nodes.begin(index)))
       nodes.slots = (
         await Promise.all(Array.from({ length: providers }, (_, at) => nodes.#offered(at)))
@@ -53,7 +53,7 @@ export class Nodes implements AsyncDisposable {
     }
   }
 
-  async #furnish(): Promise<void> {
+  async #fill(): Promise<void> {
     const { operator } = this
     this.rename('Fernhill')
     await operator.do('init')

@@ -4,7 +4,7 @@ import type { Store } from '../../src/domain/ports/store'
 import type { Provider } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
-import { assignProvider, concernOf } from '../../src/operations/transitions'
+import { assignProvider, findAssignmentWarning } from '../../src/operations/transitions'
 import { actsOf } from '../support/acts'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -137,7 +137,7 @@ describe('gives concern:', () => {
   async function concern(country: string, at = now) {
     const member = (await actsOf(context).findRequest(await submit(country, null, country)))?.member
     if (!member) throw new Error('the request has no member')
-    return concernOf(context.directory, member, on1, at)
+    return findAssignmentWarning(context.directory, member, on1, at)
   }
 
   test('a provider who is not licensed where the member is, and a region that is not known', async () => {

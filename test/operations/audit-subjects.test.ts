@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { findMemberRecords, subjectsOfPartner } from '../../src/operations/find-records'
+import { everyAuditLine, listAudit, noteAct } from '../../src/operations/maintenance'
 import { eraseMember } from '../../src/operations/members'
-import { everyAuditLine, listAudit, noteAct } from '../../src/operations/upkeep'
 import { endOf } from '../db/furniture'
 import { actsOf } from '../support/acts'
 import { startService } from '../support/service'

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import type { CopyNote } from '../../src/domain/ports/database-copy'
 import type { Records } from '../../src/operations/context'
-import { changeActive } from '../../src/operations/upkeep'
+import { changeActive } from '../../src/operations/maintenance'
 
 const copied: CopyNote = { to: '/there', at: Date.UTC(2026, 11, 1, 12) }
 
 /** Records of a database with these notes of its copy, one for each time it is asked. */
 function recordsWith(...notes: (CopyNote | null)[]): Records {
-  return { upkeep: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
+  return { maintenance: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
 }
 
 /** Runs a change. Returns how often it was made, and why it was refused. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { ZoneData } from '../../src/domain/ports/time'
-import { zoneDataNote, zonesUnlikeBuiltIn } from '../../src/operations/upkeep'
+import { zoneDataNote, zonesUnlikeBuiltIn } from '../../src/operations/maintenance'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import type { TimeZone } from '../../src/scheduling/time-zone'
 import { builtInZones } from '../../src/zones/packed'

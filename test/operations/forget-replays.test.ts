@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Context } from '../../src/operations/context'
-import { forgetReplays } from '../../src/operations/upkeep'
+import { forgetReplays } from '../../src/operations/maintenance'
 import { now } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
@@ -14,8 +14,8 @@ test('all that has expired is removed, a hundred at a time, and nothing is asked
   }
   const store = factsStore({ replays: { submittedBy } })
   let rounds = 0
-  const upkeep = { forgetChanges: async () => void rounds++ }
-  const context = { store, upkeep, clock: { now: () => now } } as unknown as Context
+  const maintenance = { forgetChanges: async () => void rounds++ }
+  const context = { store, maintenance, clock: { now: () => now } } as unknown as Context
   await forgetReplays(context, new AbortController().signal)
   // Old changes of the directory go in the same round.
   expect(rounds).toBe(1)

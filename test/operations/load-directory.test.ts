@@ -4,13 +4,13 @@ import { tableNames } from '../../src/directory-files/table-rows'
 import { formatTable } from '../../src/directory-files/tables'
 import type { DirectoryEntries } from '../../src/domain/decisions/compare-directory'
 import { isAskedAbout } from '../../src/domain/decisions/describe-load'
-import { absenceOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
+import { absenceOfRequest, listUnavailableBookings } from '../../src/operations/check-bookings'
 import {
   compareWithDirectory,
   exportDirectory,
-  foretellLoad,
   loadCompared,
   loadDirectory,
+  previewLoad,
   readDirectoryTables,
 } from '../../src/operations/directory-loads'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
@@ -55,14 +55,14 @@ const read = (document: unknown) =>
 /** What loading a file would do; nothing is loaded. */
 function foretell(entries: DirectoryEntries) {
   const { context } = service
-  return foretellLoad(context, compareWithDirectory(context, entries), context.clock.now())
+  return previewLoad(context, compareWithDirectory(context, entries), context.clock.now())
 }
 
 /** Loads a file, as it is done every night, and tells what was told of it. */
 async function nightly(document: unknown) {
   const { context } = service
   const comparison = compareWithDirectory(context, read(document))
-  const told = foretellLoad(context, comparison, context.clock.now())
+  const told = previewLoad(context, comparison, context.clock.now())
   return { told, done: await loadCompared(context, comparison, service.act()) }
 }
 
@@ -338,7 +338,7 @@ describe('sessions to come that fall outside', () => {
     const { fallen } = (await nightly(document)).told
     const { context } = service
     const now = context.clock.now()
-    expect(listStrandedBookings(context, now)).toEqual([...fallen])
+    expect(listUnavailableBookings(context, now)).toEqual([...fallen])
     const request = await requireRequest(context, requestId)
     expect<string | null>(absenceOfRequest(context, request, now)).toBe(reason)
   })

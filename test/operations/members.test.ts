@@ -4,8 +4,8 @@ import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
 import type { Store } from '../../src/domain/ports/store'
 import type { Records } from '../../src/operations/context'
+import { rotateMasterKey } from '../../src/operations/maintenance'
 import { eraseMember, findMembers, finishErasure } from '../../src/operations/members'
-import { rotateMasterKey } from '../../src/operations/upkeep'
 import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
@@ -111,8 +111,8 @@ function recordsThat(purge: () => Promise<boolean>): Records {
         list: () => [{ ...act, id: 1, action: 'member.erase', record: null, outcome: 'done', hash: '' }],
       },
     }),
-    upkeep: { purge, keptAfterErasure: async () => 'In backups.' },
-    custody: { hasRotated: false, rotate: async () => '/key' },
+    maintenance: { purge, keptAfterErasure: async () => 'In backups.' },
+    keyring: { hasRotated: false, rotate: async () => '/key' },
   }
   return records as unknown as Records
 }

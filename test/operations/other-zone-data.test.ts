@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
+import type { FoundServer, ServerNote } from '../../src/domain/ports/maintenance'
 import type { ZoneEdition } from '../../src/domain/ports/time'
-import type { FoundServer, ServerNote } from '../../src/domain/ports/upkeep'
 import type { Records } from '../../src/operations/context'
-import { otherZoneDataNote } from '../../src/operations/upkeep'
+import { otherZoneDataNote } from '../../src/operations/maintenance'
 
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
 /** What a server with some zone data is told of those of a database. */
 const toldTo = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
-  otherZoneDataNote({ upkeep: { listServers: async () => servers } } as unknown as Records, zoneData)
+  otherZoneDataNote({ maintenance: { listServers: async () => servers } } as unknown as Records, zoneData)
 
 /** The same with ours. */
 const toldOf = (...servers: FoundServer[]) => toldTo(ours, ...servers)

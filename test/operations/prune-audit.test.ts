@@ -1,19 +1,19 @@
 import { expect, test } from 'bun:test'
-import type { AuditPrune } from '../../src/domain/ports/upkeep'
+import type { AuditPrune } from '../../src/domain/ports/maintenance'
 import type { Records } from '../../src/operations/context'
-import { pruneAudit } from '../../src/operations/upkeep'
+import { pruneAudit } from '../../src/operations/maintenance'
 import { act } from '../domain/values'
 
 test('lines are pruned up to this moment, and none up to one to come', async () => {
   const pruned: AuditPrune[] = []
-  const upkeep = {
+  const maintenance = {
     async pruneAudit(prune: AuditPrune) {
       pruned.push(prune)
       return 4
     },
   }
   const pruneUntil = (before: number) =>
-    pruneAudit({ upkeep } as unknown as Records, { chain: 'acts', before, target: '/archive' }, act)
+    pruneAudit({ maintenance } as unknown as Records, { chain: 'acts', before, target: '/archive' }, act)
   await expect(pruneUntil(act.at + 1)).rejects.toMatchObject({
     kind: 'field_invalid',
     message: '--before: must not be in the future',

@@ -3,7 +3,7 @@ import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import type { Records } from '../../src/operations/context'
 import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
-import { act, endOf, furnish, minutes, nine, now, type Place, stored } from '../db/furniture'
+import { act, endOf, fill, minutes, nine, now, type Place, stored } from '../db/furniture'
 import { openPlace } from '../db/place'
 import { words } from '../support/words'
 
@@ -38,12 +38,12 @@ async function submit(all: Record<string, readonly ScreeningAnswer[]>, startsAt?
   }
 }
 
-let furniture: ReturnType<typeof furnish> | undefined
+let furniture: ReturnType<typeof fill> | undefined
 beforeEach(() => {
   furniture = undefined
 })
 function furnished() {
-  furniture ??= furnish(place)
+  furniture ??= fill(place)
   return furniture
 }
 

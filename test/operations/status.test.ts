@@ -3,10 +3,10 @@ import { takeServeLock } from '../../db/sqlite/file/lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import { requireProvider } from '../../src/operations/find-records'
+import { noteAct } from '../../src/operations/maintenance'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
 import { readStatus, serviceState } from '../../src/operations/status'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
-import { noteAct } from '../../src/operations/upkeep'
 import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
@@ -68,7 +68,7 @@ testOfFile(
       expect(others).toEqual([])
       return found && [found.state, found.note, found.seenAt]
     }
-    await context.upkeep.noteServer(note)
+    await context.maintenance.noteServer(note)
     expect(await server('up')).toEqual(['down', note, null])
     // A stranger may listen there by now: it is not asked.
     expect(asked).toEqual([])
@@ -78,7 +78,7 @@ testOfFile(
       expect(await server('unready')).toEqual(['unready', note, null])
       expect(await server('silent')).toEqual(['silent', note, null])
       expect(asked).toEqual([note, note, note])
-      await context.upkeep.noteServer(null)
+      await context.maintenance.noteServer(null)
       expect(await server('up')).toEqual(['silent', null, null])
     }
     expect(await server('up')).toBeUndefined()
@@ -94,9 +94,9 @@ test('servers that the engine sees at work are told by what it saw, and none of 
     { isServing: true, note: { ...note, isReady: false }, seenAt: now },
     { isServing: false, note: { ...note, isReady: false }, seenAt: now - 60_000 },
   ]
-  const upkeep = { ...context.upkeep, listServers: async () => found }
+  const maintenance = { ...context.maintenance, listServers: async () => found }
   const ask = async () => expect.unreachable() as never
-  const { servers } = await readStatus({ ...context, upkeep }, zones, ask, now)
+  const { servers } = await readStatus({ ...context, maintenance }, zones, ask, now)
   expect(servers).toEqual([
     { state: 'up', note, seenAt: now },
     { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - 60_000 },

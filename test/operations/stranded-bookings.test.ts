@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { RequestedSlot } from '../../src/domain/booking-request'
-import { absenceOfRequest, listStrandedBookings } from '../../src/operations/check-bookings'
+import { absenceOfRequest, listUnavailableBookings } from '../../src/operations/check-bookings'
 import { requireProvider } from '../../src/operations/find-records'
 import {
   addTimeOff,
@@ -38,7 +38,7 @@ const submit = async (externalUserId: string, slot: RequestedSlot | null): Promi
   (await service.submit(externalUserId, { slot })).id
 
 const stranded = (at = now) =>
-  listStrandedBookings(service.context, at).map(({ requestId, provider, startsAt, reason }) => [
+  listUnavailableBookings(service.context, at).map(({ requestId, provider, startsAt, reason }) => [
     requestId,
     provider,
     startsAt,

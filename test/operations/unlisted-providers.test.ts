@@ -40,13 +40,13 @@ async function start(): Promise<Context> {
   reports = []
   const clock = { now: () => now }
   const report = (fault: string) => void reports.push(fault)
-  const { store, feed, upkeep } = place
+  const { store, feed, maintenance } = place
   const directory = await Directory.load({ feed, findZone: builtInZones().find, clock, report })
   return {
     store,
-    upkeep: upkeep as Context['upkeep'],
+    maintenance: maintenance as Context['maintenance'],
     clock,
-    custody: {} as Context['custody'],
+    keyring: {} as Context['keyring'],
     directory,
     notebook: new Notebook(),
     limits: unlimited,
@@ -239,7 +239,7 @@ describe('a key that cannot be opened', () => {
       'token_invalid',
       'organization_not_configured',
     ])
-    expect(await place.upkeep?.check(now)).toContainEqual({
+    expect(await place.maintenance?.check(now)).toContainEqual({
       check: 'sealed values',
       state: 'bad',
       detail: `cannot be opened: key ${kid}`,

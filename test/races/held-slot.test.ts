@@ -20,7 +20,7 @@ const submission = (partner: number, person: number, wanted: typeof slot | null)
 }
 
 /** The holder of the slot and an intake, one after the other. */
-async function furnish(world: BatchWorld, day: Day) {
+async function fill(world: BatchWorld, day: Day) {
   const booked = await world.do(day, submission(0, 0, slot), false)
   const intake = await world.do(day, submission(2, 1, null), false)
   return [booked, intake] as const
@@ -81,7 +81,7 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
     for (let here = round; here < Math.min(rounds, round + roundsOfAWorld); here++) {
       const random = randomFrom(seed + here)
       const day = await world.nextDay()
-      const furnished = await furnish(world, day)
+      const furnished = await fill(world, day)
       const [isElsewhere, isInSteps] = [here % 2 === 1, below(random, 3) > 0]
       const moves = rivals(world, day, random, furnished.map(idOf))
       const done: Done<Move, Outcome>[] = [...furnished]

@@ -1,6 +1,6 @@
 import { Refusal } from '../../src/domain/errors'
 import type { Context } from '../../src/operations/context'
-import { forgetReplays } from '../../src/operations/upkeep'
+import { forgetReplays } from '../../src/operations/maintenance'
 import { actsOf } from '../support/acts'
 import type { Answer } from '../support/service'
 import { compareWith, countReplays } from './census'

@@ -8,11 +8,11 @@ import {
   decideMove,
   type MoveDraft,
 } from '../../src/domain/decisions/transitions'
-import type { RefusalsAsked } from '../../src/domain/errors'
+import type { RefusalQuery } from '../../src/domain/errors'
 import type { PartnerRates } from '../../src/domain/limits'
 import type { NewKey } from '../../src/domain/partner'
+import type { Maintenance } from '../../src/domain/ports/maintenance'
 import type { RequestFilter, RequestPart, Store } from '../../src/domain/ports/store'
-import type { Upkeep } from '../../src/domain/ports/upkeep'
 import type { TimeOff } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import * as members from '../../src/operations/members'
@@ -25,8 +25,14 @@ import * as tokens from '../../src/operations/tokens'
 import { closeRequest, placeOn } from '../../src/operations/transitions'
 
 /** The acts of staff on a store, by ids alone: with no directory to check them first or to show them in. */
-export function actsOf({ store, upkeep }: { readonly store: Store; readonly upkeep?: Upkeep | undefined }) {
-  const records = { store, upkeep, directory: null } as unknown as Context
+export function actsOf({
+  store,
+  maintenance,
+}: {
+  readonly store: Store
+  readonly maintenance?: Maintenance | undefined
+}) {
+  const records = { store, maintenance, directory: null } as unknown as Context
   /** What an operation needs of a record. */
   const named = (id: number) => ({ id }) as never
   const orNull = (id: number | null) => (id === null ? null : named(id))
@@ -121,10 +127,10 @@ export function actsOf({ store, upkeep }: { readonly store: Store; readonly upke
     eraseMember: (id: number, act: Act) => members.storeErasure(records, id, act),
 
     listAudit: (limit: number, filter?: AuditFilter) => store.read(({ audit }) => audit.list(limit, filter)),
-    countRefusals: (asked: RefusalsAsked) => store.read(({ audit }) => audit.countRefusals(asked)),
+    countRefusals: (asked: RefusalQuery) => store.read(({ audit }) => audit.countRefusals(asked)),
     listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.looksAtRisk(ids)),
     auditHead: () => store.read(({ audit }) => audit.head()),
-    verifyAudit: (noted: AuditHead | null) => records.upkeep.verifyAudit(noted),
+    verifyAudit: (noted: AuditHead | null) => records.maintenance.verifyAudit(noted),
   }
 }
 
@@ -133,7 +139,7 @@ export type ActingStore = Store & ReturnType<typeof actsOf>
 
 export function withActs(engine: {
   readonly store: Store
-  readonly upkeep?: Upkeep | undefined
+  readonly maintenance?: Maintenance | undefined
 }): ActingStore {
   return { ...engine.store, ...actsOf(engine) }
 }

@@ -232,7 +232,7 @@ export class Sandbox extends Program {
 
 /**
  * What a sandbox is given where it does not matter who is in it: three providers of Ontario, who have no bookings and some
- * 1,000 free slots. To furnish the built-in directory takes three times as long.
+ * 1,000 free slots. To fill the built-in directory takes three times as long.
  */
 export const withFewProviders: readonly string[] = [
   '--directory',

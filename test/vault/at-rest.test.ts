@@ -75,7 +75,7 @@ function sealedIn(path: string): (id: number) => Uint8Array[] {
 test('nothing of a member who was erased can be found in any file of the database', async () => {
   using folder = new Folder()
   const path = folder.file('store.sqlite')
-  const { store, feed, upkeep, close } = openTestEngine(path)
+  const { store, feed, maintenance, close } = openTestEngine(path)
   const partner = await store.addPartner('Readable Partner', null, act)
   const version = await versionOf({ feed })
   const submit = (name: string) =>
@@ -104,7 +104,7 @@ test('nothing of a member who was erased can be found in any file of the databas
     )
   expect(found(sealed(member.id)).length).toBeGreaterThan(0)
   expect(await store.eraseMember(member.id, act)).toEqual([])
-  expect(await upkeep.purge()).toBe(true)
+  expect(await maintenance.purge()).toBe(true)
   expect(found(sealed(member.id))).toEqual([])
   expect(found(sealed(1)).length).toBeGreaterThan(0)
   await close()

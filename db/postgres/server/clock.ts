@@ -51,7 +51,7 @@ export class ClockWatch {
     return this.#state !== 'unfit'
   }
 
-  note(reading: ClockReading, tell: Report): void {
+  note(reading: ClockReading, report: Report): void {
     this.#reading = reading
     const was = this.#state
     // Hysteresis: a difference at the limit is not reported over and over.
@@ -60,10 +60,10 @@ export class ClockWatch {
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'
     if (this.#state === was) return
     const words = `the database server's clock is not this machine's: ${describeDifference(reading)}; ${clockRemedy}`
-    if (this.#state === 'unfit') tell(`not ready: ${words}`, 'error')
-    else if (was === 'unfit') tell('ready again', 'info')
-    if (this.#state === 'apart') tell(words)
+    if (this.#state === 'unfit') report(`not ready: ${words}`, 'error')
+    else if (was === 'unfit') report('ready again', 'info')
+    if (this.#state === 'apart') report(words)
     if (this.#state === 'right')
-      tell("this machine's clock shows what the database server's does again", 'info')
+      report("this machine's clock shows what the database server's does again", 'info')
   }
 }

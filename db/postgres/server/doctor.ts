@@ -1,4 +1,4 @@
-import type { Finding } from '../../../src/domain/ports/upkeep'
+import type { Finding } from '../../../src/domain/ports/maintenance'
 import type { Connection } from '../client/connection'
 import { DatabaseFailure, unwrapped } from '../client/failure'
 import type { OnConnection } from '../client/pool'

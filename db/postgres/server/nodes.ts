@@ -1,5 +1,5 @@
 import { requireActive } from '../../../src/domain/ports/database-copy'
-import type { FoundServer, ServerNote } from '../../../src/domain/ports/upkeep'
+import type { FoundServer, ServerNote } from '../../../src/domain/ports/maintenance'
 import { copyNoteName, parseCopyNote } from '../../settings'
 import { type Connection, committing } from '../client/connection'
 import type { OnConnection } from '../client/pool'

@@ -13,7 +13,7 @@ export interface Recognized {
   readonly oldestBeside: number
 }
 
-export const oldestBesideName = 'oldest_beside'
+export const oldestCompatibleName = 'oldest_beside'
 
 const oldestMajor = 15
 
@@ -69,6 +69,6 @@ async function readOwn(connection: Connection): Promise<Recognized | null> {
   const settings = settingsOver(connection)
   const [purpose, hashes] = [await settings.readPurpose(), await settings.read(migrationsName)]
   if (purpose === null || !hashes) return null
-  const oldestBeside = Number(await settings.readText(oldestBesideName))
+  const oldestBeside = Number(await settings.readText(oldestCompatibleName))
   return { purpose, hashes, schema: hashes.length / hashBytes, oldestBeside }
 }

@@ -68,7 +68,7 @@ export interface QuickCheck {
 const stoppingMillis = 2_000
 
 /** Checks the pages of an open database (quick_check) in the background. @param tell is not called after stop() */
-export function beginQuickCheck(path: string, tell: (verdict: Verdict) => void): QuickCheck {
+export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)
     .then(
@@ -76,7 +76,7 @@ export function beginQuickCheck(path: string, tell: (verdict: Verdict) => void):
       (error): Verdict => (isDamage(error) ? 'damaged' : 'unchecked'),
     )
     .then((verdict) => {
-      if (!isStopped) tell(verdict)
+      if (!isStopped) onVerdict(verdict)
     })
   return {
     async stop() {

@@ -1,9 +1,9 @@
 import { constants, Database } from 'bun:sqlite'
 import { statSync } from 'node:fs'
-import type { TellStep } from '../../../src/domain/measures'
-import type { Manifest } from '../../../src/domain/ports/upkeep'
+import type { ReportProgress } from '../../../src/domain/measures'
+import type { Manifest } from '../../../src/domain/ports/maintenance'
 import type { Protect } from '../../../src/domain/ports/vault'
-import { beginFile, isThere, removeAbandonedBeside, type UnfinishedFile } from '../../../src/files/durable'
+import { beginFile, isThere, removeAbandonedFiles, type UnfinishedFile } from '../../../src/files/durable'
 import { fileFault, noRoomAt, unusable } from '../../findings/findings'
 import { isPageFault, runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf } from './head'
@@ -38,7 +38,7 @@ interface Backup {
   readonly madeAt: number
   /** Encrypts it. The unencrypted copy lies next to the database meanwhile, with the same permissions. */
   readonly protect: Protect | null
-  readonly tell: TellStep
+  readonly progress: ReportProgress
 }
 
 /** A backup that is not published yet. */
@@ -53,12 +53,12 @@ interface MadeBackup extends Disposable {
  * @throws Refusal database_unusable if there is a file already, or no sound copy could be made; whatever `protect` throws
  */
 export async function makeBackup(backup: Backup): Promise<MadeBackup> {
-  const { database, path, protect, tell } = backup
+  const { database, path, protect, progress } = backup
   if (!protect) return making(path, false, (file) => copyAside(backup, file.path))
   return making(path, false, async (file) => {
     const besides = `${database.filename}.copy`
     using plain = await making(besides, true, (copy) => copyAside(backup, copy.path))
-    await protect(plain.file.path, file.path, tell)
+    await protect(plain.file.path, file.path, progress)
     return plain.manifest
   })
 }
@@ -80,28 +80,28 @@ async function making(
 
 function begin(path: string, replace: boolean): UnfinishedFile {
   return at(path, () => {
-    removeAbandonedBeside(path)
+    removeAbandonedFiles(path)
     return beginFile(path, { replace })
   })
 }
 
-async function copyAside({ database, madeAt, tell }: Backup, path: string): Promise<Manifest> {
+async function copyAside({ database, madeAt, progress }: Backup, path: string): Promise<Manifest> {
   const line = newestLine(database)
   const bytes = readPragma(database, 'page_count') * readPragma(database, 'page_size')
   const size = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  const telling = setInterval(() => tell('copying', size() / bytes), tellMillis)
+  const timer = setInterval(() => progress('copying', size() / bytes), progressMillis)
   try {
     await runAside(database.filename, 'VACUUM INTO ?', [path])
   } finally {
-    clearInterval(telling)
+    clearInterval(timer)
   }
   stamp(path, line)
-  await checkCopy(path, tell)
+  await checkCopy(path, progress)
   using copy = openCopy(path)
-  return await addManifest(copy, madeAt, tell)
+  return await addManifest(copy, madeAt, progress)
 }
 
-const tellMillis = 100
+const progressMillis = 100
 
 /** @throws Refusal database_unusable if there is a file of this name by now */
 export function publishCopy(copy: UnfinishedFile): void {
@@ -138,8 +138,8 @@ export function stamp(path: string, line = 0): void {
 }
 
 /** @throws Refusal database_unusable if a copy is not sound */
-export async function checkCopy(path: string, tell: TellStep): Promise<void> {
-  tell('checking the copy')
+export async function checkCopy(path: string, progress: ReportProgress): Promise<void> {
+  progress('checking the copy')
   requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { keptCopyNote } from '../../../src/domain/ports/database'
-import type { Finding } from '../../../src/domain/ports/upkeep'
+import type { Finding } from '../../../src/domain/ports/maintenance'
 
 /** The least free space in bytes: below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite'
-import type { TellStep } from '../../../src/domain/measures'
-import type { Content, Manifest } from '../../../src/domain/ports/upkeep'
+import type { ReportProgress } from '../../../src/domain/measures'
+import type { Content, Manifest } from '../../../src/domain/ports/maintenance'
 import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
@@ -17,13 +17,17 @@ export function readManifest(database: Database): Manifest | null {
 }
 
 /** Adds to a copy what it contains, and when it was made. */
-export async function addManifest(database: Database, madeAt: number, tell: TellStep): Promise<Manifest> {
+export async function addManifest(
+  database: Database,
+  madeAt: number,
+  progress: ReportProgress,
+): Promise<Manifest> {
   const zoneData = settingsOf(database).readText(zoneDataName)
   const manifest: Manifest = {
     madeAt,
     schema: schemaOf(readPragma(database, 'user_version')),
     zoneData: zoneData === null ? null : JSON.parse(zoneData),
-    ...(await contentOf(database, tell)),
+    ...(await contentOf(database, progress)),
   }
   const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')
   insert.run(manifestName, Buffer.from(JSON.stringify(manifest)))
@@ -39,7 +43,7 @@ export function dropOthersNotes(database: Database): void {
 const rowsAtOnce = 4_096
 
 /** Counts and hashes the schema and every row of every table except a manifest: tables by name, rows by key. */
-export async function contentOf(database: Database, tell: TellStep): Promise<Content> {
+export async function contentOf(database: Database, progress: ReportProgress): Promise<Content> {
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
   const tables = tablesOf(database)
@@ -53,7 +57,7 @@ export async function contentOf(database: Database, tell: TellStep): Promise<Con
       hash.update(`${row}\n`)
       count++
       if (++done % rowsAtOnce !== 0) continue
-      tell('hashing the copy', done / all)
+      progress('hashing the copy', done / all)
       await new Promise(setImmediate)
     }
     // SQLite's own are hashed and not counted.

@@ -1,9 +1,9 @@
 import type { Database } from 'bun:sqlite'
 import { chmodSync, copyFileSync, statSync } from 'node:fs'
-import type { TellStep } from '../../../src/domain/measures'
+import type { ReportProgress } from '../../../src/domain/measures'
 import type { Restoring } from '../../../src/domain/ports/database'
 import type { RestoreDiff } from '../../../src/domain/ports/database-copy'
-import type { Content, Manifest } from '../../../src/domain/ports/upkeep'
+import type { Content, Manifest } from '../../../src/domain/ports/maintenance'
 import type { MasterKey } from '../../../src/domain/ports/vault'
 import { beginFile, isThere, removeAbandoned } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
@@ -16,7 +16,7 @@ import { compareWith, openReplaced } from './replaced'
 interface RestoringFile extends Omit<Restoring, 'takeKey'> {
   readonly path: string
   readonly masterKey: MasterKey
-  readonly tell: TellStep
+  readonly progress: ReportProgress
 }
 
 /**
@@ -27,7 +27,7 @@ interface RestoringFile extends Omit<Restoring, 'takeKey'> {
  *   already; whatever `decrypt` and `agree` throw
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
-  const { backup, path, decrypt, tell, against, agree } = restoring
+  const { backup, path, decrypt, progress, against, agree } = restoring
   requireNothingAt(path)
   // Reading a pipe could wait for ever, and works only once.
   if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
@@ -39,10 +39,10 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   try {
     using file = beginFile(path)
     if (isDatabase(backup)) copyPrivately(backup, file.path)
-    else await decrypt(backup, file.path, tell)
+    else await decrypt(backup, file.path, progress)
     const manifest = adopt(file.path, restoring)
-    await checkCopy(file.path, tell)
-    if (manifest) await compareContent(file.path, manifest, tell)
+    await checkCopy(file.path, progress)
+    if (manifest) await compareContent(file.path, manifest, progress)
     await agree?.(manifest, replaced && diffFrom(replaced, file.path))
     file.publish()
     return manifest
@@ -64,9 +64,9 @@ function diffFrom(replaced: Database, path: string): RestoreDiff {
 }
 
 /** @throws Refusal database_unusable if a restored database is not as the backup's manifest describes it */
-async function compareContent(path: string, manifest: Manifest, tell: TellStep): Promise<void> {
+async function compareContent(path: string, manifest: Manifest, progress: ReportProgress): Promise<void> {
   using database = openCopy(path)
-  const found = await contentOf(database, tell)
+  const found = await contentOf(database, progress)
   if (found.sha256 === manifest.sha256) return
   throw unusable(`the backup is not as it was made: ${differenceOf(found, manifest)}`)
 }

@@ -15,7 +15,7 @@ import {
   listAudit,
   pruneAudit,
   verifyAudit,
-} from '../../operations/upkeep'
+} from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'

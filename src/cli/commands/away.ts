@@ -233,7 +233,7 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 
 /** Active, suspended by staff, or deactivated by the directory. */
-export function providerStanding({
+export function providerState({
   active = true,
   suspended,
 }: {

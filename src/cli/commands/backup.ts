@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { type Flags, readMasterKeySource } from '../../config'
 import { isAnyUndone, type RestoreDiff } from '../../domain/ports/database-copy'
-import type { Manifest } from '../../domain/ports/upkeep'
+import type { Manifest } from '../../domain/ports/maintenance'
 import type { Records } from '../../operations/context'
-import { backUp } from '../../operations/upkeep'
+import { backUp } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Restoring, restoreBackup } from '../../service'
 import { databaseFile, fileName } from '../arguments'
@@ -98,8 +98,8 @@ export function backupCommand(): Command {
 async function backup({ context, flags, act }: Call<Records, BackupFlags>, file: string): Promise<Answer> {
   const { recipient: recipients = [], passphraseFile, plain } = flags
   endCleanly()
-  const manifest = await withProgress(({ tell }) =>
-    backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { tell }),
+  const manifest = await withProgress(({ progress }) =>
+    backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { progress }),
   )
   const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
   const line = `Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`
@@ -163,7 +163,7 @@ async function restore(
 ): Promise<Answer> {
   endCleanly()
   let known: RestoreDiff | null = null
-  const { isOlder, manifest } = await withProgress(({ tell, end }) => {
+  const { isOlder, manifest } = await withProgress(({ progress, end }) => {
     const agree = async (manifest: Manifest | null, diff: RestoreDiff | null) => {
       known = diff
       end()
@@ -172,7 +172,7 @@ async function restore(
       printNotice(beforeRestore(manifest && formatInstant(manifest.madeAt), diff, against).join('\n'))
       await confirm(`Make the database ${to} of the backup all the same?`, { yes })
     }
-    return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, tell)
+    return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, progress)
   })
   const madeAt = manifest && formatInstant(manifest.madeAt)
   return {

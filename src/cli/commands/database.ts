@@ -8,7 +8,7 @@ import { type CopyNote, describeCopy } from '../../domain/ports/database-copy'
 import { systemClock } from '../../domain/ports/time'
 import type { Records } from '../../operations/context'
 import { requireCopyNote } from '../../operations/find-records'
-import { reactivateDatabase, rotateMasterKey } from '../../operations/upkeep'
+import { reactivateDatabase, rotateMasterKey } from '../../operations/maintenance'
 import { type Copied, copyBetween, databaseAt } from '../../service'
 import { fileName } from '../arguments'
 import {
@@ -76,8 +76,8 @@ async function copy({ json: _, whileServing = false, ...flags }: CopyingFlags): 
   const config = readCopyConfig(flags)
   const from = (await databaseAt(config.from)).name
   const to = (await databaseAt(config.to)).name
-  const copied = await withProgress(({ tell }) =>
-    copyBetween({ ...config, purpose: 'production', whileServing, clock: systemClock }, tell),
+  const copied = await withProgress(({ progress }) =>
+    copyBetween({ ...config, purpose: 'production', whileServing, clock: systemClock }, progress),
   ).catch(async (error) => {
     throw (await databaseAt(config.from)).explain(error)
   })
@@ -179,8 +179,8 @@ async function init(flags: Flags & CommonFlags): Promise<Answer> {
   const place = await databaseAt(config)
   await place.make({
     keyFile: key,
-    anew: true,
-    async furnish(database, keyFile) {
+    mustBeNew: true,
+    async fill(database, keyFile) {
       const made = { ...config, database, masterKey: key === null ? masterKey : { file: keyFile } }
       await (await openProduction(made, { create: true })).close()
     },
@@ -268,7 +268,7 @@ const kept =
 async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
   // Before the rotation: it overwrites the old key.
   const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
-  if (!context.custody.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
+  if (!context.keyring.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
   const answer = {
     json: { masterKeyFile: path, resumed: path === null, purged: isPurged },

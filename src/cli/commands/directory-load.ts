@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import type { ChangeLimit, DirectoryLoad } from '../../domain/decisions/compare-directory'
 import type { FieldChange, LoadDescription, Loss, RecordChange } from '../../domain/decisions/describe-load'
 import type { LosableField } from '../../domain/decisions/directory-losses'
-import type { LoadForetold } from '../../operations/directory-loads'
+import type { LoadPreview } from '../../operations/directory-loads'
 import { formatInstant } from '../../scheduling/calendar'
 import { counted, firstOf, joined } from '../terminal/layout'
 import { printNotice, type Text } from '../terminal/output'
@@ -34,8 +34,8 @@ export function loadQuestion(load: LoadDescription): string {
 }
 
 function actOn(verb: string, records: LoadDescription['deactivated']): string {
-  const told = recordsText(records, mostAsked)
-  return told === '' ? '' : `${verb} ${told}`
+  const shown = recordsText(records, mostAsked)
+  return shown === '' ? '' : `${verb} ${shown}`
 }
 
 /** As `2 providers (on-1, on-2) and 1 region (CA-ON)`. */
@@ -73,12 +73,12 @@ export function warnOfEmptied({ emptied }: LoadDescription): void {
 }
 
 /** The changes of a load. @param isDone false for a preview */
-export function loadText(done: DirectoryLoad, load: LoadForetold, isDone: boolean): Text {
+export function loadText(done: DirectoryLoad, load: LoadPreview, isDone: boolean): Text {
   const stay = `Suspended by staff, and stay so though the files say active: ${firstOf(load.staySuspended, mostShown)}.`
   return [changesText(done, load, isDone), load.staySuspended.length > 0 ? stay : []]
 }
 
-function changesText(done: DirectoryLoad, load: LoadForetold, isDone: boolean): Text {
+function changesText(done: DirectoryLoad, load: LoadPreview, isDone: boolean): Text {
   if (load.changes.length === 0) {
     return `Nothing to change: ${done.unchanged} regions and providers are as the files say.`
   }
@@ -88,7 +88,7 @@ function changesText(done: DirectoryLoad, load: LoadForetold, isDone: boolean): 
     `Unchanged: ${done.unchanged}.`,
     totalsText(load, isDone),
     fieldsText(load.changes),
-    fallenText(load),
+    displacedText(load),
   ]
 }
 
@@ -164,24 +164,24 @@ function totalsText({ losses, reactivated }: LoadDescription, isDone: boolean): 
   ]
 }
 
-type Fallen = LoadForetold['fallen'][number]
+type DisplacedBooking = LoadPreview['fallen'][number]
 
 /** Booked sessions outside the new hours, soonest first: staff call these members. */
-function fallenText({ fallen }: LoadForetold): Text {
+function displacedText({ fallen }: LoadPreview): Text {
   if (fallen.length === 0) return []
   const [falls, stays] = fallen.length === 1 ? ['falls', 'stays'] : ['fall', 'stay']
   return [
     `${counted(fallen.length, 'session')} to come ${falls} outside, and ${stays} booked:`,
-    table(inOrder(fallen).slice(0, mostShown), fallenColumns, ''),
+    table(inOrder(fallen).slice(0, mostShown), displacedColumns, ''),
     moreText(fallen.length),
   ]
 }
 
-function inOrder(fallen: readonly Fallen[]): Fallen[] {
+function inOrder(fallen: readonly DisplacedBooking[]): DisplacedBooking[] {
   return fallen.toSorted((a, b) => a.startsAt - b.startsAt || a.requestId - b.requestId)
 }
 
-const fallenColumns: Columns<Fallen> = {
+const displacedColumns: Columns<DisplacedBooking> = {
   REQUEST: ({ requestId }) => requestId,
   PROVIDER: ({ provider }) => provider,
   LOCAL: ({ local }) => local,
@@ -189,7 +189,7 @@ const fallenColumns: Columns<Fallen> = {
   WHY: ({ reason }) => absenceTexts[reason],
 }
 
-export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadForetold): object {
+export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadPreview): object {
   const { changes, losses, reactivated, emptied, staySuspended, fallen } = load
   return {
     dryRun,
@@ -198,8 +198,8 @@ export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadForetol
     losses,
     emptied,
     staySuspended,
-    fallen: inOrder(fallen).map(({ startsAt, ...told }) => ({
-      ...told,
+    fallen: inOrder(fallen).map(({ startsAt, ...shown }) => ({
+      ...shown,
       utcStartTime: formatInstant(startsAt),
     })),
     changes,

@@ -12,18 +12,18 @@ import type { Context } from '../../operations/context'
 import {
   compareWithDirectory,
   exportDirectory,
-  foretellLoad,
   loadCompared,
+  previewLoad,
 } from '../../operations/directory-loads'
 import { databaseAt, readZones } from '../../service'
 import { type Call, commandGroup, contextCommand, json, storageCommand } from '../command'
 import {
   type DirectorySource,
+  describingFaults,
   FaultyFiles,
   filesOf,
   readEntries,
   readSource,
-  tellingFaults,
 } from '../directory-files'
 import { exitCodes } from '../exit-code'
 import { withContext } from '../storage'
@@ -97,7 +97,7 @@ async function checkFiles(paths: readonly string[], flags: object, progress: Pro
 }
 
 function checkAlone(source: DirectorySource, isZone: (name: string) => boolean): Counts {
-  return tellingFaults(() => {
+  return describingFaults(() => {
     if ('tables' in source) return checkTables(source.tables, isZone)
     const { regions, providers } = readDirectoryFile(source.document, isZone)
     return { regions: regions.length, providers: providers.length }
@@ -182,7 +182,7 @@ async function load({ context, flags, act }: Call<Context, LoadFlags>, paths: re
   return withProgress(async (progress) => {
     const { entries, comparison } = await compare(context, paths, progress)
     const { load } = comparison
-    const preview = foretellLoad(context, comparison, context.clock.now())
+    const preview = previewLoad(context, comparison, context.clock.now())
     progress.end()
     const json = loadJson(dryRun, load, preview)
     if (!dryRun && maxChanges) requireFewChanges(load, maxChanges)

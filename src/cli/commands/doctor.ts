@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../../config'
 import { Refusal } from '../../domain/errors'
+import { type Finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
 import type { ZoneData } from '../../domain/ports/time'
-import { type Finding, type Remedies, withRemedy } from '../../domain/ports/upkeep'
 import {
   listShiftedBookings,
-  listStrandedBookings,
+  listUnavailableBookings,
   type ShiftedBooking,
-  type StrandedBooking,
+  type UnavailableBooking,
 } from '../../operations/check-bookings'
-import { checkDatabase, checkHost, zoneDataNote } from '../../operations/upkeep'
+import { checkDatabase, checkHost, zoneDataNote } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
@@ -55,7 +55,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
   const inService = withService(flags, async ({ context, zones }) => {
     const now = context.clock.now()
     found.push(
-      await whereReadable('bookings', () => strandedFinding(listStrandedBookings(context, now))),
+      await whereReadable('bookings', () => unavailableFinding(listUnavailableBookings(context, now))),
       await whereReadable('booked times', async () =>
         bookedFinding(await listShiftedBookings(context, zones, now)),
       ),
@@ -129,21 +129,21 @@ function listedFinding(
 }
 
 function bookedFinding(moved: readonly ShiftedBooking[]): Finding {
-  const told = moved.map(({ requestId, provider, member, from, to }) => {
+  const details = moved.map(({ requestId, provider, member, from, to }) => {
     // By their ids: whoever looks them up leaves a line in the audit log.
     const who = member ? `member ${member.id}` : 'a person who was erased'
     const whom = `${provider.ref} (${fullName(provider)})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  return finding('booked times', firstOf(told, mostNamed, '; '), 'as they were booked')
+  return finding('booked times', firstOf(details, mostNamed, '; '), 'as they were booked')
 }
 
-function strandedFinding(stranded: readonly StrandedBooking[]): Finding {
-  const told = stranded.map(
+function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
+  const details = stranded.map(
     ({ requestId, provider, startsAt, reason }) =>
       `request ${requestId}, ${formatInstant(startsAt)}: ${provider} ${absenceTexts[reason]}`,
   )
-  return finding('bookings', firstOf(told, mostNamed, '; '), 'their providers can hold all of them')
+  return finding('bookings', firstOf(details, mostNamed, '; '), 'their providers can hold all of them')
 }
 
 /** Records that a finding names; of more it tells how many. */

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../domain/errors'
-import type { TellStep } from '../../domain/measures'
+import type { ReportProgress } from '../../domain/measures'
+import type { Manifest } from '../../domain/ports/maintenance'
 import { elapsedMillis } from '../../domain/ports/time'
-import type { Manifest } from '../../domain/ports/upkeep'
 import { presentRegion } from '../../http/endpoints/provider-regions'
 import { presentFound } from '../../http/endpoints/providers'
 import type { Context } from '../../operations/context'
@@ -14,7 +14,7 @@ import {
   questionsFor,
   regionsShown,
 } from '../../operations/database-copy'
-import { backUp, noteDrill } from '../../operations/upkeep'
+import { backUp, noteDrill } from '../../operations/maintenance'
 import type { Service } from '../../service'
 import type { Call } from '../command'
 import type { MakeAct } from '../storage'
@@ -27,8 +27,8 @@ import { endCleanly } from './serve'
 export async function drill({ context: service, act }: Call<Service>): Promise<Answer> {
   endCleanly()
   try {
-    const result = await withProgress(({ tell }) =>
-      inPrivateFolder((folder) => rehearse(service, folder, act, tell)),
+    const result = await withProgress(({ progress }) =>
+      inPrivateFolder((folder) => rehearse(service, folder, act, progress)),
     )
     await noteDrill(service.context, act(), true)
     return { json: result, text: lineOf(result) }
@@ -41,20 +41,20 @@ export async function drill({ context: service, act }: Call<Service>): Promise<A
 /** Answers by what was asked for, as JSON. */
 type Answers = ReadonlyMap<string, string>
 
-async function rehearse(service: Service, folder: string, act: MakeAct, tell: TellStep) {
+async function rehearse(service: Service, folder: string, act: MakeAct, progress: ReportProgress) {
   const { context } = service
   const [backup, database] = [join(folder, 'backup.age'), join(folder, 'restored.sqlite')]
   const moment = act()
   const before = await shownBy(context, moment.at)
   const start = elapsedMillis()
-  const manifest = await backUp(context, backup, { recipients: [] }, moment, { tell, isDrill: true })
+  const manifest = await backUp(context, backup, { recipients: [] }, moment, { progress, isDrill: true })
   const made = elapsedMillis()
   await context.directory.catchUp()
   const after = await shownBy(context, moment.at)
   const restoring = elapsedMillis()
-  const restored = await service.restore(backup, database, tell)
+  const restored = await service.restore(backup, database, progress)
   if (restored.manifest?.sha256 !== manifest.sha256) throw failed('the backup has another manifest')
-  tell('serving the copy')
+  progress('serving the copy')
   // At one moment: as time passes, slots do.
   const copy = await service.openOn(database, { now: () => moment.at })
   try {
@@ -167,10 +167,10 @@ type Result = Awaited<ReturnType<typeof rehearse>>
 function lineOf({ backupSeconds, backupBytes, restoreSeconds, records, answers }: Result): string {
   const size = `${(backupBytes / 1024 / 1024).toFixed(1)} MiB`
   const changed = answers?.changed ? `, ${answers.changed} changed meanwhile` : ''
-  const told = answers ? `${answers.same} answers are the same${changed}` : untried
+  const compared = answers ? `${answers.same} answers are the same${changed}` : untried
   return (
     `The drill passed: backed up in ${backupSeconds} s (${size}), restored and answering in ${restoreSeconds} s, ` +
-    `${records} records with the hash of the manifest; ${told}.`
+    `${records} records with the hash of the manifest; ${compared}.`
   )
 }
 

@@ -5,6 +5,7 @@ import type { Member } from '../../domain/member'
 import { presentMember } from '../../http/endpoints/user'
 import type { Records } from '../../operations/context'
 import { type MemberName, requireMember } from '../../operations/find-records'
+import { noteAct } from '../../operations/maintenance'
 import {
   deactivateMember,
   eraseMember,
@@ -17,7 +18,6 @@ import {
   releaseEmail,
 } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
-import { noteAct } from '../../operations/upkeep'
 import type { Service } from '../../service'
 import { recordId } from '../arguments'
 import {

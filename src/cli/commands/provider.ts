@@ -21,7 +21,7 @@ import {
   absencesBySource,
   awayCommand,
   onProvider,
-  providerStanding,
+  providerState,
   timeOffCommand,
 } from './away'
 
@@ -136,7 +136,7 @@ function show({ context }: ProviderCall, provider: Provider): Answer {
     id: provider.id,
     ref: shown.ref,
     name: fullName(shown),
-    state: providerStanding(provider),
+    state: providerState(provider),
     credentials: shown.credentials ?? null,
     pronouns: shown.pronouns ?? null,
     gender: shown.gender ?? null,
@@ -162,7 +162,7 @@ function slots({ context, flags }: ProviderCall, provider: Provider): Answer {
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
   }))
-  const none = `There are none${isWorking(provider) ? '' : `: the provider is ${providerStanding(provider)}`}.`
+  const none = `There are none${isWorking(provider) ? '' : `: the provider is ${providerState(provider)}`}.`
   return rowsAnswer(free, slotColumns(provider.timeZone), none)
 }
 
@@ -195,7 +195,7 @@ const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>
 const providerColumns: Columns<ReturnType<typeof presentProvider>> = {
   ...columnsOf('ref', 'id'),
   NAME: fullName,
-  STATE: providerStanding,
+  STATE: providerState,
   LICENSES: ({ licenses }) => [...new Set(licenses.map(({ region }) => region))].join(' ') || null,
   'TIME ZONE': ({ timeZone }) => timeZone,
   LANGUAGES: ({ languagesSpoken }) => languagesSpoken.join(' '),

@@ -16,7 +16,7 @@ import {
 import {
   assignProvider,
   closeRequest,
-  concernOf,
+  findAssignmentWarning,
   moveRequest,
   requireAssignable,
   requireClosable,
@@ -141,9 +141,9 @@ function warnOfMismatch(
   provider: Provider,
   slot: number | undefined,
 ): boolean {
-  const concern = concernOf(context.directory, member, provider, slot ?? context.clock.now())
-  if (concern) printNotice(`note that ${warningOf(concern, provider)}`)
-  return concern !== null
+  const warning = findAssignmentWarning(context.directory, member, provider, slot ?? context.clock.now())
+  if (warning) printNotice(`note that ${warningOf(warning, provider)}`)
+  return warning !== null
 }
 
 const reasonMeaning = 'why, as a note which staff alone read; - takes it from stdin'

@@ -15,8 +15,8 @@ import {
   listSandboxPartners,
   loadDirectory,
 } from '../../operations/directory-loads'
+import { zoneDataNote } from '../../operations/maintenance'
 import { findExampleSlot } from '../../operations/offer-slots'
-import { zoneDataNote } from '../../operations/upkeep'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { databaseAt, openService, type Service } from '../../service'
 import { valuesOf } from '../../settings'
@@ -98,8 +98,8 @@ async function runSandbox(options: Options): Promise<undefined> {
     const place = await databaseAt({ database })
     const isNew = (await place.find()) === null
     if (isNew) {
-      const furnishOne = (made: string, madeKey: string) => furnish(made, madeKey, options, given)
-      await place.make({ keyFile: key, anew: false, furnish: furnishOne })
+      const fillOne = (made: string, madeKey: string) => fill(made, madeKey, options, given)
+      await place.make({ keyFile: key, mustBeNew: false, fill: fillOne })
     }
     service = await open(database, key, options, false)
     if (!isNew && (options.directory !== undefined || options.providers > 0)) {
@@ -112,7 +112,7 @@ async function runSandbox(options: Options): Promise<undefined> {
     const note = zoneDataNote(service.zones, service.context.clock.now())
     if (note) printNotice(note)
     const { host, port, baseUrl } = options
-    const server = await service.listen({ host, port, baseUrl, observers: log ? [log.look] : [] })
+    const server = await service.listen({ host, port, baseUrl, observers: log ? [log.observe] : [] })
     const report = await describe(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
     else printLines(...card(report))
@@ -155,7 +155,7 @@ const noLimits: LimitValues = {
 }
 
 /** Fills a new database with the directory, partners and bookings that the options ask for. */
-async function furnish(database: string, key: string, options: Options, given: unknown): Promise<void> {
+async function fill(database: string, key: string, options: Options, given: unknown): Promise<void> {
   const { context, close } = await open(database, key, options, true)
   try {
     const act = actOf(context)

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../domain/ports/time'
 import { removeBegun } from '../../files/durable'
 import { isPlainAddress, requireLoopback } from '../../http/listening/hosts'
 import type { RequestObserver } from '../../http/log'
-import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../../operations/upkeep'
+import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
 import { type Setting, type SettingName, serverSettings, settings } from '../../settings'
@@ -108,8 +108,8 @@ export interface RunningServer {
  */
 export function reload(running: RunningServer, report: Report): void {
   try {
-    const told = takeAll(running)
-    if (told.length > 0) report(`settings were read again: ${told.join('; ')}`)
+    const changes = takeAll(running)
+    if (changes.length > 0) report(`settings were read again: ${changes.join('; ')}`)
     else report('settings were read again: nothing has changed', 'info')
   } catch (error) {
     const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
@@ -135,25 +135,25 @@ function takeAll(running: RunningServer): string[] {
   const isFixed = (name: SettingName) =>
     !(settings[name] as Setting).details.isReloaded ||
     (name.startsWith('tls') && (!running.certificate || !config.tls))
-  const told: string[] = []
+  const changes: string[] = []
   if (running.certificate && config.tls) {
     const certificate = readCertificate(config.tls, clock.now())
     // The key is then another too, since it fits.
     if (certificate.cert !== running.certificate.cert) {
       server.replaceCertificate(certificate)
       running.certificate = certificate
-      told.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
-    } else if (config.tls.isCredential) told.push(asAtStart)
-    told.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
+      changes.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
+    } else if (config.tls.isCredential) changes.push(asAtStart)
+    changes.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
   }
   service.setLimits(config.limits)
   const taken = changed.filter((name) => !isFixed(name))
   running.inForce = { ...inForce, ...Object.fromEntries(taken.map((name) => [name, config.given[name]])) }
-  if (taken.length > 0) told.push(`in force as they are now: ${flagsOf(taken)}`)
+  if (taken.length > 0) changes.push(`in force as they are now: ${flagsOf(taken)}`)
   const left = changed.filter(isFixed)
-  if (left.length > 0) told.push(`as they were until the next start: ${flagsOf(left)}`)
-  told.push(...config.overruled)
-  return told
+  if (left.length > 0) changes.push(`as they were until the next start: ${flagsOf(left)}`)
+  changes.push(...config.overruled)
+  return changes
 }
 
 /** systemd.exec(5), LoadCredential: they are read when a service is started. */
@@ -185,11 +185,11 @@ async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<un
 async function serveUntilStopped(
   read: () => ServerConfig,
   config: ServerConfig,
-  { look, report }: Log,
+  { observe, report }: Log,
 ): Promise<void> {
   const { commit } = await origin()
   const wanted: RequestObserver =
-    config.logRequests === 'all' ? look : (seen) => seen.status >= 400 && look(seen)
+    config.logRequests === 'all' ? observe : (seen) => seen.status >= 400 && observe(seen)
   const service = await openProduction(config, { upgrade: true, alone: true, report })
   const { certificate = null } = config
   try {
@@ -220,8 +220,8 @@ async function serveUntilStopped(
     for (const line of lines) if (!announce(line)) report(`stdout could not be written: ${line}`)
     await stopped
     report('stopping', 'info')
-    const tellWhy = () => report(stillStopping(server.underWay()), 'info')
-    const waiting = setTimeout(tellWhy, silentStopMillis).unref()
+    const reportWaiting = () => report(stillStopping(server.underWay()), 'info')
+    const waiting = setTimeout(reportWaiting, silentStopMillis).unref()
     await server.stop()
     clearTimeout(waiting)
     await noteServer(service.context, null)

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../../config'
-import { isBackupTooOld, type ServerNote } from '../../domain/ports/upkeep'
+import { isBackupTooOld, type ServerNote } from '../../domain/ports/maintenance'
 import { askServer } from '../../http/listening/hosts'
 import {
   readStatus,

@@ -6,7 +6,7 @@ import type { Context, Records } from '../../operations/context'
 import { listPartners } from '../../operations/partners'
 import {
   cancelCutover,
-  findStanding,
+  findPartnerTokens,
   issueFirstToken,
   listTokens,
   revokeToken,
@@ -109,8 +109,8 @@ async function rotate(
   { context, flags, act }: Call<Records, OutputFlags & { cutover?: number }>,
   partner: Partner,
 ): Promise<TokenAnswer> {
-  const standing = await findStanding(context, partner)
-  const { current, waiting } = standing
+  const tokens = await findPartnerTokens(context, partner)
+  const { current, waiting } = tokens
   const isCut = current !== null && flags.cutover === undefined
   const lost = [
     ...(isCut
@@ -121,7 +121,7 @@ async function rotate(
   // What the rotation is refused for needs no answer.
   if (current && lost.length > 0) {
     await confirm(`${lost.join(' ')} Rotate the token of ${partner.name}?`, flags)
-    await requireUnchanged(context, partner, standing)
+    await requireUnchanged(context, partner, tokens)
   }
   const answer = await handOver(flags, partner, (keep) => {
     const now = act()
@@ -143,12 +143,12 @@ function inWaiting({ kid, startsAt }: KeyRecord): string {
   return `Token ${kid} (waits for ${instantText(startsAt)})`
 }
 
-type Standing = Awaited<ReturnType<typeof findStanding>>
+type PartnerTokens = Awaited<ReturnType<typeof findPartnerTokens>>
 
 /** @throws Refusal not_confirmed if the tokens changed while the question was open */
-async function requireUnchanged(context: Records, partner: Partner, asked: Standing): Promise<void> {
-  const kidsOf = ({ current, waiting }: Standing) => [current, ...waiting].map((key) => key?.kid).join()
-  if (kidsOf(await findStanding(context, partner)) === kidsOf(asked)) return
+async function requireUnchanged(context: Records, partner: Partner, asked: PartnerTokens): Promise<void> {
+  const kidsOf = ({ current, waiting }: PartnerTokens) => [current, ...waiting].map((key) => key?.kid).join()
+  if (kidsOf(await findPartnerTokens(context, partner)) === kidsOf(asked)) return
   const why = `the tokens of ${partner.name} are others by now; nothing was changed`
   throw new Refusal('not_confirmed', why)
 }
@@ -174,14 +174,14 @@ async function handOver(
 }
 
 async function cancel({ context, flags, act }: Call<Records>, partner: Partner): Promise<Answer> {
-  const standing = await findStanding(context, partner)
-  const { current, waiting } = standing
+  const tokens = await findPartnerTokens(context, partner)
+  const { current, waiting } = tokens
   const [next] = waiting
   if (next) {
     const goesOn = current ? ` ${inForce(current)} goes on without an end.` : ''
     const question = `Take back the cutover of ${partner.name}?`
     await confirm(`${inWaiting(next)} never starts.${goesOn} ${question}`, flags)
-    await requireUnchanged(context, partner, standing)
+    await requireUnchanged(context, partner, tokens)
   }
   await cancelCutover(context, partner, act())
   const json = { partner: partner.name, cancelled: next?.kid ?? null, inForce: current?.kid ?? null }
@@ -189,14 +189,14 @@ async function cancel({ context, flags, act }: Call<Records>, partner: Partner):
 }
 
 async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<Answer> {
-  const standing = await findStanding(context, partner)
-  const { current, waiting } = standing
+  const tokens = await findPartnerTokens(context, partner)
+  const { current, waiting } = tokens
   const lost = [
     ...(current ? [`${inForce(current)} ends now. `] : []),
     ...waiting.map((key) => `${inWaiting(key)} never starts. `),
   ]
   await confirm(`${lost.join('')}Revoke the token of ${partner.name}?`, flags)
-  if (!flags.yes) await requireUnchanged(context, partner, standing)
+  if (!flags.yes) await requireUnchanged(context, partner, tokens)
   await revokeToken(context, partner, act())
   const ended = [...(current ? [current] : []), ...waiting]
   const json = { partner: partner.name, revoked: ended.map(({ kid }) => kid) }

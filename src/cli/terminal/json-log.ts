@@ -18,7 +18,7 @@ export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<L
   }
   const logger = pino(options, stream)
   return {
-    look: (entry) => logger[levelOf(entry)](fieldsOf(entry)),
+    observe: (entry) => logger[levelOf(entry)](fieldsOf(entry)),
     defect: (line) => logger.error({ msg: oneLine(line) }),
     report: (line, level = 'warn') => logger[level]({ msg: oneLine(line) }),
   }
@@ -46,7 +46,7 @@ function fieldsOf({ id, partnerId, method, route, status, refusedFor, millis, by
 /** The log of a service, on stderr. Nobody waits for it. */
 export interface Log {
   /** Logs a request that was answered. */
-  readonly look: RequestObserver
+  readonly observe: RequestObserver
   /** Logs a defect, in the words of its log. */
   readonly defect: (line: string) => void
   /** Logs all else. */

@@ -36,7 +36,7 @@ export function openTerminalLog(clock: Clock): Log {
   const report = (line: string) => say(`anteroom: ${line}`)
   const writer = new LineWriter(stderr, (count) => report(droppedText(count)))
   return {
-    look: (entry) => writer.write(requestLine(entry, clock.now())),
+    observe: (entry) => writer.write(requestLine(entry, clock.now())),
     defect: say,
     report,
     end: () => writer.end(),

@@ -13,7 +13,7 @@ import type { AssignmentWarning } from '../../operations/transitions'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal } from '../../scheduling/time-zone'
 import { stateOf } from '../command'
-import { providerStanding } from '../commands/away'
+import { providerState } from '../commands/away'
 import { namesOf, presentRow } from '../commands/request-list'
 import { type Answer, instantText, type Text } from './output'
 import { contactLines, fullName, timeText } from './persons'
@@ -48,7 +48,7 @@ export async function requestText(
     kind: row.kind,
     state: row.state,
     submitted: row.submittedAt,
-    provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(providerStanding(provider))}` : null,
+    provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(providerState(provider))}` : null,
     slot: row.utcStartTime,
     // Staff read these times to the member, who does not think in UTC.
     ...(request.startsAt !== null && {
@@ -183,8 +183,8 @@ function reasonText(reason: Reason): string {
   }
 }
 
-export function warningOf(concern: AssignmentWarning, { ref }: Provider): string {
-  return concern.about === 'unlicensed'
-    ? `${ref} holds no license in ${concern.region}, where the member is`
-    : `the member's region in ${concern.country} cannot be told, nor whether ${ref} is licensed there`
+export function warningOf(warning: AssignmentWarning, { ref }: Provider): string {
+  return warning.about === 'unlicensed'
+    ? `${ref} holds no license in ${warning.region}, where the member is`
+    : `the member's region in ${warning.country} cannot be told, nor whether ${ref} is licensed there`
 }

@@ -1,4 +1,4 @@
-import { standingKeys } from '../../domain/decisions/partners'
+import { currentAndWaiting } from '../../domain/decisions/partners'
 import { type KeyRecord, keyStateAt } from '../../domain/partner'
 import type { GiveWay } from './layout'
 import { instantText } from './output'
@@ -42,7 +42,7 @@ export const tokensGiveWay: GiveWay = { leaveOut: ['ISSUED', 'STARTS', 'ENDS'] }
 
 /** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
 export function tokenSummary(keys: readonly KeyRecord[], now: number) {
-  const { current, waiting } = standingKeys(keys, now)
+  const { current, waiting } = currentAndWaiting(keys, now)
   const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)
   const last = Math.max(0, ...keys.map(({ lastUsedAt }) => lastUsedAt ?? 0))
   return {

@@ -157,13 +157,13 @@ function listChanged(
 ): FieldChange | null {
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
-  const told = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
+  const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
   // Mostly the texts tell all; where they do not, members may stand in another order.
   const [removed, added] = [withoutThose(earlier, later, textOf), withoutThose(later, earlier, textOf)]
   return {
     field,
-    removed: told(withoutThose(removed, added, orderedTextOf)),
-    added: told(withoutThose(added, removed, orderedTextOf)),
+    removed: shown(withoutThose(removed, added, orderedTextOf)),
+    added: shown(withoutThose(added, removed, orderedTextOf)),
     lost: lossOf[field](before, after, since),
   }
 }
@@ -184,15 +184,15 @@ function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): un
 function withoutThose(
   list: readonly unknown[],
   others: readonly unknown[],
-  tell: (element: unknown) => string,
+  textOf: (element: unknown) => string,
 ): readonly unknown[] {
   if (list.length === 0 || others.length === 0) return list
   const left = new Map<string, number>()
-  for (const other of others.map(tell)) left.set(other, (left.get(other) ?? 0) + 1)
+  for (const other of others.map(textOf)) left.set(other, (left.get(other) ?? 0) + 1)
   return list.filter((element) => {
-    const told = tell(element)
-    const count = left.get(told) ?? 0
-    left.set(told, count - 1)
+    const text = textOf(element)
+    const count = left.get(text) ?? 0
+    left.set(text, count - 1)
     return count <= 0
   })
 }

@@ -141,7 +141,7 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
 /** Cancels the key that waits for its cutover; the one in force goes on as if none had been planned. */
 export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
-  const { current, waiting } = standingKeys(keys, at)
+  const { current, waiting } = currentAndWaiting(keys, at)
   if (waiting.length === 0) {
     return new Refusal('record_unknown', 'no token of the partner waits for its cutover')
   }
@@ -154,12 +154,12 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
 }
 
 /** Which of a partner's keys is in force at an instant (ms), and which wait for their cutover: mostly none, or one. */
-export function standingKeys(keys: readonly KeyRecord[], at: number) {
-  const standing = currentKeys(keys, at)
+export function currentAndWaiting(keys: readonly KeyRecord[], at: number) {
+  const open = currentKeys(keys, at)
   const isWaiting = (key: KeyRecord) => keyStateAt(key, at) === 'waiting'
   return {
-    current: standing.find((key) => !isWaiting(key)) ?? null,
-    waiting: standing.filter(isWaiting),
+    current: open.find((key) => !isWaiting(key)) ?? null,
+    waiting: open.filter(isWaiting),
   }
 }
 

@@ -64,7 +64,7 @@ const mostNoted = 1_000
  * Which of the conflicts that were noted of a partner decides about the next: of those after an instant (ms), the one so
  * many back from the newest.
  */
-export function conflictAsked(draft: SubmissionDraft) {
+export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
   const { actor } = submitterOf(draft)
   return { actor, after: submittedAt - hourMillis, back: limits.emailConflicts ?? mostNoted }

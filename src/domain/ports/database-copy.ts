@@ -1,7 +1,7 @@
 import { formatInstant } from '../../scheduling/calendar'
 import type { AuditChain, AuditHead, AuditSpan } from '../audit'
 import { Refusal } from '../errors'
-import type { TellStep } from '../measures'
+import type { ReportProgress } from '../measures'
 import type { MasterKey } from './vault'
 
 /** What a database stores about its copy. Serving both would sell a slot twice. */
@@ -80,7 +80,7 @@ export interface MakingTarget<T> {
   readonly masterKey: MasterKey
   /** If it throws, there is no new database. */
   readonly fill: (target: CopyTarget) => Promise<T>
-  readonly tell: TellStep
+  readonly progress: ReportProgress
 }
 
 /** What a database is for: the data of one is never served as the other. */

@@ -1,8 +1,8 @@
-import type { EngineMeasures, Report, TellStep } from '../measures'
+import type { EngineMeasures, Report, ReportProgress } from '../measures'
 import type { CopySource, MakingTarget, Purpose, ReadingSource, RestoreDiff } from './database-copy'
 import type { DirectoryFeed } from './directory-feed'
+import type { Maintenance, Manifest } from './maintenance'
 import type { Store } from './store'
-import type { Manifest, Upkeep } from './upkeep'
 import type { MasterKey } from './vault'
 
 /** What can be named on a command line. */
@@ -29,7 +29,7 @@ export interface DatabaseSetting {
 export interface Engine {
   readonly store: Store
   readonly feed: DirectoryFeed
-  readonly upkeep: Upkeep
+  readonly maintenance: Maintenance
   /**
    * Begins to look after the database for a server.
    *
@@ -89,14 +89,14 @@ export interface Making {
   /** The file that its master key has, or will have; null where the key is in no file. */
   readonly keyFile: string | null
   /** Whether a key or a database that is there already is refused, and not taken. */
-  readonly anew: boolean
+  readonly mustBeNew: boolean
   /**
    * Opens it, to be made with its key, and closes it.
    *
    * @param database as a setting names it, with a password where it has one
    * @param keyFile of no meaning where the key is in no file
    */
-  readonly furnish: (database: string, keyFile: string) => Promise<void>
+  readonly fill: (database: string, keyFile: string) => Promise<void>
 }
 
 /** A backup that a database is made of. */
@@ -106,7 +106,7 @@ export interface Restoring {
   /** Gives the master key, to an engine that can restore at all. */
   readonly takeKey: () => MasterKey
   /** Writes what an encrypted backup holds to another file. */
-  readonly decrypt: (backup: string, path: string, tell: TellStep) => Promise<void>
+  readonly decrypt: (backup: string, path: string, progress: ReportProgress) => Promise<void>
   /** The database that it is to take the place of, where one is left to compare it with. */
   readonly against?: string | undefined
   /** Confirms the restore before the database is there. The diff is null if there is no database to compare with. */
@@ -151,7 +151,7 @@ export interface DatabaseLocation {
   /** Makes a new database and its master key: an end in between leaves neither, or what the same call goes on with. */
   make(making: Making): Promise<void>
   /** Makes the database of a backup, where none is, held to be sound, ours, and sealed under the master key. */
-  restore(restoring: Restoring, tell: TellStep): Promise<Restored>
+  restore(restoring: Restoring, progress: ReportProgress): Promise<Restored>
   /**
    * Reads the database as of one moment.
    *

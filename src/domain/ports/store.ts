@@ -9,7 +9,7 @@ import type {
 } from '../booking-request'
 import type { SubmissionDraft } from '../decisions/submission'
 import type { PlacementFacts } from '../decisions/transitions'
-import type { RefusalCount, RefusalsAsked } from '../errors'
+import type { RefusalCount, RefusalQuery } from '../errors'
 import type { Member } from '../member'
 import type { KeyRecord, Organization, Partner } from '../partner'
 import type { Provider } from '../provider'
@@ -164,7 +164,7 @@ interface AuditFacts {
   /** At most so many lines, oldest first. */
   list(limit: number, filter?: AuditFilter): MaybePromise<AuditLine[]>
   /** Refused authentications by partner and reason, most often first. */
-  countRefusals(asked: RefusalsAsked): MaybePromise<RefusalCount[]>
+  countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
   /** Which of the requests had their screening answers read by somebody. */
   looksAtRisk(requestIds: readonly number[]): MaybePromise<number[]>
   /** The newest line, refused authentications left out. */

@@ -1,4 +1,4 @@
-import type { TellStep } from '../measures'
+import type { ReportProgress } from '../measures'
 
 /** The cell of a table that a sealed value is bound to. It opens nowhere else. */
 export interface SealedCell {
@@ -46,10 +46,10 @@ export interface Protection {
 }
 
 /** Writes what one file holds to another, encrypted, and sees that it can be read again. */
-export type Protect = (plain: string, encrypted: string, tell?: TellStep) => Promise<void>
+export type Protect = (plain: string, encrypted: string, progress?: ReportProgress) => Promise<void>
 
 /** What an operator keeps a master key for beside the database, wherever it is kept. */
-export interface Custody {
+export interface Keyring {
   /**
    * Tells how to encrypt a copy.
    *

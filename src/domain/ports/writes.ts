@@ -1,11 +1,11 @@
 import type { Act, AuditAction, AuditEntry } from '../audit'
 import type {
   BookingRequest,
+  ReceiptProfile,
   RequestNote,
   RequestState,
   Retry,
   ScreeningAnswer,
-  ToldProfile,
 } from '../booking-request'
 import { Refusal } from '../errors'
 import type { PartnerRates } from '../limits'
@@ -72,7 +72,7 @@ export interface Records {
     readonly memberId: number | 'added'
     /** To be sealed, as the next. */
     readonly request: Omit<BookingRequest, 'id' | 'member'>
-    readonly profile: ToldProfile
+    readonly profile: ReceiptProfile
     readonly submittedAt: number
   }
 }

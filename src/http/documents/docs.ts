@@ -124,7 +124,7 @@ const filesBelow = Object.fromEntries(
 )
 
 const pageType = 'text/html; charset=utf-8'
-const [pageInFolder, pageBeside] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
+const [pageWithSlash, pageWithoutSlash] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
 /**
  * The documents, which need no token: /openapi.json, and /docs, a page to read it with. In the sandbox it is
@@ -152,7 +152,7 @@ export function documents(
     })
   }
   serve('/openapi.json', () => openApi((isSandbox && findExampleSlot(context, clock.now())) || exampleSlot))
-  serve('/docs', (path) => (path.endsWith('/') ? pageInFolder : pageBeside))
+  serve('/docs', (path) => (path.endsWith('/') ? pageWithSlash : pageWithoutSlash))
   serve('/docs/start.js', () => (isSandbox ? startToTry : startToRead))
   for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
   // Told relative to the root, before which there may be more in public.

@@ -184,8 +184,8 @@ async function toOperation(
   }
 }
 
-function toLink({ to, ...told }: Link): Json {
-  return { operationId: to.operationId, ...told }
+function toLink({ to, ...link }: Link): Json {
+  return { operationId: to.operationId, ...link }
 }
 
 /** The plugin takes the examples out of a parameter's schema, where JSON Schema has them. */

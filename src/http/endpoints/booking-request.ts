@@ -201,10 +201,10 @@ export const bookingRequest = endpoint({
   examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),
   handler:
     (context) =>
-    async ({ body, caller, now, letIn, headers, bytes }) => {
+    async ({ body, caller, now, authenticated, headers, bytes }) => {
       const retry = toRetry(headers[keyName], bytes)
       const submission = { ...toSubmission(body, caller.partner, now), retry }
-      const stored = await submitBookingRequest(context, submission, now, letIn)
+      const stored = await submitBookingRequest(context, submission, now, authenticated)
       const isReplay = 'isReplay' in stored
       return {
         body: presentBookingRequest(stored),

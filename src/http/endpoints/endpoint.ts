@@ -4,7 +4,7 @@ import type { RequestedSlot } from '../../domain/booking-request'
 import type { Caller } from '../../domain/partner'
 import { type Validator, validator } from '../../domain/validation'
 import type { Context, Turn } from '../../operations/context'
-import type { LetIn } from '../../operations/submit-booking-request'
+import type { Authenticated } from '../../operations/submit-booking-request'
 import { bodyRefusals } from '../body'
 import { refusalsEverywhere, transportRefusals, type Words } from '../errors'
 import type { Counted } from '../log'
@@ -25,7 +25,7 @@ export interface Call<Params, Headers, Query, Body> {
   /** The body as it was sent; empty where none is taken. */
   readonly bytes: Uint8Array
   /** The snapshot on which the caller was let in, and how to ask for them again. */
-  readonly letIn: LetIn
+  readonly authenticated: Authenticated
   /** Between the steps of long work. */
   readonly turn: Turn
 }

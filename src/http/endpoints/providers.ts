@@ -120,11 +120,11 @@ export const providers = endpoint({
   handler(context, baseUrl) {
     const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
-    return ({ query, now, letIn, turn }) => {
+    return ({ query, now, authenticated, turn }) => {
       // Links repeat the query as it was sent, so two spellings of a query have two pages.
       const asked = JSON.stringify(query)
       const known = pages.get(asked)
-      if (known && isCurrent(known, letIn.version, now))
+      if (known && isCurrent(known, authenticated.version, now))
         return { body: known.representation, counted: known.counted }
       return search(query, now, asked, turn)
     }

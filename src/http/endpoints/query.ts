@@ -60,14 +60,14 @@ function decode(text: string): string | null {
 
 /** How many names of an object are looked at, and how many misspellings are told. */
 const mostNames = 100
-const mostTold = 5
+const mostSuggestions = 5
 
 /**
  * What is told of members of a body that would be ignored although their names are almost known ones. Other
  * names are not repeated: an answer holds nothing of the sender's choice.
  */
-export function misspelt(body: unknown, schema: TSchema): string {
-  return nearMisses(body, schema, '').slice(0, mostTold).join(' ')
+export function typoWarning(body: unknown, schema: TSchema): string {
+  return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
 }
 
 function nearMisses(value: unknown, { properties, items }: TSchema, path: string): string[] {

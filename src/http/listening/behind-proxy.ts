@@ -31,7 +31,7 @@ export function forwarding(
   report: Report = () => {},
 ): Forwarding {
   if (!proxies) return { clientOf: peerOf, refusePlain: () => null }
-  const tell = { stranger: once(report, toldOfStranger), unsaid: once(report, toldOfUnsaid) }
+  const warn = { stranger: once(report, strangerNotice), unsaid: once(report, protocolNotice) }
   const isProxy = memo(mostPeers, proxies.include)
   return {
     clientOf(request) {
@@ -48,23 +48,23 @@ export function forwarding(
         takeName(request.headers.get('x-request-id'), entry)
         return null
       }
-      if (isHttps) tell.stranger()
-      else if (isFromProxy && protocol !== 'http') tell.unsaid()
+      if (isHttps) warn.stranger()
+      else if (isFromProxy && protocol !== 'http') warn.unsaid()
       return errorAnswer(entry, 'https_required', transportRefusals.https_required)
     },
   }
 }
 
-const toldOfStranger =
+const strangerNotice =
   'a request was refused (https_required) that says it came by HTTPS, but not from an address of --behind-proxy: if your proxy sent it, name its address there; this is told once'
-const toldOfUnsaid =
+const protocolNotice =
   'a request from an address of --behind-proxy was refused (https_required), since its X-Forwarded-Proto was not just https or http: have your proxy set it; this is told once'
 
 function once(report: Report, line: string): () => void {
-  let isTold = false
+  let isReported = false
   return () => {
-    if (!isTold) report(line)
-    isTold = true
+    if (!isReported) report(line)
+    isReported = true
   }
 }
 

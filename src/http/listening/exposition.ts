@@ -60,8 +60,8 @@ function bucketLines({ name, scale, of }: Histogram): string[] {
 }
 
 function labelText(labels: Record<string, string | number>): string {
-  const told = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
-  return told.length === 0 ? '' : `{${told.join(',')}}`
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
 function escaped(value: string): string {

@@ -133,28 +133,28 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
  * Listens on this machine alone, for whoever looks after the service, and stops at once. Throws as listen does, with the flag
  * that the port was given by.
  */
-export function listenBeside(
+export function listenLocally(
   flag: string,
   port: number,
   fetch: (request: Request) => Promise<Response>,
 ): { readonly port: number; stop(): Promise<void> } {
   const hostname = '127.0.0.1'
-  const server = serveBeside(flag, {
+  const server = serveLocally(flag, {
     hostname,
     port,
     development: false,
     reusePort: false,
     maxRequestBodySize: 1,
-    idleTimeout: idleBesideSeconds,
+    idleTimeout: localIdleSeconds,
     fetch,
   })
   return { port: server.port as number, stop: () => server.stop(true) }
 }
 
 /** Whoever sends no more of a question, or takes no answer, is not waited for any longer. */
-const idleBesideSeconds = 10
+const localIdleSeconds = 10
 
-function serveBeside(flag: string, options: Parameters<typeof serve>[0]) {
+function serveLocally(flag: string, options: Parameters<typeof serve>[0]) {
   try {
     return serve(options)
   } catch (error) {

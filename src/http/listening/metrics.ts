@@ -9,7 +9,7 @@ import type { RecordMeasures } from '../../operations/status'
 import type { ConcurrencyLimits } from '../admission'
 import type { RequestMeasures } from '../request-measures'
 import { exposed, expositionType, type Histogram, type Metric, type Sample } from './exposition'
-import { listenBeside } from './listen'
+import { listenLocally } from './listen'
 
 /** Where what is measured comes from. */
 export interface Measured {
@@ -55,15 +55,15 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   const records = remembered(recordsKnownMillis, () => measured.records().catch(() => null))
   const read = remembered(knownMillis, async () => {
     // Where the disk is gone, all else is told.
-    const [told, isReady] = await Promise.all([records(), measured.isReady().catch(() => false)])
+    const [counts, isReady] = await Promise.all([records(), measured.isReady().catch(() => false)])
     return exposed([
       ...measured.requests.metrics(),
-      ...serviceMetrics(measured, told, isReady),
+      ...serviceMetrics(measured, counts, isReady),
       ...processMetrics(measured, lag),
     ])
   })
   try {
-    const { port: actual, stop } = listenBeside('--metrics-port', port, answering(read))
+    const { port: actual, stop } = listenLocally('--metrics-port', port, answering(read))
     return {
       port: actual,
       stop() {

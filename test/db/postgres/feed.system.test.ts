@@ -4,7 +4,7 @@ import { commit } from '../../../db/postgres/transaction'
 import type { Changed } from '../../../db/queries/changes'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
-import { everything, furnish, minutes, nine, stored } from '../furniture'
+import { everything, fill, minutes, nine, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 import { TestPool } from './pools'
 
@@ -23,7 +23,7 @@ describeOnPostgres('whoever follows bookings on a server', () => {
 
   async function furnishedPlace() {
     const place = await openPostgresPlace()
-    const furniture = await furnish(place)
+    const furniture = await fill(place)
     await stored(furniture.book('zoe', nine - minutes(45)))
     return { ...place, ...furniture }
   }

@@ -3,7 +3,7 @@ import { Connection } from '../../../db/postgres/client/connection'
 import { DatabaseFailure } from '../../../db/postgres/client/failure'
 import { sharing, taking } from '../../../db/postgres/locks'
 import { describeOnPostgres } from '../../support/postgres-databases'
-import { act, endOf, furnish, now, stored, update } from '../furniture'
+import { act, endOf, fill, now, stored, update } from '../furniture'
 import { openPostgresPlace } from './place'
 
 /** When a connection breaks at a COMMIT, and whether the server has done it by then. */
@@ -46,7 +46,7 @@ describeOnPostgres('where the connection breaks at a COMMIT', () => {
   test.each(losses)('an intake is stored once, as it is answered: %s', async (_, isCommitted) => {
     await using place = await openPostgresPlace()
     const { store } = place
-    const { intake } = await furnish(place)
+    const { intake } = await fill(place)
     const submitting = () => stored(intake('robin'))
     const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
     const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
@@ -59,7 +59,7 @@ describeOnPostgres('where the connection breaks at a COMMIT', () => {
     async (_, isCommitted) => {
       await using place = await openPostgresPlace()
       const { store } = place
-      const { intake, partner } = await furnish(place)
+      const { intake, partner } = await fill(place)
       const { member } = await stored(intake('robin'))
       const { id } = await store.auditHead()
       const conflicting = () => endOf(intake('sam', { member: { ...update, email: member.profile.email } }))

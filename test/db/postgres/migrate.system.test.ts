@@ -10,7 +10,10 @@ import { describeOnPostgres } from '../../support/postgres-databases'
 import { Standstill } from '../../support/standstill'
 import { newTestDatabase, openingOf, refusalOf, type TestConnections } from './connections'
 
-const next = (sql: string, oldestBeside: number): Migration[] => [...ourMigrations, { sql, oldestBeside }]
+const next = (sql: string, oldestCompatible: number): Migration[] => [
+  ...ourMigrations,
+  { sql, oldestCompatible: oldestCompatible },
+]
 /** The schema of one migration more. */
 const later = ourMigrations.length + 1
 const wider = next('CREATE TABLE more (id int)', 1)
@@ -46,8 +49,8 @@ describeOnPostgres('migrations', () => {
   })
 
   test.each([
-    ['those of another build', [{ sql: 'CREATE TABLE x (id int)', oldestBeside: 1 }], false],
-    ['the same, to upgrade', [{ sql: 'CREATE TABLE x (id int)', oldestBeside: 1 }, ...wider], true],
+    ['those of another build', [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }], false],
+    ['the same, to upgrade', [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }, ...wider], true],
   ])('refuse %s, and leave all as it is', async (_, migrations, upgrade) => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
@@ -77,7 +80,7 @@ describeOnPostgres('migrations', () => {
   test('of which one fails leave all as it was', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
-    const failing = [...wider, { sql: 'CREATE TABLE last (id int); SELECT 1 / 0', oldestBeside: 1 }]
+    const failing = [...wider, { sql: 'CREATE TABLE last (id int); SELECT 1 / 0', oldestCompatible: 1 }]
     expect(await opening(made, failing, true)).toStartWith('database_unusable: ')
     expect(await contentOf(made.url)).toEqual(before)
   })

@@ -3,10 +3,10 @@ import { SQL } from 'bun'
 import { slotMillis } from '../../../src/domain/booking-request'
 import { eventually } from '../../support/eventually'
 import { describeOnPostgres, testOnPostgres } from '../../support/postgres-databases'
-import { endOf, furnish, minutes, nine, stored, takenOf, versionOf } from '../furniture'
+import { endOf, fill, minutes, nine, stored, takenOf, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
-type Furniture = Awaited<ReturnType<typeof furnish>>
+type Furniture = Awaited<ReturnType<typeof fill>>
 
 describeOnPostgres('submissions at two nodes at once', () => {
   /** How two end that are asked for together, each at another node, in each of twelve rounds. */
@@ -17,7 +17,7 @@ describeOnPostgres('submissions at two nodes at once', () => {
     const other = await place.openAgain()
     const stores = [place.store, other.store]
     let turn = 0
-    const furniture = await furnish({
+    const furniture = await fill({
       ...place,
       store: { ...place.store, submit: (draft) => stores[turn++ % 2]?.submit(draft) as never },
     })
@@ -60,7 +60,7 @@ testOnPostgres(
   'a booking whose slot another program takes meanwhile is rejected, and one of another slot is stored',
   async () => {
     await using place = await openPostgresPlace()
-    const { book, first } = await furnish(place)
+    const { book, first } = await fill(place)
     const zoe = await stored(book('zoe', nine))
     const version = await versionOf(place)
     const [taken, free] = [nine + minutes(60), nine + minutes(120)]

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { connect, createServer, type Socket } from 'node:net'
 import { describeOnPostgres, testOnPostgres } from '../../support/postgres-databases'
-import { furnish, minutes, nine, stored, versionOf } from '../furniture'
+import { fill, minutes, nine, stored, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
 const delayMillis = 10
@@ -39,7 +39,7 @@ describeOnPostgres('behind a slow network', () => {
     using proxy = await delayingProxy(Number(url.port))
     url.port = `${proxy.port}`
     const { store } = await place.openAgain(url.href)
-    const { book } = await furnish({ ...place, store })
+    const { book } = await fill({ ...place, store })
     const version = await versionOf(place)
     const trips: number[] = []
     for (let count = 0; count < 5; count++) {

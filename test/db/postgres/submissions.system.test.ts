@@ -13,7 +13,7 @@ import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { Standstill } from '../../support/standstill'
 import { holdWrites } from '../../support/storage'
-import { act, endOf, furnish, minutes, nine, stored, update, versionOf } from '../furniture'
+import { act, endOf, fill, minutes, nine, stored, update, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
 beforeAll(haveRealPatience)
@@ -60,7 +60,7 @@ test('draining waits for the submissions that are under way', async () => {
 describeOnPostgres('a submission on a server', () => {
   test('that waits too long for a lock is told so, and its connection goes on', async () => {
     await using place = await openPostgresPlace()
-    const { book } = await furnish(place)
+    const { book } = await fill(place)
     const pids = () =>
       runSql(
         place.url,
@@ -74,7 +74,7 @@ describeOnPostgres('a submission on a server', () => {
   })
   test('is answered within two seconds while somebody has locked a table, however many there are', async () => {
     await using place = await openPostgresPlace()
-    const { intake } = await furnish(place)
+    const { intake } = await fill(place)
     const version = await versionOf(place)
     await using sql = new SQL(place.url, { max: 1 })
     await sql.unsafe('BEGIN; LOCK TABLE replays').simple()
@@ -93,7 +93,7 @@ describeOnPostgres('a submission on a server', () => {
   })
   test('that leaves a line in the audit log waits no longer where others wait for the lock of that too', async () => {
     await using place = await openPostgresPlace()
-    const { intake } = await furnish(place)
+    const { intake } = await fill(place)
     await stored(intake('robin'))
     const version = await versionOf(place)
     const limits = { ...unlimited, emailConflicts: 1_000 }
@@ -121,7 +121,7 @@ describeOnPostgres('a submission on a server', () => {
   })
   test('that leaves no line in the audit log does not wait for those that do', async () => {
     await using place = await openPostgresPlace()
-    const { intake, organization } = await furnish(place)
+    const { intake, organization } = await fill(place)
     const other = await place.store.addPartner('Lanternlight', organization.id, act)
     await stored(intake('robin'))
     const version = await versionOf(place)

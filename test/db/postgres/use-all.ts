@@ -8,15 +8,15 @@ import { openPostgresEngine, type openPostgresPlace } from './place'
 export async function useAll(place: Awaited<ReturnType<typeof openPostgresPlace>>): Promise<void> {
   using folder = new Folder()
   const engine = await openPostgresEngine(place.url)
-  const { store, upkeep, feed } = engine
+  const { store, maintenance, feed } = engine
   const [called, kept] = [new Set<string>(), new Set<string>()]
   await useEverything({ ...place, feed, store: counted(store, called) })
   for (const filter of [{ providerId: 1 }, { partnerId: 1 }, { slotDay: 20_000 }, { submittedFrom: now }]) {
     await store.listRequests({ intakesOnly: false, ...filter })
     await store.listRequests({ intakesOnly: false, state: 'waiting', ...filter })
   }
-  await keepUp(counted(upkeep, kept), folder.file('target'), false)
+  await keepUp(counted(maintenance, kept), folder.file('target'), false)
   await engine.close()
   expect(Object.keys(store).filter((name) => !called.has(name))).toEqual([])
-  expect(Object.keys(upkeep).filter((name) => !kept.has(name))).toEqual([])
+  expect(Object.keys(maintenance).filter((name) => !kept.has(name))).toEqual([])
 }

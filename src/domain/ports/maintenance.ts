@@ -1,5 +1,5 @@
 import type { Act, AuditArchive, AuditChain, AuditHead, AuditVerdict } from '../audit'
-import type { TellStep } from '../measures'
+import type { ReportProgress } from '../measures'
 import type { CopyNote } from './database-copy'
 import type { ZoneEdition } from './time'
 import type { MasterKey, Protect } from './vault'
@@ -92,7 +92,7 @@ export interface Manifest extends Content {
 
 /** How a backup is made. */
 export interface BackingUp {
-  readonly tell?: TellStep
+  readonly progress?: ReportProgress
   /** Whether it is made to be tried and removed: then it is no backup to count on, and is noted as a drill. */
   readonly isDrill?: boolean
 }
@@ -115,7 +115,7 @@ export type ArchiveVerdict =
  * What needs the engine itself and not only its records: keeping copies, looking after its health, and leaving no
  * trace of what was erased. An engine that cannot do one of these refuses with what the operator can do instead.
  */
-export interface Upkeep {
+export interface Maintenance {
   /**
    * Writes a sound copy of the database, with a manifest inside, to a place where nothing is, checked and synced before
    * it gets its name, and notes when. Reads and writes go on meanwhile.

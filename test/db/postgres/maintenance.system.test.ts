@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { auditHashes } from '../../../db/audit/verification'
 import { Pool } from '../../../db/postgres/client/pool'
-import { createUpkeep } from '../../../db/postgres/maintenance'
+import { createMaintenance } from '../../../db/postgres/maintenance'
 import { openDatabase } from '../../../db/postgres/open'
 import { judgeReplication, judgeSettings } from '../../../db/postgres/server/doctor'
 import { Node } from '../../../db/postgres/server/nodes'
@@ -10,17 +10,17 @@ import { createActs } from '../../../db/postgres/transaction'
 import { logOver } from '../../../db/queries/audit'
 import { newKey } from '../../../src/auth/token'
 import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/addresses'
-import type { Upkeep } from '../../../src/domain/ports/upkeep'
+import type { Maintenance } from '../../../src/domain/ports/maintenance'
 import { masterKeyOf } from '../../../src/vault/vault'
 import { HeldTime } from '../../support/held-time'
 import { type Postgres, runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
-import { act, furnish, now, stored } from '../furniture'
+import { act, fill, now, stored } from '../furniture'
 import { connectTo, openingOf, refusalOf } from './connections'
 import { openPostgresPlace } from './place'
 import { leaveStandbySlot } from './standby-slot'
 
-/** The upkeep of a database of a URL, made if it is not there. Leaving its scope closes it. */
+/** The maintenance of a database of a URL, made if it is not there. Leaving its scope closes it. */
 async function upkeepOf(url: string) {
   const connections = connectTo(url)
   const { masterKey, vault } = await openDatabase(connections.on, openingOf(url))
@@ -35,7 +35,7 @@ async function upkeepOf(url: string) {
   const log = logOver(auditHashes(vault), (work) => pool.use(async ({ audit }) => work(audit)))
   const parts = { pool, on, acts: createActs(pool), node, log, purpose: 'sandbox', masterKey } as const
   return {
-    upkeep: createUpkeep(parts),
+    maintenance: createMaintenance(parts),
     run: (text: string) => runSql(url, text),
     async [Symbol.asyncDispose]() {
       await pool.close()
@@ -54,7 +54,7 @@ describeOnPostgres('a check', () => {
   test('of a new database on a server with fsync finds nothing bad', async () => {
     await using server = await startPostgres({ fsync: true })
     await using opened = await upkeepOf(server.url)
-    const findings = [...(await opened.upkeep.check(now)), ...(await opened.upkeep.checkHost())]
+    const findings = [...(await opened.maintenance.check(now)), ...(await opened.maintenance.checkHost())]
     const states = findings.map(({ check, state }) => [check, state])
     expect(Object.fromEntries(states)).toEqual({
       schema: 'ok',
@@ -72,13 +72,13 @@ describeOnPostgres('a check', () => {
 
   test('names whatever is sealed and cannot be opened', async () => {
     await using place = await openPostgresPlace()
-    const { intake, partner } = await furnish(place)
+    const { intake, partner } = await fill(place)
     const { id, member } = await stored(intake('robin', { retry: { key: 'one', body: '' } }))
     await place.store.addNote(id, 'Rings back after six.', act)
     const key = newKey()
     await place.store.issueKey(partner.id, { ...key, startsAt: 0 }, act)
     const sealed = async () =>
-      (await place.upkeep?.check(now))?.find(({ check }) => check === 'sealed values')
+      (await place.maintenance?.check(now))?.find(({ check }) => check === 'sealed values')
     expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
     const columns = [
       'partner_keys SET sealed_secret',
@@ -136,7 +136,7 @@ test('standbys say what outlives the server', () => {
 })
 
 /** So many members, and nine of all else that is cleared away. */
-const fill = (count: number) =>
+const fillRows = (count: number) =>
   `INSERT INTO partners (name, active, created_at) VALUES ('P', true, 0);
    INSERT INTO members (record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
      sealed_profile, created_at, updated_at)
@@ -184,56 +184,64 @@ const keepers: readonly Keeper[] = [
 ]
 
 /** Clears away, and waits in no time for whoever reads still. */
-async function purgeWithoutPatience(upkeep: Upkeep): Promise<boolean> {
+async function purgeWithoutPatience(maintenance: Maintenance): Promise<boolean> {
   using time = new HeldTime()
   let isOver = false
-  const purging = upkeep.purge().finally(() => {
+  const purging = maintenance.purge().finally(() => {
     isOver = true
   })
   for (; !isOver; await Bun.sleep(5)) time.pass(500)
   return purging
 }
 
-describeOnPostgres('upkeep', () => {
+describeOnPostgres('maintenance', () => {
   test('refuses to make a backup, with the ways in which the server does', async () => {
-    await withUpkeep(async ({ upkeep }) => {
-      expect(await refusalOf(() => upkeep.backUp('/somewhere', null, act))).toBe(
+    await withUpkeep(async ({ maintenance }) => {
+      expect(await refusalOf(() => maintenance.backUp('/somewhere', null, act))).toBe(
         'database_unusable: a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time recovery), or as one moment with pg_dump -Fc; keep the master key apart from it',
       )
     })
   })
 
   test('seals the data key under another master key, once, with a line in the audit log', async () => {
-    await withUpkeep(async ({ upkeep, run }) => {
+    await withUpkeep(async ({ maintenance, run }) => {
       const next = masterKeyOf(Buffer.alloc(32, 8))
-      expect(await upkeep.rewrap(next, act)).toBe(true)
-      expect(await upkeep.rewrap(next, act)).toBe(false)
+      expect(await maintenance.rewrap(next, act)).toBe(true)
+      expect(await maintenance.rewrap(next, act)).toBe(false)
       expect(await run('SELECT action, actor, outcome FROM audit')).toEqual([
         { action: 'key.rotate', actor: 'olive', outcome: 'done' },
       ])
       // By one who still has the key of before, to a third one.
       const third = masterKeyOf(Buffer.alloc(32, 9))
-      expect(await refusalOf(() => upkeep.rewrap(third, act))).toBe(
+      expect(await refusalOf(() => maintenance.rewrap(third, act))).toBe(
         'database_unusable: the master key is not the one that this database was sealed under',
       )
     })
   })
 
   test('notes drills and zone data', async () => {
-    await withUpkeep(async ({ upkeep }) => {
-      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null, isByServer: true })
-      await upkeep.noteDrill(act)
-      expect(await upkeep.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: now, isByServer: true })
-      expect(await upkeep.findZoneData()).toBeNull()
-      await upkeep.noteZoneData({ edition: '2026f', folder: null })
-      expect(await upkeep.findZoneData()).toEqual({ edition: '2026f', folder: null })
+    await withUpkeep(async ({ maintenance }) => {
+      expect(await maintenance.findLastBackups()).toEqual({
+        backedUpAt: null,
+        drilledAt: null,
+        isByServer: true,
+      })
+      await maintenance.noteDrill(act)
+      expect(await maintenance.findLastBackups()).toEqual({
+        backedUpAt: null,
+        drilledAt: now,
+        isByServer: true,
+      })
+      expect(await maintenance.findZoneData()).toBeNull()
+      await maintenance.noteZoneData({ edition: '2026f', folder: null })
+      expect(await maintenance.findZoneData()).toEqual({ edition: '2026f', folder: null })
     })
   })
 
   test('clears away what was deleted of all that tells of people, and of its indexes, however little it is', async () => {
-    await withUpkeep(async ({ upkeep, run }) => {
+    await withUpkeep(async ({ maintenance, run }) => {
       // So many that the server by itself would leave the indexes alone for a row that is deleted.
-      await run(`CREATE EXTENSION pgstattuple; ${fill(8_000)}`)
+      await run(`CREATE EXTENSION pgstattuple; ${fillRows(8_000)}`)
       const deleted = [
         "settings WHERE name = 's1'",
         'replays WHERE request_id = 1',
@@ -241,7 +249,7 @@ describeOnPostgres('upkeep', () => {
       ]
       for (const which of [...deleted, 'booking_requests WHERE id = 1', 'members WHERE id = 1'])
         await run(`DELETE FROM ${which}`)
-      expect(await upkeep.purge()).toBe(true)
+      expect(await maintenance.purge()).toBe(true)
       const left = await run(
         `SELECT indexrelid::regclass::text AS index,
            ((pgstattuple(indexrelid)).tuple_count - (pgstattuple(indrelid)).tuple_count)::int AS count
@@ -271,24 +279,24 @@ describeOnPostgres('upkeep', () => {
     await reader.on(async (connection) => {
       await connection.send('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM members')
       await opened.run('DELETE FROM members WHERE id <= 3')
-      expect(await opened.upkeep.purge()).toBe(false)
+      expect(await opened.maintenance.purge()).toBe(false)
       expect(await left()).toBe(3)
       await connection.send('COMMIT')
     }, 300_000)
-    expect(await opened.upkeep.purge()).toBe(true)
+    expect(await opened.maintenance.purge()).toBe(true)
     expect(await left()).toBe(0)
   })
 
   test('says that it could not clear away what a prepared transaction, a standby that is gone or a writer keeps', async () => {
     await using server = await startPostgres({ settings: { max_prepared_transactions: 1 } })
     await using opened = await upkeepOf(server.url)
-    await opened.run(fill(9))
+    await opened.run(fillRows(9))
     for (const [index, beside] of keepers.entries()) {
       await beside(server, async () => {
         await opened.run(`DELETE FROM replays WHERE request_id = ${index + 1}`)
-        expect([beside.name, await purgeWithoutPatience(opened.upkeep)]).toEqual([beside.name, false])
+        expect([beside.name, await purgeWithoutPatience(opened.maintenance)]).toEqual([beside.name, false])
       })
     }
-    expect(await opened.upkeep.purge()).toBe(true)
+    expect(await opened.maintenance.purge()).toBe(true)
   })
 })

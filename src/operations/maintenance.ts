@@ -2,8 +2,6 @@ import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict 
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
-import type { Facts } from '../domain/ports/store'
-import { pause, type ZoneData, type ZoneEdition } from '../domain/ports/time'
 import type {
   ArchiveVerdict,
   AuditPrune,
@@ -11,7 +9,9 @@ import type {
   Finding,
   Manifest,
   ServerNote,
-} from '../domain/ports/upkeep'
+} from '../domain/ports/maintenance'
+import type { Facts } from '../domain/ports/store'
+import { pause, type ZoneData, type ZoneEdition } from '../domain/ports/time'
 import type { Protection } from '../domain/ports/vault'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
@@ -21,9 +21,9 @@ import type { Context, Records } from './context'
  * Clears away the traces of what was erased, and tells whether all are gone. What the storage refuses by now changes nothing of
  * what was committed.
  */
-export async function tryPurge({ upkeep }: Pick<Records, 'upkeep'>): Promise<boolean> {
+export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): Promise<boolean> {
   try {
-    return await upkeep.purge()
+    return await maintenance.purge()
   } catch (error) {
     if (error instanceof Refusal) return false
     throw error
@@ -42,17 +42,17 @@ export interface KeyRotation {
  * Puts a new master key in force: the data key is sealed under it and no more under the old one. Whoever has the
  * database open goes on.
  *
- * @throws Refusal as Custody.rotate and Upkeep.rewrap do
+ * @throws Refusal as Keyring.rotate and Maintenance.rewrap do
  */
 export async function rotateMasterKey(
-  { custody, upkeep }: Records,
+  { keyring, maintenance }: Records,
   newKeyFile: string | undefined,
   act: Act,
 ): Promise<KeyRotation> {
-  const path = custody.hasRotated
+  const path = keyring.hasRotated
     ? null
-    : await custody.rotate(newKeyFile, (next) => upkeep.rewrap(next, act))
-  return { path, isPurged: await tryPurge({ upkeep }) }
+    : await keyring.rotate(newKeyFile, (next) => maintenance.rewrap(next, act))
+  return { path, isPurged: await tryPurge({ maintenance }) }
 }
 
 /** What is removed in one transaction, and how long others may write before the next. */
@@ -64,7 +64,7 @@ const [mostAtOnce, pauseMillis] = [100, 100]
  * answer any more, and goes after the next start.
  */
 export async function forgetReplays(
-  { store, upkeep, clock }: Pick<Context, 'store' | 'upkeep' | 'clock'>,
+  { store, maintenance, clock }: Pick<Context, 'store' | 'maintenance' | 'clock'>,
   stopping: AbortSignal,
 ): Promise<void> {
   const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), mostAtOnce)
@@ -75,7 +75,7 @@ export async function forgetReplays(
     if (count < mostAtOnce) break
     await pause(pauseMillis)
   }
-  await upkeep.forgetChanges()
+  await maintenance.forgetChanges()
 }
 
 const yearMinutes = 365 * dayMinutes
@@ -100,10 +100,10 @@ export function zoneDataNote(zones: ZoneData, now: number): string | null {
   const { age, folder, edition, builtIn } = zones
   if (age === 'current') return null
   const names = zonesUnlikeBuiltIn(zones, now)
-  const told = age === 'older' ? `is of ${edition}, older than` : 'does not tell its edition, unlike'
+  const shown = age === 'older' ? `is of ${edition}, older than` : 'does not tell its edition, unlike'
   const count = names.length === 1 ? '1 zone differs' : `${names.length || 'no'} zones differ`
   const list = names.length === 0 ? '' : `: ${names.join(', ')}`
-  return `the zone data in ${folder} ${told} the built-in ${builtIn.edition}; within a year ${count}${list}`
+  return `the zone data in ${folder} ${shown} the built-in ${builtIn.edition}; within a year ${count}${list}`
 }
 
 /** Whether two zones are apart at a minute or at any of their changes in the year after it. */
@@ -121,37 +121,40 @@ function differ(a: TimeZone, b: TimeZone, minute: number): boolean {
  * @throws Refusal database_unusable, or field_invalid for what is no recipient
  */
 export async function backUp(
-  { upkeep, custody }: Records,
+  { maintenance, keyring }: Records,
   target: string,
   protection: Protection | null,
   act: Act,
   how?: BackingUp,
 ): Promise<Manifest> {
-  return upkeep.backUp(target, protection && (await custody.protect(protection)), act, how)
+  return maintenance.backUp(target, protection && (await keyring.protect(protection)), act, how)
 }
 
 /** Notes that a backup was tried, and how that ended, and when one was found to be as it should be. */
 export async function noteDrill(records: Records, act: Act, isPassed: boolean): Promise<void> {
-  if (isPassed) await records.upkeep.noteDrill(act)
+  if (isPassed) await records.maintenance.noteDrill(act)
   else await noteAct(records, act, 'database.drill', null, 'failed')
 }
 
 /** Notes which zone data is served, for the commands beside the server. */
-export function noteZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<void> {
-  return upkeep.noteZoneData(zones)
+export function noteZoneData({ maintenance }: Records, zones: ZoneEdition): Promise<void> {
+  return maintenance.noteZoneData(zones)
 }
 
 /** Notes what the server listens on, null once it does no more. It serves as well where that cannot be written. */
-export function noteServer({ upkeep }: Records, note: ServerNote | null): Promise<void> {
-  return upkeep.noteServer(note).catch(() => {})
+export function noteServer({ maintenance }: Records, note: ServerNote | null): Promise<void> {
+  return maintenance.noteServer(note).catch(() => {})
 }
 
 /**
  * Why nothing may be changed by zone data that is not what the server works with: a slot would be judged by another
  * clock than it is offered by. Null if nothing speaks against it.
  */
-export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEdition): Promise<Refusal | null> {
-  const served = await upkeep.findZoneData()
+export async function refuseOtherZoneData(
+  { maintenance }: Records,
+  zones: ZoneEdition,
+): Promise<Refusal | null> {
+  const served = await maintenance.findZoneData()
   if (!served || isSameZoneData(served, zones)) return null
   const way = served.folder === null ? 'leave --zones out' : `give it --zones ${served.folder}`
   const why = `the server works with zone data ${describeZoneData(served)}, this command with ${describeZoneData(zones)}: ${way}`
@@ -162,21 +165,24 @@ export async function refuseOtherZoneData({ upkeep }: Records, zones: ZoneEditio
  * What an operator is to be told of other servers of the database, in one line, where they work with other zone data than
  * this one; null where none does.
  */
-export async function otherZoneDataNote({ upkeep }: Records, zones: ZoneEdition): Promise<string | null> {
-  const servers = await upkeep.listServers()
+export async function otherZoneDataNote(
+  { maintenance }: Records,
+  zones: ZoneEdition,
+): Promise<string | null> {
+  const servers = await maintenance.listServers()
   const others = servers.flatMap(({ isServing, seenAt, note }) => {
     // One that is seen on its own machine alone is this one.
     const isOther = isServing && seenAt !== null
     return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
   })
   if (others.length === 0) return null
-  const told = others.map(
+  const shown = others.map(
     ({ machine, host, port, zoneData }) =>
       `that on ${machine ?? host} port ${port} with ${describeZoneData(zoneData as ZoneEdition)}`,
   )
   const why =
     'until all work with the same, a time that one offers may be refused by another; none is given twice'
-  return `servers of this database work with other zone data than ${describeZoneData(zones)}: ${told.join(', ')}; ${why}`
+  return `servers of this database work with other zone data than ${describeZoneData(zones)}: ${shown.join(', ')}; ${why}`
 }
 
 function isSameZoneData(one: ZoneEdition, other: ZoneEdition): boolean {
@@ -189,12 +195,12 @@ function describeZoneData({ edition, folder }: ZoneEdition): string {
 
 /** Whether the database is as it should be. @param oldest the age in ms beyond which the last backup is bad; null for any */
 export async function checkDatabase(
-  { upkeep, clock }: Records,
+  { maintenance, clock }: Records,
   oldest: number | null,
   isAll: boolean,
 ): Promise<Finding[]> {
-  const note = await upkeep.findCopyNote()
-  const found = await upkeep.check(clock.now(), oldest, isAll)
+  const note = await maintenance.findCopyNote()
+  const found = await maintenance.check(clock.now(), oldest, isAll)
   return note ? [copyFinding(note), ...found] : found
 }
 
@@ -209,23 +215,23 @@ function copyFinding(note: CopyNote): Finding {
  *
  * @throws Refusal database_unusable
  */
-export async function changeActive({ upkeep }: Records, change: () => Promise<void>): Promise<void> {
-  requireActive(await upkeep.findCopyNote())
+export async function changeActive({ maintenance }: Records, change: () => Promise<void>): Promise<void> {
+  requireActive(await maintenance.findCopyNote())
   await change()
-  const note = await upkeep.findCopyNote()
+  const note = await maintenance.findCopyNote()
   if (!note) return
   const why = `the database was ${describeCopy(note)} while this command ran: check whether that one has the change`
   throw new Refusal('database_unusable', why)
 }
 
 /** Has a database that was left for its copy be served again. @throws Refusal record_unknown where it was not */
-export function reactivateDatabase({ upkeep }: Records, act: Act): Promise<void> {
-  return upkeep.reactivate(act)
+export function reactivateDatabase({ maintenance }: Records, act: Act): Promise<void> {
+  return maintenance.reactivate(act)
 }
 
 /** Whether all is as it should be where the database lies. */
-export function checkHost({ upkeep }: Records): Promise<Finding[]> {
-  return upkeep.checkHost()
+export function checkHost({ maintenance }: Records): Promise<Finding[]> {
+  return maintenance.checkHost()
 }
 
 /** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */
@@ -262,8 +268,8 @@ export function auditHead({ store }: Records): Promise<AuditHead> {
 }
 
 /** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
-export function verifyAudit({ upkeep }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
-  return upkeep.verifyAudit(noted)
+export function verifyAudit({ maintenance }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
+  return maintenance.verifyAudit(noted)
 }
 
 /**
@@ -272,17 +278,17 @@ export function verifyAudit({ upkeep }: Records, noted: AuditHead | null): Promi
  * @throws Refusal field_invalid for an instant to come or if there is another file already, database_unusable if no archive
  *   could be made
  */
-export async function pruneAudit({ upkeep }: Records, prune: AuditPrune, act: Act): Promise<number> {
+export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act): Promise<number> {
   // A year that is mistyped would take the whole log.
   if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
-  return upkeep.pruneAudit(prune, act)
+  return maintenance.pruneAudit(prune, act)
 }
 
 /** Whether an archive of pruned lines is as it was written, and how the log stands to it. */
 export function checkArchive(
-  { upkeep }: Records,
+  { maintenance }: Records,
   path: string,
   noted: AuditHead | null,
 ): Promise<ArchiveVerdict> {
-  return upkeep.checkArchive(path, noted)
+  return maintenance.checkArchive(path, noted)
 }

@@ -4,7 +4,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { currentSchema } from '../../db/sqlite/migration'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
-import { act, furnish, furnishWithIntake, nine, stored, versionOf } from './furniture'
+import { act, fill, furnishWithIntake, nine, stored, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** A database of which one table's first page was overwritten, as a bad disk does. */
@@ -27,7 +27,7 @@ test.each(['audit', 'members', 'licenses'])(
   async (table) => {
     using folder = new Folder()
     const engine = openTestEngine(damaged(folder, table))
-    const findings = await engine.upkeep.check(0)
+    const findings = await engine.maintenance.check(0)
     expect(findings.map(({ check }) => check)).toEqual([
       'schema',
       'settings',
@@ -40,7 +40,7 @@ test.each(['audit', 'members', 'licenses'])(
     const bad = findings.filter(({ state }) => state === 'bad')
     expect(bad.length).toBeGreaterThan(0)
     expect(bad.map(({ check }) => check)).toContain('integrity')
-    const refusal = await engine.upkeep
+    const refusal = await engine.maintenance
       .backUp(folder.file('backup'), null, { actor: 'olive', at: 0 })
       .catch((error) => error)
     expect([refusal.kind, refusal.message]).toEqual([
@@ -55,14 +55,14 @@ test.each(['audit', 'members', 'licenses'])(
 test('a member and answers that cannot be opened are named by a check, are shown as such, and can be erased', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
-  const { store, upkeep } = engine
+  const { store, maintenance } = engine
   const { book, member } = await furnishWithIntake(engine)
   await stored(book('other', nine))
   const database = openTestDatabase(folder.file('a.sqlite'))
   database.run(`UPDATE members SET sealed_profile = zeroblob(80) WHERE id = ${member.id}`)
   database.run(`UPDATE booking_requests SET sealed_screening_answers = x'00' WHERE member_id = ${member.id}`)
   database.close()
-  const sealed = async () => (await upkeep.check(0)).find(({ check }) => check === 'sealed values')
+  const sealed = async () => (await maintenance.check(0)).find(({ check }) => check === 'sealed values')
   const [request] = await store.listRequests({ intakesOnly: true })
   expect(await sealed()).toEqual({
     check: 'sealed values',
@@ -82,13 +82,13 @@ test('a member and answers that cannot be opened are named by a check, are shown
 test('members whom another address finds than theirs are named by a check, and one whose address was released is not', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
-  const { store, upkeep } = engine
+  const { store, maintenance } = engine
   const { intake } = await furnishWithIntake(engine)
   for (const name of ['blocked', 'freed', 'released']) await stored(intake(name))
   const idOf = async (name: string) => (await store.findMember(1, name))?.id as number
   const [blocked, freed, released] = [await idOf('blocked'), await idOf('freed'), await idOf('released')]
   await store.releaseEmail(released, act)
-  const sealed = async () => (await upkeep.check(0)).find(({ check }) => check === 'sealed values')
+  const sealed = async () => (await maintenance.check(0)).find(({ check }) => check === 'sealed values')
   expect(await sealed()).toMatchObject({ state: 'ok' })
   const database = openTestDatabase(folder.file('a.sqlite'))
   database.run(`UPDATE members SET email_hash = zeroblob(32) WHERE id = ${blocked}`)
@@ -105,8 +105,8 @@ test('members whom another address finds than theirs are named by a check, and o
 test('a check opens a sample of 1,000 values of a kind, and all of them if it is asked to', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
-  const { upkeep } = engine
-  const { intake } = await furnish(engine)
+  const { maintenance } = engine
+  const { intake } = await fill(engine)
   const version = await versionOf(engine)
   const names = Array.from({ length: 1_500 }, (_, index) => `m${index}`)
   await Promise.all(names.map((name) => intake(name, { version })))
@@ -115,7 +115,7 @@ test('a check opens a sample of 1,000 values of a kind, and all of them if it is
     database.run(`UPDATE members SET sealed_profile = zeroblob(80) WHERE id = ${id}`)
   }
   const sealed = async (isAll: boolean) =>
-    (await upkeep.check(0, null, isAll)).find(({ check }) => check === 'sealed values')
+    (await maintenance.check(0, null, isAll)).find(({ check }) => check === 'sealed values')
   const sample =
     'a sample was opened (1000 members, 1000 requests, 0 notes, 0 responses): doctor --all opens all'
   const bad = (detail: string) => ({ check: 'sealed values', state: 'bad' as const, detail })
@@ -153,7 +153,7 @@ describe('what a database has of tables, indexes and triggers', () => {
     const database = openTestDatabase(folder.file('a.sqlite'))
     database.run(change)
     database.close()
-    const found = (await engine.upkeep.check(0)).find(({ check }) => check === 'schema')
+    const found = (await engine.maintenance.check(0)).find(({ check }) => check === 'schema')
     expect(found).toEqual(
       name === null
         ? { check: 'schema', state: 'ok', detail: `version ${currentSchema}` }
@@ -168,9 +168,9 @@ test('a backup of one who had the key before a rotation is not made: neither key
   const [path, target] = [folder.file('a.sqlite'), folder.file('backup')]
   const [engine, rotating] = [openTestEngine(path), openTestEngine(path)]
   const protect = async (plain: string, encrypted: string) => copyFileSync(plain, encrypted)
-  await engine.upkeep.backUp(`${target}-before`, protect, act)
-  await rotating.upkeep.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
-  const refusal = await engine.upkeep.backUp(target, protect, act).catch((error) => error)
+  await engine.maintenance.backUp(`${target}-before`, protect, act)
+  await rotating.maintenance.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
+  const refusal = await engine.maintenance.backUp(target, protect, act).catch((error) => error)
   expect([refusal?.kind, refusal?.message]).toEqual([
     'database_unusable',
     'the master key was rotated meanwhile: make the backup again',

@@ -3,7 +3,7 @@ import type { MasterKeySource } from './config'
 import { Refusal } from './domain/errors'
 import type { DatabaseLocation } from './domain/ports/database'
 import type { Purpose } from './domain/ports/database-copy'
-import type { Custody } from './domain/ports/vault'
+import type { Keyring } from './domain/ports/vault'
 import { asidePath, isThere, listUnfinished, nameFile } from './files/durable'
 import { protectBackup } from './vault/backup'
 import {
@@ -25,19 +25,19 @@ interface Keeping {
 }
 
 /** Reads the master key of a database, once. @throws Refusal database_unusable */
-export async function takeCustody({ source, place, purpose, create }: Keeping) {
+export async function openKeyring({ source, place, purpose, create }: Keeping) {
   const found = await place.find()
   const isNew = create && found === null
   const next = isNew ? null : nextKeyOf(source, found?.owner)
   const hasRotated = next !== null && (await place.isSealedUnder(purpose, masterKeyOf(next.key)))
   if (hasRotated) takePlace(next.path, next.key, next.file)
   const key = hasRotated ? next.key : readKey(source, found?.owner, isNew)
-  const custody: Custody = {
+  const keyring: Keyring = {
     hasRotated,
     protect: (protection) => protectBackup(key, protection),
     rotate: (newKeyFile, putInForce) => rotate(source, key, newKeyFile, putInForce),
   }
-  return { key, custody }
+  return { key, keyring }
 }
 
 /** The master key of a source, for a backup, whose owner may be the key's too. */
@@ -89,7 +89,7 @@ async function rotate(
   source: MasterKeySource,
   key: Uint8Array,
   newKeyFile: string | undefined,
-  putInForce: Parameters<Custody['rotate']>[1],
+  putInForce: Parameters<Keyring['rotate']>[1],
 ): Promise<string> {
   const file = 'file' in source && newKeyFile === undefined ? realpathSync(source.file) : null
   const path = newKeyFile ?? (file === null ? null : `${file}${nextEnd}`)
