@@ -7,14 +7,12 @@ import { unusable } from './findings/findings'
 import { all, then } from './queries/engine'
 import { dataKeyName, isSealedUnder, newDataKey, openVault, resealed } from './sealed/data-key'
 
-/** Names of settings. */
 export const migrationsName = 'migrations'
 export const copyNoteName = 'copied'
 export const zoneDataName = 'zone_data'
 export const lastDrillName = 'last_drill_at'
 const purposeName = 'purpose'
 
-/** Runs one statement and returns its rows as arrays. */
 interface Running {
   run(text: string, values: readonly (string | Uint8Array)[]): MaybePromise<unknown[][]>
 }
@@ -22,7 +20,7 @@ interface Running {
 const upsert =
   'INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2'
 
-/** What a database stores about itself, by name. */
+/** Settings that a database stores about itself. */
 export function settingsOver(database: Running) {
   const read = (name: string) =>
     then(
@@ -51,8 +49,8 @@ export function settingsOver(database: Running) {
     isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
       then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
     /**
-     * Seals the data key under the next master key. Returns false if it already is. Needs a transaction that blocks another
-     * rotation: otherwise the database could end with a key that neither has.
+     * Seals the data key under the next master key; false if it already is. Requires a transaction that
+     * blocks another rotation: otherwise the database could end with a key that neither has.
      */
     rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>
       then(read(dataKeyName), (current) => {
@@ -71,17 +69,17 @@ export function requirePurpose(found: string | null, purpose: Purpose): void {
   if (found !== purpose) throw unusable(`the database is not a ${purpose} database`)
 }
 
-// The schema of a database is the number of steps that it has had.
+// The schema number of a database is the number of migration steps that it has had.
 
 /** Length of a step's SHA-256. */
 export const hashBytes = 32
 
-/** The SHA-256 of each step, concatenated. */
+/** SHA-256 of each step, concatenated. */
 export function hashesOf(steps: readonly string[]): Buffer {
   return Buffer.concat(steps.map((sql) => new Bun.CryptoHasher('sha256').update(sql).digest()))
 }
 
-/** @throws Refusal database_unusable if a database has had other steps */
+/** @throws Refusal database_unusable if the database has had other steps */
 export function requireSteps(hashes: Uint8Array | undefined, steps: readonly string[]): void {
   if (hashesOf(steps).equals(hashes ?? new Uint8Array())) return
   throw unusable('the database was made or upgraded by a build of this program with other migrations')
@@ -91,7 +89,7 @@ export function newerSchema() {
   return unusable('the database was written by a newer version of this program')
 }
 
-/** @param way what the operator does about it */
+/** @param way the remedy for the operator */
 export function olderSchema(way: string) {
   return unusable(`the database has an older schema: ${way}`)
 }

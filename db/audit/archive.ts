@@ -20,32 +20,31 @@ import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { fileFault, unusable } from '../findings/findings'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
-/** Lines that are removed in one transaction, and a pause after it in which others get the lock. */
+/** Lines per transaction, and the pause after it in ms, so that other writers get the lock. */
 const removedAtOnce = 500
 const pauseMillis = 25
 
-/** Characters that are written to a file at once. */
+/** Text is buffered up to this many characters before it is written. */
 const mostText = 1 << 20
 
-/** The most bytes of an archive's end. */
+/** Bytes read from the end of an archive to find its description. */
 const mostEndBytes = 4_096
 
 /**
- * Removes the lines of a chain up to one of them, and adds entries, in one transaction. Returns how many were removed: none,
- * and nothing is written, if the log has another line there.
+ * Removes the lines of a chain up to one of them, and appends entries, in one transaction. Returns the number
+ * removed. It is 0, and nothing is written, if that line is not in the log.
  */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
-/** Archives of pruned lines: a line of JSON each, and a sealed description at the end. */
+/** Archives of pruned lines: one line of JSON each, then a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
-    /** Checks that an archive is as it was written, and has a head that was noted before. */
+    /** Checks that an archive is unaltered, and contains the head that was noted before. */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
     /**
-     * Moves lines to an archive, and returns how many.
-     *
-     * @throws Refusal field_invalid if there is another file already; database_unusable if no archive could be made, or the
-     *   lines are not as they were written
+     * Moves lines to an archive, or finishes an interrupted prune. Returns the number of lines removed.
+     * @throws Refusal field_invalid if the path has another file; database_unusable if the archive cannot be
+     *   written or the log was altered
      */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
       try {
@@ -59,7 +58,7 @@ export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   }
 }
 
-/** @throws Refusal database_unusable if the seal is missing or false */
+/** @throws Refusal database_unusable if the seal is missing or invalid */
 async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
   const { state } = await log.stand()
   if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
@@ -87,13 +86,12 @@ async function check(log: WalkedLog, path: string, noted: AuditHead | null): Pro
   return { intact: true, archive, next: nextOf(archive, start) }
 }
 
-/** What follows an archive. */
 function nextOf({ head }: AuditArchive, start: AuditHead): string {
   if (head.id === start.id) return 'the log goes on from it'
   return head.id > start.id ? 'some lines are in the log still' : 'other archives lie between'
 }
 
-/** Writes the lines of a chain before an instant to a new file, and checks it. Null if there are none. */
+/** Writes the lines older than `before` to a new file, and verifies it. Null if there are none. */
 async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
   const { chain, target } = prune
   const start = await startOf(log, chain)
@@ -111,7 +109,7 @@ async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | 
   return archive
 }
 
-/** Returns the last line that was written, or the start for none. */
+/** Returns the last line that was written, or `start` if there was none. */
 async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: AuditHead, path: string) {
   let [head, text] = [start, '']
   for await (const line of linesOf(log, start.id, newestIdOf(await log.stand()))) {
@@ -127,7 +125,7 @@ async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: 
   return head
 }
 
-/** The archive of a prune that was interrupted: it has the line before the first that the log still has. */
+/** The archive of an interrupted prune. It contains the line before the log's first line. */
 async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Promise<AuditArchive> {
   const start = await startOf(log, chain)
   const verdict = await check(log, target, start)
@@ -136,7 +134,7 @@ async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Pr
   throw new Refusal('field_invalid', '--output: there is a file at that path already')
 }
 
-/** Removes the lines of an archive from the log, which gets one line about it. */
+/** Removes an archive's lines from the log, and appends one line about the prune. */
 async function remove(
   log: WalkedLog,
   removeLines: RemoveLines,
@@ -170,7 +168,7 @@ function isSame(one: AuditHead, other: AuditHead): boolean {
 
 async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchive | null> {
   const found = statSync(path)
-  // Reading a pipe could wait for ever.
+  // Reading a pipe could block forever.
   if (!found.isFile()) return null
   const { size } = found
   const end = await Bun.file(path)
@@ -179,7 +177,7 @@ async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchiv
   return parseArchiveEnd(hashes, end.trimEnd().split('\n').at(-1) ?? '')
 }
 
-/** The audit lines of an archive, without its end. */
+/** The audit lines of an archive, without the description at its end. */
 async function* linesIn(path: string): AsyncGenerator<AuditLine> {
   const decoder = new TextDecoder()
   let [rest, previous]: [string, string | null] = ['', null]

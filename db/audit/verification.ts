@@ -11,10 +11,9 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/ports/vault'
 
-/** The setting that stores the state of the log. The trigger that guards the audit table reads it too. */
+/** Name of the setting with the state of the log. The trigger that guards the audit table reads it too. */
 export const auditStateName = 'audit'
 
-/** The hashes of the log under the keys of a vault. */
 export function auditHashes(vault: Vault): AuditHashes {
   const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
   return {
@@ -25,30 +24,30 @@ export function auditHashes(vault: Vault): AuditHashes {
 
 export const chunkSize = 1_000
 
-/** The ends of a log at one moment. */
+/** Snapshot of the sealed state and the newest line. */
 export interface LogEnds {
-  /** Null if it is missing, or not as it was sealed. */
+  /** Null if the seal is missing or invalid. */
   readonly state: AuditState | null
-  /** The line of the highest id; `auditStart` for an empty log. */
+  /** The line with the highest id; `auditStart` if the log is empty. */
   readonly last: AuditHead
 }
 
-/** A log that is read in portions. Each call sees the state of its own moment. */
+/** A log that is read in portions. Each call sees its own snapshot. */
 export interface WalkedLog {
   readonly hashes: AuditHashes
   stand(): LogEnds | Promise<LogEnds>
-  /** In order of id. @param after null for the lines from the very first */
+  /** In order of id. @param after null to start at the first line */
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
-/** The newest line of a chain may have been pruned. Its id is never used again. */
+/** Highest id that was used. The newest line of a chain may have been pruned, and ids are never reused. */
 export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
 /**
- * The lines for some entries, and the state with them. If the seal is missing or false, there are lines and no new state, so
- * that verification still finds the fault.
+ * The lines for some entries, and the new state. The state is null if the seal is invalid, so that
+ * verification still finds the fault.
  */
 export function linesFor(hashes: AuditHashes, standing: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: standing.last, head: standing.last }
@@ -62,7 +61,7 @@ export function linesFor(hashes: AuditHashes, standing: LogEnds, entries: readon
   return { lines, state: standing.state && state }
 }
 
-/** The lines after an id, up to another. Other work has its turn between two portions. */
+/** Lines above `after`, up to `upTo`. Yields to the event loop between two portions. */
 export async function* linesOf(
   log: Pick<WalkedLog, 'linesAfter'>,
   after: number | null,
@@ -77,12 +76,12 @@ export async function* linesOf(
   }
 }
 
-/** Checks that a log is as it was written. @param noted a line that was noted elsewhere and must be in the log */
+/** Verifies the whole log. @param noted a line that was noted elsewhere and must be in the log */
 export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promise<AuditVerdict> {
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // Lines may have been pruned while they were read.
+    // If lines were pruned during the read, verify again.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }
@@ -104,12 +103,11 @@ function startsOf({ state }: LogEnds): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
 }
 
-/** The newest act; without a seal, the newest line. */
+/** The newest act; if the seal is invalid, the newest line. */
 export function headOfLog({ state, last }: LogEnds): AuditHead {
   return state?.acts.head ?? last
 }
 
-/** A line as a head; `auditStart` for none. */
 export function lastOf(line: AuditHead | undefined): AuditHead {
   return line ? { id: line.id, hash: line.hash } : auditStart
 }

@@ -2,15 +2,13 @@ import type { AuditVerdict } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
 import type { Finding } from '../../src/domain/ports/maintenance'
 
-/** A finding: bad if there is a fault. */
 export function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {
   return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
 }
 
-/** The most records that a finding names. */
 const mostNamed = 20
 
-/** A fault and the records that have it; empty for none. */
+/** Empty if no record has the fault. */
 export function named(fault: string, records: readonly string[]): string {
   const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
   return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
@@ -23,8 +21,8 @@ export function auditFinding(verdict: AuditVerdict): Finding {
 
 /**
  * @param unreadable records with a sealed value that cannot be opened
- * @param misplaced members whose stored hash is not that of their address
- * @param sample the values that were opened, if not all: `1000 members, 12 notes`
+ * @param misplaced members whose stored hash does not match their e-mail address
+ * @param sample counts of the opened values, for example `1000 members, 12 notes`; null if all were opened
  */
 export function sealedFinding(
   unreadable: readonly string[],
@@ -43,19 +41,19 @@ export function sealedFinding(
   )
 }
 
-/** The refusal of a database, or of a copy of one. @param message the reason, for the operator */
+/** @param message the reason, for the operator */
 export function unusable(message: string): Refusal {
   return new Refusal('database_unusable', message)
 }
 
-/** The refusal of a file that cannot be written at a path; any other error is returned as it is. */
+/** The refusal for a file that cannot be written. Returns any other error unchanged. */
 export function fileFault(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
   if (code === 'EEXIST') return unusable('there is a file at that path already')
   return /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '') ? noRoomAt(path) : error
 }
 
-/** A backup takes room in several folders, and the error does not say in which. */
+/** A backup uses several folders, and the error does not say which one is full. */
 export function noRoomAt(path: string): Refusal {
   return unusable(`no sound copy could be made at ${path}; is there room for it?`)
 }

@@ -1,21 +1,19 @@
 import type { Report } from '../../src/domain/measures'
 
-/** How long the result of a write counts, in ms. */
+/** How long the result of a write counts. */
 const knownMillis = 1_000
-/** The timeout of a trial write. */
 const trialMillis = 1_000
 
-/** Whether writes succeed: the result of recent writes, or of a trial write. */
+/** Write readiness, from recent writes or a trial write. */
 export class Readiness {
   #failedAt = -Infinity
   #storedAt = -Infinity
-  /** For the operator; null if no fault is known. */
+  /** Message for the operator; null if no fault is known. */
   #fault: string | null = null
   #isDamaged = false
   #trial: Promise<void> | null = null
   #report: Report = () => {}
 
-  /** Reports each change of readiness from now on. */
   reportTo(report: Report): void {
     this.#report = report
   }
@@ -40,12 +38,12 @@ export class Readiness {
     return this.#isDamaged
   }
 
-  /** All pages could be read. The next write shows whether writes succeed. */
+  /** Clears the damage. Readiness returns with the next successful write. */
   noteSound(): void {
     this.#isDamaged = false
   }
 
-  /** Damage lasts until noteSound, whatever later writes do. */
+  /** Damage lasts until noteSound: a successful write does not clear it. */
   noteDamaged(fault: string): void {
     if (this.#isDamaged) return
     this.#isDamaged = true
@@ -55,8 +53,7 @@ export class Readiness {
 
   /**
    * Makes at most one trial write a second, and none after recent writes.
-   *
-   * @param attempt makes a write that changes nothing and reaches the disk
+   * @param attempt makes a write that reaches the disk and changes nothing
    */
   async isReady(attempt: () => Promise<void>): Promise<boolean> {
     const isShown = this.#fault === null && isKnown(this.#storedAt)
@@ -67,14 +64,14 @@ export class Readiness {
     return this.#fault === null
   }
 
-  /** Resolves once the result is known, or after the timeout. */
+  /** Resolves when the attempt ends, or after the timeout. */
   #try(attempt: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = setTimeout(() => {
       if (!isKnown(this.#storedAt)) this.#turn('the database could not be written within a second')
       resolve()
     }, trialMillis)
-    // The timer alone does not keep the process running.
+    // The timer must not keep the process alive.
     waiting.unref()
     const end = () => {
       clearTimeout(waiting)

@@ -5,16 +5,14 @@ import { unusable } from '../findings/findings'
 import type { AuditQueries } from '../queries/audit'
 import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tableNamed } from './tables'
 
-/** Runs a statement with its positional parameters. */
 export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
 
-/** A row may have 100 kB: this bounds the memory of a batch. */
+/** Bounds the memory of a batch: a row may have 100 kB. */
 export const rowsAtOnce = 250
 
 /**
- * The part of a source that both engines read alike.
- *
- * @param lastIdOf the expression of the highest id that a table ever generated
+ * The part of a source that is the same on both engines.
+ * @param lastIdOf SQL expression for the highest id that a table ever generated
  */
 export async function sourceOver(
   run: Run,
@@ -35,19 +33,19 @@ export async function sourceOver(
   }
 }
 
-/** What an engine provides to fill a new database, in the transaction that makes it. */
+/** Engine operations that fill a new database, in the transaction that creates it. */
 export interface Filling {
   readonly run: Run
-  /** @throws Refusal database_unusable that names the row which breaks a constraint */
+  /** @throws Refusal database_unusable that names the row which violates a constraint */
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
-  /** A statement: ids of a table up to the parameter $1 are never generated again. */
+  /** SQL statement: ids of a table up to $1 are never generated again. */
   keepIds(table: string): string
-  /** Called once all rows are there. */
+  /** Called after all rows were inserted. */
   openLog(): MaybePromise<AuditQueries>
 }
 
 export async function targetOver({ run, add, keepIds, openLog }: Filling): Promise<CopyTarget> {
-  // Those of a new database make way for the copied ones.
+  // The copied settings replace those of the new database.
   await run(`DELETE FROM settings WHERE ${isCopiedSetting}`, [])
   return {
     add: async (table, lines) => add(tableNamed(table), lines),
@@ -63,7 +61,7 @@ export async function targetOver({ run, add, keepIds, openLog }: Filling): Promi
   }
 }
 
-/** The rows of a table as lines of JSON. Between two batches, others have their turn. */
+/** Rows of a table as batches of JSON lines, by primary key. Yields to the event loop between batches. */
 export async function* linesOf(run: Run, name: string): AsyncGenerator<readonly string[]> {
   const table = tableNamed(name)
   const names = quoted(table.columns.map((column) => column.name))
@@ -87,7 +85,7 @@ export function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ')
 }
 
-/** @throws Refusal database_unusable for a value that the column cannot have */
+/** @throws Refusal database_unusable if a value does not fit its column */
 export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   const row = table.columns.map(({ name, kind }, at) => [name, toJson(kind, values[at])] as const)
   const fault = row.findIndex(([, value]) => value === undefined)
@@ -97,7 +95,7 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   throw unusable(`${record} is damaged: its ${name} is no ${kind}; restore a backup`)
 }
 
-/** Undefined for a value of another kind. Bytes are written as PostgreSQL reads them (§8.4.1). */
+/** Undefined if the value does not fit. Bytes are in PostgreSQL's hex format (PostgreSQL §8.4.1). */
 function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | boolean | null | undefined {
   if (value === null) return null
   if (kind === 'text') return typeof value === 'string' ? value : undefined
@@ -107,7 +105,7 @@ function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | b
   return Number.isSafeInteger(number) && value !== '' ? number : undefined
 }
 
-/** The values of a line in the order of the columns, bytes as bytes. */
+/** Values of a line in column order, with bytes decoded. */
 export function fromLine({ columns }: CopiedTable, line: string): unknown[] {
   const row = JSON.parse(line)
   return columns.map(({ name, kind }) => {
@@ -122,18 +120,18 @@ function keyOf({ key }: CopiedTable, row: Row): unknown[] {
   return key.map((column) => row[column])
 }
 
-/** A row by its key, without any other value. */
+/** Names a row by its key only. Other values may be personal data. */
 function nameOf(table: CopiedTable, row: Row): string {
   return `the record of ${table.name} with ${table.key.join(', ')} ${keyOf(table, row).join(', ')}`
 }
 
-/** @param constraint its name, if the engine reports one */
+/** @param constraint null if the engine does not report its name */
 export function constraintBroken(table: CopiedTable, line: string, constraint: string | null): Refusal {
   const rule = ['a rule of the new database', constraint].filter(Boolean).join(', ')
   return unusable(`${nameOf(table, JSON.parse(line))} breaks ${rule}: correct it first; nothing was made`)
 }
 
-/** @throws Refusal database_unusable if a log is not as it was written */
+/** @throws Refusal database_unusable if the log was altered */
 async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promise<AuditSpans> {
   const verdict = await verify(null)
   if (!verdict.intact) {

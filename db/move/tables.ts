@@ -11,16 +11,15 @@ export interface CopiedColumn {
 export interface CopiedTable {
   readonly name: string
   readonly columns: readonly CopiedColumn[]
-  /** The columns of its primary key. */
+  /** All columns if the table has no single primary key column. */
   readonly key: readonly string[]
-  /** Whether the engine generates its ids. */
   readonly generatesIds: boolean
 }
 
-/** A copy starts with an empty change feed: each server loads the directory when it starts. */
+/** A copy starts with an empty change feed: every server loads the directory when it starts. */
 const { changes: _, ...copied }: Tables = tablesOf(sqliteColumns)
 
-/** The tables that are copied. A row refers to rows of earlier tables only. */
+/** In foreign key order: a row refers to rows of earlier tables only. */
 export const copiedTables: readonly CopiedTable[] = Object.values(copied).map(describe)
 
 export function tableNamed(name: string): CopiedTable {
@@ -47,8 +46,8 @@ function kindOf(column: SQLiteColumn): CopiedColumn['kind'] {
   return type === 'blob' ? 'bytes' : 'number'
 }
 
-/** The settings that are copied. The others belong to one engine, server or place, for example its migrations. */
+/** The other settings belong to one engine, server or location, for example the migrations. */
 const copiedSettings = [dataKeyName, 'purpose', 'zone_data']
 
-/** The condition of the rows that are copied. */
+/** SQL condition for the rows that are copied. */
 export const isCopiedSetting = `name IN ('${copiedSettings.join("', '")}')`

@@ -28,13 +28,13 @@ import { directoryFeed, postgresStore, readOn } from './store'
 import { Submissions } from './submit'
 import { createActs } from './transaction'
 
-/** Connections of one node. Submissions have their own: other calls go on while submissions wait for a lock. */
+/** Connections per node. Submissions have their own pool, so that other calls do not wait for their locks. */
 const [submissionPoolSize, poolSize] = [4, 4]
 
-/** The deadline of a command's call: it may list or count everything that is stored. */
+/** Timeout of a command's call, which may list or count everything that is stored. */
 const commandMillis = 10_000
 
-/** The address without its password, and how to connect to it. */
+/** `name` is the address without its password. */
 interface Server extends Pick<PoolOptions<unknown>, 'address' | 'password'> {
   readonly name: string
 }
@@ -43,12 +43,7 @@ const restoreWay =
   'a backup of this program is a file, and restored to one: anteroom restore --to FILE, then anteroom database copy --from FILE ' +
   '--to the address; a backup that the server made of itself is restored there'
 
-/**
- * A database on a PostgreSQL server.
- *
- * @param text the address, which may contain a password
- * @throws Refusal settings_invalid for an invalid address, and for a password file that others can read
- */
+/** @param text the address, which may contain a password @throws Refusal settings_invalid if it is invalid */
 export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLocation {
   const address = parseDatabaseAddress(text)
   if (typeof address === 'string') throw new Refusal('settings_invalid', `the database's address ${address}`)
@@ -82,7 +77,10 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
   }
 }
 
-/** Connects for one work. A copy needs a second connection. @throws Refusal database_unusable */
+/**
+ * Opens a pool for one task. A copy needs a second connection.
+ * @throws Refusal database_unusable or storage_busy
+ */
 async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
   const make = (connection: Connection) => connection
   const pool = new Pool<Connection>({ ...server, size: 2, make, deadlineMillis: commandMillis })
@@ -95,7 +93,7 @@ async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promis
   }
 }
 
-/** A command reports the cause. Partners only learn that the service is busy. */
+/** Adds the cause for the operator of a command. Partners only learn that the service is busy. */
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error
@@ -103,7 +101,7 @@ function explain(error: unknown): unknown {
   return new Refusal(error.kind, cause.message + remedy, { cause })
 }
 
-/** @throws Refusal database_unusable and storage_busy, as openDatabase does */
+/** @throws Refusal database_unusable or storage_busy, as openDatabase does */
 async function openEngine(server: Server, opening: Opening): Promise<Opened> {
   let vault: Vault | undefined
   const make = (connection: Connection) => openSession(connection, () => vault as Vault)

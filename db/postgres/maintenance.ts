@@ -26,10 +26,9 @@ import type { Session } from './session'
 import { readOn } from './store'
 import { type Acts, noted } from './transaction'
 
-/** Timeout of a check that reads all of the data. */
+/** Timeout of a check that reads all data. */
 const checkMillis = 30 * 60 * 1_000
 
-/** Timeout of a statement that removes archived lines. */
 const pruneMillis = 60_000
 
 export interface MaintenanceParts {
@@ -44,7 +43,6 @@ export interface MaintenanceParts {
 
 type Settings = ReturnType<typeof settingsOver>
 
-/** The Maintenance of a database on a PostgreSQL server. */
 export function createMaintenance({
   pool,
   on,
@@ -68,7 +66,7 @@ export function createMaintenance({
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
-    // No connection is held for as long as it takes.
+    // Read in parts, so that no connection is held for the whole check.
     verifyAudit: (head) => refusing(verifyLog(log, head)),
     forgetChanges: () =>
       acts.run(async ({ changes }) => {

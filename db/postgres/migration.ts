@@ -15,35 +15,32 @@ import first from './migrations/0001-schema.sql' with { type: 'text' }
 import { hasLiveNodes } from './server/nodes'
 import { oldestCompatibleName, type Recognized } from './server/recognize'
 
-/** One step of the schema. */
 export interface Migration {
   readonly sql: string
   /**
-   * Expand and contract: the oldest schema whose nodes may go on working after this step; its own number if none may. A step
-   * that only adds things leaves older nodes working. What they read or write is removed in a later release.
+   * Expand and contract: the oldest schema whose nodes may keep running after this step, or its own number if
+   * none may. A step that only adds things keeps older nodes working. A later release removes what they use.
    */
   readonly oldestCompatible: number
 }
 
-/** In order. The schema number of a database is the number of steps that it has had. A released step never changes. */
+/** In order. The schema number of a database is the number of its steps. A released step never changes. */
 export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatible: 1 }]
 
-/** The schema that this program works with. */
 export const currentSchema = ourMigrations.length
 
 /**
- * Requires the steps of this program. A database may have had more if the last of them lets older nodes go on, so that nodes of
- * two releases work side by side during an upgrade.
- *
+ * Requires this program's steps. Allows a newer schema that lets older nodes keep running, so that two
+ * releases can run during an upgrade.
  * @throws Refusal database_unusable
  */
 export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
-  if (found.schema > migrations.length && found.oldestBeside > migrations.length) throw newerSchema()
+  if (found.schema > migrations.length && found.oldestCompatible > migrations.length) throw newerSchema()
   const known = found.hashes.subarray(0, migrations.length * hashBytes)
   requireSteps(known, textsOf(migrations.slice(0, found.schema)))
 }
 
-/** Makes the tables of an empty database, in the transaction that is open. */
+/** Creates the tables of an empty database, in the open transaction. */
 export async function createSchema(
   connection: Connection,
   purpose: Purpose,
@@ -55,9 +52,8 @@ export async function createSchema(
 }
 
 /**
- * Upgrades an older database, in the transaction that is open.
- *
- * @throws Refusal database_unusable if nodes are running that could not go on working
+ * Upgrades a database in the open transaction.
+ * @throws Refusal database_unusable if running nodes could not keep working
  */
 export async function upgradeSchema(
   connection: Connection,
@@ -86,7 +82,7 @@ export function olderDatabase(from: number, migrations: readonly Migration[]) {
 }
 
 function mayNodesGoOn(from: number, migrations: readonly Migration[]): boolean {
-  return migrations.slice(from).every(({ oldestCompatible: oldestBeside }) => oldestBeside <= from)
+  return migrations.slice(from).every(({ oldestCompatible }) => oldestCompatible <= from)
 }
 
 function textsOf(migrations: readonly Migration[]): string[] {

@@ -16,7 +16,7 @@ import { recognize } from './server/recognize'
 import { queryEngine } from './session'
 import { isLost, rollBack } from './transaction'
 
-/** For a whole copy, for one statement, and for the other side between two statements. */
+/** Limits for the whole copy, for one statement, and for the other side between two statements. */
 const [copyMillis, statementMillis, idleMillis] = [12 * 60 * 60_000, 30 * 60_000, 15 * 60_000]
 
 /** How long to wait for an upgrade, or for a command that writes. */
@@ -24,7 +24,7 @@ const lockMillis = 5_000
 
 const names = copiedTables.map(({ name }) => name).join(', ')
 
-/** The tables are locked before the snapshot is taken: an upgrade that holds them belongs to it. */
+/** Locks the tables before the snapshot is taken, so that the snapshot includes an upgrade that held them. */
 const readingOneMoment = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   `SET LOCAL lock_timeout = ${lockMillis}`,
@@ -33,7 +33,7 @@ const readingOneMoment = [
   `LOCK TABLE ${names} IN ACCESS SHARE MODE`,
 ].join(';')
 
-/** On a second connection, from before the snapshot until the source is marked. */
+/** Held by a second connection from before the snapshot until the source is marked. */
 const blockingWriters = [
   `SET LOCAL lock_timeout = ${lockMillis}`,
   `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis}`,
@@ -42,10 +42,9 @@ const blockingWriters = [
 ].join(';')
 
 /**
- * Reads a database as of one moment.
- *
- * @param place the name of the database
- * @throws Refusal as openDatabase does; storage_busy while a server runs, unless that is allowed
+ * Reads a database as one snapshot.
+ * @param place the database's name in messages
+ * @throws Refusal as openDatabase does; storage_busy while a server runs, unless `whileServing`
  */
 export async function readSource<T>(
   on: OnConnection,
@@ -65,7 +64,7 @@ export async function readSource<T>(
   }, copyMillis)
 }
 
-/** @param blocker the connection that blocks writers; null while servers may run */
+/** @param blocker the connection that blocks writers; null with `whileServing` */
 async function readSnapshot<T>(
   reader: Connection,
   blocker: Connection | null,
@@ -86,7 +85,7 @@ async function readSnapshot<T>(
     },
     markCopied: async (note) => blocker !== null && markCopied(blocker, note),
   })
-  // Everything was read: how the transaction ends does not matter.
+  // All data was read, so a failed rollback does not matter.
   await rollBack(reader).catch(() => {})
   return done
 }
@@ -106,7 +105,7 @@ const serving =
   'a server works with the database that is copied, or did a moment ago: stop all of them first, so that nothing is booked ' +
   'there which the copy has not; or try the copy out with --while-serving'
 
-/** The copy is complete even if the source cannot be marked: the role may have no right to write. */
+/** False if the source cannot be marked: the role may lack the privilege. The copy is complete anyway. */
 async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
     await settingsOver(connection).markCopied(note)
@@ -118,7 +117,7 @@ async function markCopied(connection: Connection, note: CopyNote): Promise<boole
   }
 }
 
-/** A sequence belongs to no snapshot: it may be ahead of the rows. */
+/** A sequence is not part of the snapshot, and may be ahead of the rows. */
 function lastIdOf(table: string): string {
   const generated = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`
@@ -129,10 +128,10 @@ function running(connection: Connection, place: string) {
 }
 
 /**
- * Makes a database in one transaction: a process that is killed, or a connection that breaks, leaves nothing.
- *
- * @param place the name of the database
- * @throws Refusal database_unusable if there are tables; storage_busy if the server cannot be reached; whatever `fill` throws
+ * Creates a database in one transaction: a killed process or a broken connection leaves nothing.
+ * @param place the database's name in messages
+ * @throws Refusal database_unusable if there are tables; storage_busy if the server is unreachable; errors of
+ *   `fill`
  */
 export async function makeTarget<T>(
   on: OnConnection,
@@ -150,7 +149,7 @@ export async function makeTarget<T>(
       add: (table, lines) => at(place, () => add(connection, table, lines)),
       keepIds: (table) => `SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`,
       async openLog() {
-        // The planner would scan tables that it believes to be empty.
+        // Otherwise the planner would scan tables that it believes to be empty.
         await run(`ANALYZE ${names}`, [])
         return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },
@@ -170,17 +169,17 @@ function unknownEnd(place: string): Refusal {
   )
 }
 
-/** Adds rows, within a savepoint: if a constraint stops them, they are added one by one to find the row that breaks it. */
+/** Adds rows within a savepoint. If a constraint fails, adds them one by one to find the row. */
 async function add(connection: Connection, table: CopiedTable, lines: readonly string[]): Promise<void> {
   await connection.send('SAVEPOINT batch')
   try {
     const columns = quoted(table.columns.map(({ name }) => name))
-    // As text first: the driver would quote a text that is a json parameter.
+    // Cast from text, because the driver would quote a json parameter.
     const insert = `INSERT INTO ${table.name} (${columns})
       SELECT ${columns} FROM json_populate_recordset(NULL::${table.name}, $1::text::json)`
     await connection.run(insert, [`[${lines.join()}]`])
   } catch (error) {
-    // Data exceptions and constraints (PostgreSQL, appendix A).
+    // Data exceptions and constraint violations (PostgreSQL, appendix A).
     if (!(error instanceof DatabaseFailure && /^2[23]/.test(error.code ?? ''))) throw error
     if (lines.length === 1) throw constraintBroken(table, lines[0] as string, error.constraint)
     await connection.send('ROLLBACK TO SAVEPOINT batch')
@@ -189,10 +188,10 @@ async function add(connection: Connection, table: CopiedTable, lines: readonly s
   await connection.send('RELEASE SAVEPOINT batch')
 }
 
-/** Failures that pass: the command can be run again. */
+/** Transient failures: the command can be run again. */
 const passing = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 
-/** Adds to a failure at which of two databases it happened. @throws Refusal storage_busy or database_unusable */
+/** Adds the database's name to a failure. @throws Refusal storage_busy or database_unusable */
 async function at<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -18,50 +18,45 @@ import {
 } from './migration'
 import { type Recognized, recognize } from './server/recognize'
 
-/** A database, and the purpose that it must have. */
 export interface Named {
-  /** Its address without the password. */
+  /** The address without its password. */
   readonly name: string
   readonly purpose: Purpose
 }
 
-/** How to open a database. */
 export interface Opening extends Named {
-  /** Returns the master key. Called after the database was recognized as ours. */
+  /** Called after the database was recognized as ours. */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether to make the tables of an empty database. */
+  /** Creates the tables of an empty database. */
   readonly create: boolean
-  /** Whether to upgrade an older schema. */
   readonly upgrade: boolean
-  /** Whether a server opens it. */
+  /** True for a server, false for a command. */
   readonly alone: boolean
 }
 
 export interface OpenedDatabase {
   readonly masterKey: MasterKey
   readonly vault: Vault
-  /** Newer than the program's own while nodes of two releases work side by side. */
+  /** Newer than the program's own while nodes of two releases run together. */
   readonly schema: number
   readonly isUpgraded: boolean
 }
 
-/** How long opening waits for another process that makes or upgrades the database. */
+/** How long opening waits for another process that creates or upgrades the database. */
 const lockMillis = 5_000
 const openingMillis = 15_000
-/** Timeout for the upgrade of a large database. */
 const upgradeMillis = 6 * 60 * 60 * 1_000
 /**
- * How long an upgrade waits for a table that others use: everything that comes later to that table waits behind it. And how
- * long it tries again, with a pause in which the others get their turn.
+ * Lock timeout of an upgrade, because later access to the table waits behind it. Then the time for all
+ * attempts, and the pause between two attempts.
  */
 const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
 
 /**
- * Opens a database: makes its tables, or checks what it stores about itself before anything is changed.
- *
- * @throws Refusal database_unusable for a server that is not supported, a database that is not ours or was copied, a newer
- *   schema, an older one that is not to be upgraded, other migrations, another purpose or another master key;
- *   storage_busy if another process blocks it for too long; whatever `takeKey` throws
+ * Opens a database: creates its tables, or checks what it stores about itself before any change.
+ * @throws Refusal database_unusable for an unsupported server, a foreign or copied database, a newer schema,
+ *   an older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if
+ *   another process blocks it for too long; errors of `takeKey`
  */
 export async function openDatabase(
   on: OnConnection,
@@ -85,7 +80,10 @@ export async function openDatabase(
   }
 }
 
-/** Waits for a copy that is being made: its lock is free once the source is marked. @throws Refusal database_unusable */
+/**
+ * Waits for a running copy, which holds the lock until the source is marked.
+ * @throws Refusal database_unusable
+ */
 function requireNotCopied(connection: Connection): Promise<void> {
   const first = [`SET LOCAL lock_timeout = ${lockMillis}`, taking('audit')]
   return inTransaction(connection, first, async () =>
@@ -93,7 +91,7 @@ function requireNotCopied(connection: Connection): Promise<void> {
   )
 }
 
-/** If two processes start at once, one makes the tables and the other finds them. */
+/** If two processes start at once, one creates the tables and the other finds them. */
 function make(
   connection: Connection,
   purpose: Purpose,
@@ -105,7 +103,7 @@ function make(
   })
 }
 
-/** Statements that begin a transaction which makes or changes tables. */
+/** First statements of a transaction that creates or changes tables. */
 export function migratingAlone(statementMillis: number, idleMillis = openingMillis): string[] {
   return [
     `SET LOCAL lock_timeout = ${lockMillis}`,
@@ -134,7 +132,7 @@ async function setUp(
   return { masterKey, vault, schema: migrations.length, isUpgraded }
 }
 
-/** Tries again while others block. @throws Refusal storage_busy if they block for too long */
+/** Retries while other transactions block. @throws Refusal storage_busy if they block for too long */
 async function untilFree<T>(work: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + tryingMillis
   for (;;) {
@@ -160,7 +158,7 @@ export async function requireDatabase(connection: Connection, { name, purpose }:
   return found
 }
 
-/** The schema number and the vault of a database. @throws Refusal database_unusable if it is not as it must be */
+/** @throws Refusal database_unusable for another purpose, another master key or other migrations */
 export async function proveDatabase(
   connection: Connection,
   named: Named,

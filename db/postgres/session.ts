@@ -10,7 +10,7 @@ import { submissionQueries } from './submission-facts'
 
 const whole = (name: string) => bigint(name, { mode: 'number' })
 
-/** PostgreSQL's column types, under the types of SQLite's. */
+/** PostgreSQL's column types, cast to SQLite's. */
 const columnTypes = {
   table: pgTable,
   generatedId: (name = 'id') => whole(name).primaryKey().generatedByDefaultAsIdentity(),
@@ -28,7 +28,7 @@ const columnTypes = {
 
 export const tables = tablesOf(columnTypes)
 
-/** All queries on one connection, inside the transaction that is open on it. @param vaultOf as prepareQueries has it */
+/** All queries on one connection. @param vaultOf see prepareQueries */
 export function openSession(connection: Connection, vaultOf: () => Vault) {
   const engine = queryEngine((text, params) => connection.run(text, params))
   return {
@@ -40,15 +40,13 @@ export function openSession(connection: Connection, vaultOf: () => Vault) {
 
 export type Session = ReturnType<typeof openSession>
 
-/** Runs one statement and returns its rows as arrays. */
 type Run = (text: string, params: readonly unknown[]) => Promise<unknown[][]>
 
-/** A query as PostgreSQL's builder has it. */
+/** A query of PostgreSQL's builder. */
 interface Preparing {
   prepare(name: string): { execute(values?: Values): Promise<object[]> }
 }
 
-/** What queries need of PostgreSQL. */
 export function queryEngine(run: Run): QueryEngine {
   const prepare = (query: unknown) => {
     const statement = (query as Preparing).prepare('')
@@ -64,7 +62,7 @@ export function queryEngine(run: Run): QueryEngine {
     },
     prepareWrite(query) {
       const { sql: statement, params } = query.toSQL()
-      // Sent before this returns, so that statements arrive in order. Ids are taken from their sequence before.
+      // Sent before this returns, so that statements arrive in order. Ids come from takeIds.
       return (values = {}) => run(statement, fillPlaceholders(params, values)).then(() => 0)
     },
     takeIds(table, count) {
@@ -83,7 +81,7 @@ export function queryEngine(run: Run): QueryEngine {
   }
 }
 
-/** A value of an array literal. A number that no column can hold equals none. */
+/** Element of an array literal. A number that no column can hold becomes NULL, which matches nothing. */
 function toElement(value: number | string | Uint8Array): string {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : 'NULL'
   if (typeof value === 'string') return JSON.stringify(value)

@@ -15,7 +15,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
     change: acts.change,
     async submit(draft) {
       const answer = await submissions.submit(draft)
-      // Thrown where its line in the audit log is stored.
+      // Thrown here, after its audit line was stored.
       if (answer instanceof Refusal) throw answer
       return answer
     },
@@ -29,9 +29,8 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
 }
 
 /**
- * Reads outside of any transaction, and once more if a connection broke early.
- *
- * @param deadlineMillis the pool's, unless given
+ * Reads outside of any transaction. Retries once if the first attempt fails early.
+ * @param deadlineMillis defaults to the pool's
  * @throws Refusal storage_busy or storage_failed
  */
 export async function readOn<T>(
@@ -53,16 +52,16 @@ export async function readOn<T>(
   }
 }
 
-/** A read stores nothing, even if its outcome is unknown. */
+/** A read stores nothing, so an unknown outcome counts as busy. */
 function readingRefusal(error: unknown): unknown {
   const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
   return toRefusal(failure)
 }
 
-/** Timeout for one part of a large reading, in ms. */
+/** Timeout of one part of a large read. */
 const partMillis = 5_000
 
-/** The directory's feed on PostgreSQL. Each part is read on any connection: later changes have a later version. */
+/** Each part may use another connection: later changes have a later version. */
 export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))
 }

@@ -11,7 +11,7 @@ import { emailHash, externalUserIdHash, openProfile } from '../sealed/members'
 import { keyHash, toKeptAnswer } from '../sealed/requests'
 import type { Connection } from './client/connection'
 
-/** The keyed hashes by which a submission finds people, addresses and earlier responses, and which it locks. */
+/** Keyed hashes that a submission searches by and locks. */
 export interface Keys {
   readonly member: Buffer
   readonly address: Buffer
@@ -27,20 +27,20 @@ export function keysOf(vault: Vault, { partnerId, externalUserId, member, retry 
   }
 }
 
-/** What a submission is decided on, and what its writes need. */
+/** Facts that decide on a submission, and values that its writes need. */
 export interface FoundFacts {
   readonly facts: SubmissionFacts
-  /** Of the member, or for a new one. */
+  /** The member's id, or one for a new member. */
   readonly memberId: number
   /** For the new request. */
   readonly requestId: number
-  /** What the member's sealed values are bound to, by id. */
+  /** Binding of the member's sealed values, by member id. */
   readonly sealedMembers: ReadonlyMap<number, SealedMember>
 }
 
 const holds = "state IN ('pending', 'accepted') AND starts_at IS NOT NULL"
 
-/** One statement, so that everything is read at one moment. */
+/** One statement, so that all facts are from one snapshot. */
 const reading = `SELECT coalesce(member.id, nextval('members_id_seq')), nextval('booking_requests_id_seq'),
   member.record_key, member.active, member.sealed_profile,
   kept.request_id, kept.body_hash, kept.sealed_receipt, kept.submitted_at,
@@ -57,7 +57,7 @@ FROM (SELECT) AS one
   LEFT JOIN members AS member ON member.partner_id = $1::int8 AND member.external_user_id_hash = $2::bytea
   LEFT JOIN replays AS kept ON kept.partner_id = $1::int8 AND kept.key_hash = $4::bytea`
 
-/** A row of that statement: 8-byte integers as text, lists as JSON or null. */
+/** A row of `reading`: int8 as text, lists as JSON text or null. */
 type FoundRow = readonly [
   ...ids: [memberId: string, requestId: string],
   ...member: [recordKey: string, active: boolean, sealedProfile: Buffer] | [null, null, null],
@@ -114,7 +114,7 @@ function versionOf({ version }: SubmissionDraft): number {
   return version as unknown as number
 }
 
-/** Null if some of what changed may no longer be kept: the draft's own version comes first. */
+/** Null if changes may be missing: the first row must be the draft's own version. */
 function changesSince(draft: SubmissionDraft, changes: [number, ChangedNoun, number][]) {
   const [first, ...later] = changes
   return first?.[0] === versionOf(draft) ? later.map(([, noun, recordId]) => ({ noun, recordId })) : null
@@ -129,7 +129,7 @@ function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRo
   if (recordKey === null || active === null || sealedProfile === null) return null
   const { partnerId, externalUserId } = draft
   const id = Number(memberId)
-  // The external id need not be read: the profile opens under no other.
+  // The profile opens under the right external id only, so the sealed id is not read.
   const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
   return { id, partnerId, externalUserId, active, profile }
 }

@@ -13,10 +13,10 @@ import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
 
-/** The answer to a submission; a refusal that is one leaves a line in the audit log. */
+/** A refusal is returned, not thrown, if its audit line must be stored. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
 
-/** Shares of the time of a call: for all attempts, for one, and the least that is left for another. */
+/** Shares of a call's timeout: for all attempts, for one, and the minimum that is left for another. */
 const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
 
 /** Receives the outcome of writes, for readiness. */
@@ -28,15 +28,15 @@ export interface Watch {
 interface PendingSubmission {
   readonly draft: SubmissionDraft
   readonly keys: Keys
-  /** Of the request that it may become. */
+  /** For the new request. */
   readonly recordKey: string
-  /** On performance's clock, in ms. */
+  /** A value of performance.now(). */
   readonly endsAt: number
 }
 
 /**
- * Submissions, each in its own transaction: a message with its locks, one statement that reads everything it is decided on,
- * then its writes and COMMIT. That is three round trips.
+ * Submissions, each in its own transaction with three round trips: locks, one statement that reads all facts,
+ * then writes and COMMIT.
  */
 export class Submissions {
   readonly #underWay = new Set<Promise<Answer>>()
@@ -52,15 +52,14 @@ export class Submissions {
     private readonly watch: Watch,
   ) {}
 
-  /** Attempts that failed. */
+  /** Number of failed attempts. */
   get failed(): number {
     return this.#failed
   }
 
   /**
    * Resolves once the submission is stored or refused.
-   *
-   * @throws Refusal storage_busy or storage_failed, within the time of a call
+   * @throws Refusal of the decision; storage_busy or storage_failed, within the timeout of a call
    */
   async submit(draft: SubmissionDraft): Promise<Answer> {
     const endsAt = performance.now() + allShare * timeouts.call
@@ -78,7 +77,6 @@ export class Submissions {
     }
   }
 
-  /** Resolves once nothing is under way. */
   async drain(): Promise<void> {
     await Promise.allSettled(this.#underWay)
   }
@@ -86,7 +84,7 @@ export class Submissions {
   async #store(asked: PendingSubmission): Promise<Answer> {
     const answer = await this.#transact(asked, false)
     if (answer !== 'to be audited') return answer
-    // An act before it may take its time.
+    // An act before it in the queue may take long.
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(asked.endsAt - performance.now(), () => late.reject(new DatabaseFailure('busy')))
     const audited = this.acts.inTurn(() => this.#transact(asked, true)) as Promise<Answer>
@@ -113,12 +111,12 @@ export class Submissions {
   }
 }
 
-/** Whether another request has the authorization number, which is random. */
+/** True if another request has the authorization number, which is random. */
 function isNumberTaken(error: unknown): boolean {
   return (error as DatabaseFailure).constraint === 'booking_requests_authorization_number_key'
 }
 
-/** @param isAudited whether the transaction holds the lock of the audit log */
+/** @param isAudited true if the transaction holds the audit lock */
 async function decideAndWrite(
   { submissions, records }: Session,
   { draft, keys, recordKey }: PendingSubmission,

@@ -10,36 +10,38 @@ import { timeouts } from './client/timeouts'
 import { type Lock, take, taking } from './locks'
 import type { Session } from './session'
 
-/** What a transaction has done when it is ready to commit. */
+/** Result of a transaction's work, before COMMIT. */
 export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
-  /** What was sent and not awaited. */
+  /** Results of statements that were not awaited. */
   readonly pending?: unknown
-  /** The record key of the request that it adds. */
+  /** Record key of the request that was added. */
   readonly recordKey?: string
 }
 
-/** What the service notes of itself has no answer, and changes nothing that the directory shows. */
+/** The result of the service's own notes: no answer, no audit line, no directory change. */
 export const noted = { answer: undefined, lines: [], changed: [] } as const
 
 export interface Transacting {
-  /** Statements, in the order of the locks. */
+  /** SQL statements, in lock order. */
   readonly locks: readonly string[]
-  /** How long the next attempt may take; null if there is no time for one. @param isUnknown whether the last outcome is unknown */
+  /**
+   * Timeout of the next attempt; null if no time is left.
+   * @param isUnknown true if the last outcome is unknown
+   */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
 
-/** Attempts that fail, apart from those that wait for a lock in vain. */
+/** Maximum number of failed attempts. Lock timeouts do not count. */
 const mostFailures = 3
 
 /**
- * Runs work in a transaction. It is attempted again only if nothing was committed. If the answer to COMMIT was lost, the next
- * attempt first looks for what the lost one wrote: its locks are free only once that one has ended.
- *
- * @throws DatabaseFailure lost if nobody can tell whether it was committed, or whatever the work throws
+ * Runs work in a transaction, and retries if nothing was committed. If the answer to COMMIT was lost, the
+ * next attempt first checks what was stored. It gets the locks only after the lost transaction has ended.
+ * @throws DatabaseFailure lost if the outcome stays unknown; errors of the work
  */
 export async function transact<T>(
   pool: Pool<Session>,
@@ -52,7 +54,7 @@ export async function transact<T>(
   let isUnknown = false
   const attempt = async (session: Session): Promise<T> => {
     const { connection } = session
-    // The connection may have become free too late.
+    // Waiting for the connection may have used up the time.
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw failure
     await begin(connection, how.locks, millis)
@@ -86,15 +88,15 @@ export async function transact<T>(
   }
 }
 
-/** What an attempt was about to commit. */
+/** The commit that an attempt tried. */
 interface Attempted<T> {
   readonly answer: T
-  /** The first line that it leaves in the audit log. */
+  /** The first audit line of the attempt. */
   readonly line: AuditHead | null
   readonly recordKey?: string
 }
 
-/** False for work that leaves no trace, and may be done twice. */
+/** Searches for the attempt's audit line or request. Work that has neither may safely run twice. */
 async function isStored(
   { audit, submissions }: Session,
   { line, recordKey }: Attempted<unknown>,
@@ -103,7 +105,7 @@ async function isStored(
   return recordKey !== undefined && submissions.isStored(recordKey)
 }
 
-/** Begins a transaction with its locks, in one message. */
+/** Begins a transaction and takes its locks, in one message. */
 export async function begin(
   connection: Connection,
   locks: readonly string[],
@@ -111,7 +113,7 @@ export async function begin(
 ): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
-    // The limit for an idle transaction does not apply while the server has read only a part of a statement.
+    // The idle timeout does not apply while the server has received only a part of a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
   ]
@@ -119,15 +121,14 @@ export async function begin(
 }
 
 /**
- * Commits a transaction. Its last locks go out with COMMIT: they are not held while the server waits for this process.
- *
- * @throws DatabaseFailure lost if it is unknown whether it was committed
+ * Sends the last locks with COMMIT, so that they are not held while the server waits for this process.
+ * @throws DatabaseFailure lost if the outcome is unknown
  */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
 ): Promise<void> {
-  // Nothing that was decided on the former directory may be stored after this.
+  // No submission that was decided on the former directory may be stored after this.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
@@ -138,7 +139,7 @@ const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_
   SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
   FROM json_array_elements($1::text::json) AS row`
 
-/** Adds changes. If there are more than are kept, only the last stays: a reader then reads everything. */
+/** If there are more changes than are kept, stores only the last: readers then read everything. */
 function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
   const isMany = changed.length > keptChanges
   const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
@@ -150,47 +151,48 @@ function addChanges(connection: Connection, changed: readonly Changed[]): Promis
   ]
 }
 
-/** Rolls a transaction back. If the connection is broken, the server does so itself. */
+/** Does nothing on a broken connection: the server rolls back itself. */
 export async function rollBack(connection: Connection): Promise<void> {
   if (connection.isOpen && !connection.hasEnded) await connection.send('ROLLBACK')
 }
 
-/** Violated exclusion or unique constraint: another program has written meanwhile. */
+/** Violated exclusion or unique constraint: another transaction wrote first. */
 const overtaken = /^23(P01|505)$/
 
-/** Whether a failure means that nothing was committed, and that the same work may succeed on another attempt. */
+/** True if nothing was committed and another attempt may succeed. */
 export function isWorthAnotherAttempt(error: unknown): boolean {
   if (!(error instanceof DatabaseFailure)) return false
   const { meaning, code } = error
   return meaning === 'retry' || meaning === 'readOnly' || overtaken.test(code ?? '')
 }
 
-/** Whether another transaction held a lock for too long. */
+/** True if another transaction held a lock for too long. */
 function isWaiting(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.code === '55P03'
 }
 
-/** Whether it is unknown what was committed. */
+/** True if the outcome is unknown. */
 export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
 
-/** How long an act is attempted, and one attempt takes unless it says otherwise. */
+/** Time for all attempts of an act, and the default timeout of one attempt. */
 const actMillis = () => 2 * timeouts.call
-/** How long an act that writes thousands of records may take. */
+/** Timeout of an act that writes thousands of records. */
 const largeMillis = 120_000
 
 interface Acting {
-  /** Whether no submission may be under way meanwhile. */
+  /** Excludes submissions during the act. */
   readonly isAlone?: boolean | undefined
-  /** How long one attempt may take. */
   readonly attemptMillis?: number | undefined
 }
 
-/** Acts of staff and of the service itself: one after another, each in its own transaction under the lock of the audit log. */
+/** Acts of staff and of the service, one at a time, each in its own transaction under the audit lock. */
 export function createActs(pool: Pool<Session>) {
   let last: Promise<unknown> = Promise.resolve()
-  /** Runs work that needs the lock of the audit log: one at a time, because each that waits for it holds a connection. */
+  /**
+   * Runs work that takes the audit lock, one at a time, because each that waits for it holds a connection.
+   */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
     last = done.catch(() => {})

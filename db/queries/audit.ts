@@ -31,7 +31,6 @@ import { all, placeholders, type QueryEngine, then, type Values, whenCalled } fr
 
 const columns = ['id', 'at', 'actor', 'action', 'record', 'outcome', 'hash'] as const
 
-/** The statements on the log, prepared once. */
 function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: QueryEngine, vault: Vault) {
   const open = placeholders('limit', 'value', 'behind', ...columns)
   // No LIMIT: it would be a parameter, and the planner would guess its value.
@@ -57,7 +56,7 @@ function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: Que
     )
   return {
     hashes: auditHashes(vault),
-    // One statement: a snapshot of both.
+    // One statement, so that both are from one snapshot.
     standing: prepare(
       db
         .select({ state: settings.value, id: newestLine.id, hash: newestLine.hash })
@@ -105,7 +104,7 @@ function store({ setState, hashes }: Log, state: AuditState): MaybePromise<numbe
 }
 
 function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly AuditLine[]> {
-  // Most bookings: no need to read where the log stands.
+  // Most bookings have no entries and need no read of the state.
   if (entries.length === 0) return []
   return then(stand(log), (standing) => {
     const { lines, state } = linesFor(log.hashes, standing, entries)
@@ -114,7 +113,9 @@ function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly
   })
 }
 
-/** Removes the lines of a chain up to a line, after which the chain then starts. Returns how many were removed. */
+/**
+ * Returns the number of lines removed; 0 if `start` is not in the log. The chain then starts after `start`.
+ */
 function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise<number> {
   return then(all([stand(log), linesAfter(log, start.id - 1, 1)]), ([{ state }, [first]]) => {
     const isThere = first?.id === start.id && first.hash === start.hash && chainOf(first) === chain
@@ -125,7 +126,7 @@ function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise
   })
 }
 
-/** Queries on the audit log. It grows and is pruned; the database refuses every other change. */
+/** The database rejects every change of the log except appending and pruning. */
 export function auditQueries(engine: QueryEngine, vault: Vault) {
   const log = openLog(engine, vault)
   const walked: WalkedLog = {
@@ -135,9 +136,9 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
   }
   return {
     walked,
-    /** Returns the new lines. On PostgreSQL inside a transaction that has the lock of the log. */
+    /** Returns the new lines. On PostgreSQL, requires a transaction with the audit lock. */
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    /** Whether a line is stored: to find out whether a COMMIT without an answer took place. */
+    /** Shows if a COMMIT without an answer took place. */
     isThere: ({ id, hash }: AuditHead): MaybePromise<boolean> =>
       then(log.line({ id, hash }), ({ length }) => length > 0),
     conflictAt: whenCalled(() => conflictQuery(engine)),
@@ -147,17 +148,16 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     head: (): MaybePromise<AuditHead> => then(stand(log), headOfLog),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
     setState: (state: AuditState) => store(log, state),
-    /** On PostgreSQL inside a transaction that has the lock of the log. */
+    /** On PostgreSQL, requires a transaction with the audit lock. */
     removeUpTo: (chain: AuditChain, start: AuditHead) => removeUpTo(log, chain, start),
   }
 }
 
 export type AuditQueries = ReturnType<typeof auditQueries>
 
-/** Runs work with the log on a connection, and returns its result. */
 type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
 
-/** A log whose parts are read one by one: no connection and no snapshot is kept between two of them. */
+/** A log that is read in parts: no connection or snapshot is held between two parts. */
 export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
   return {
     hashes,
@@ -166,7 +166,7 @@ export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
   }
 }
 
-/** Archives of pruned lines. @param act runs its work in a transaction that may append to the log */
+/** @param act runs its work in a transaction that may append to the log */
 export function archivesOf(log: WalkedLog, act: WithLog) {
   return auditArchives(log, (chain, upTo, entries) =>
     act((audit) =>
@@ -177,7 +177,7 @@ export function archivesOf(log: WalkedLog, act: WithLog) {
   )
 }
 
-/** Lists of audit lines, oldest first: the newest that match, or the first after a line. */
+/** Matching lines, oldest first: the newest ones, or the first ones after a line. */
 export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'until', 'actor', 'record', 'action', 'afterAt', 'after', 'limit')
   const select = () => db.select().from(audit)
@@ -186,7 +186,8 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const behind = prepare(select().where(gt(audit.id, open.after)).orderBy(asc(audit.id)).limit(open.limit))
 
   const prepareStream = (names: readonly (keyof AuditStream)[], isForward: boolean) => {
-    // An expression keeps the planner from the actor's index: a record has few lines, an actor may have many.
+    // An expression, so that the planner does not use the actor's index: a record has few lines, an actor may
+    // have many.
     const columnOf = (name: keyof AuditStream) =>
       name === 'actor' && names.includes('record') ? sql`(${audit.actor} || '')` : sql`${audit[name]}`
     const isOne = names.map((name) => eq(columnOf(name), open[name]))
@@ -227,7 +228,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Counts of refused authentications by kind, most frequent first. */
+/** Refused authentications by record and outcome, most frequent first. Counts the newest `most` only. */
 export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'most', 'record')
   const prepareCount = (isOne: boolean) => {
@@ -258,7 +259,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Which of some requests had their screening answers read. Seeing the flag in a list does not count. */
+/** Ids of the requests whose screening answers were read. Seeing the flag in a list does not count. */
 export function looksAtRisk({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)
@@ -269,7 +270,7 @@ export function looksAtRisk({ db, tables: { audit }, prepare, isAmong, list }: Q
     )
 }
 
-/** Time of the e-mail conflict that is `back` from the newest, in ms; null if there are fewer. */
+/** Time in ms of the e-mail conflict that is `back` from the newest; null if there are fewer. */
 export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')
   const isConflict = eq(audit.action, 'member.email-conflict')

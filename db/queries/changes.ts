@@ -7,19 +7,19 @@ import { placeholders, type QueryEngine, then } from './engine'
 /** Changes that are kept. A reader that is further behind reads everything. */
 export const keptChanges = 10_000
 
-/** A change of what the directory shows. A booking has its slot: nothing else of the provider's slots is changed. */
+/** A directory change. A booking includes its slot: the provider's other slots did not change. */
 export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot | undefined]
 
-/** The changes after a version, and the version that they lead to. */
+/** Changes after a version, up to `version`. */
 export interface Since {
   readonly version: Version
   /** Records to read again. */
   readonly changes: readonly Change[]
-  /** By provider: booked slots of providers whose slots need not be read again. */
+  /** New bookings by provider, except providers whose slots are all read again. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
-/** A row; the last four are null unless it is a booking. */
+/** The last four values are null unless the row is a booking. */
 type Row = readonly [
   version: number,
   noun: ChangedNoun,
@@ -28,8 +28,8 @@ type Row = readonly [
 ]
 
 /**
- * The table of changes: each transaction that changes what the directory shows adds to it. Versions are in the order of
- * commits, because SQLite has one writer at a time, and PostgreSQL adds changes under a lock. Numbers may be skipped.
+ * Change feed: each transaction that changes the directory adds rows. Versions are in commit order, because
+ * SQLite has one writer and PostgreSQL uses a lock. They may have gaps.
  */
 export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
   const { changes } = tables
@@ -58,16 +58,16 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
     newestVersion: (): MaybePromise<Version> =>
       then(newest(), ([row]) => (row?.version ?? 0) as unknown as Version),
 
-    // The first row is that of the version itself. If it is missing, later ones may be missing too.
+    // The queries start at the row of the version itself. If it is missing, later rows may be missing too.
 
-    /** The changes after a version, or null if some of them are no longer kept. */
+    /** Null if some of the changes are no longer kept. */
     since: (version: Version): MaybePromise<Since | null> =>
       then(from({ version }), (rows) => {
         const [first, ...rest] = rows as unknown as readonly Row[]
         return first?.[0] === (version as unknown as number) ? toSince(version, rest) : null
       }),
 
-    /** The changes after a version except those of taken slots, which make no decision stale: bookings leave many. */
+    /** Changes without taken slots, which make no decision stale and are many. Null as in `since`. */
     sinceButTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
       then(untaken({ version }), (rows) =>
         rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,
@@ -96,7 +96,7 @@ function toSince(version: Version, rows: readonly Row[]): Since {
   return { version: (rows.at(-1)?.[0] as unknown as Version | undefined) ?? version, changes, booked }
 }
 
-/** What an outcome changes of what the directory shows. @param ids of the record of each write, in order */
+/** Directory changes of an outcome. @param ids the record of each write, in order */
 export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly number[]): Changed[] {
   const changed: Changed[] = []
   let slot: TakenSlot | undefined
@@ -104,7 +104,7 @@ export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly num
     const id = ids[index] as number
     const shown = shownAs['add' in write ? write.add : 'set' in write ? write.set : write.remove]
     if (shown) changed.push([shown, id])
-    // An outcome that adds a request with a slot is a booking.
+    // A new request with a slot is a booking.
     if ('add' in write && write.add === 'request') {
       const { startsAt, endsAt, localOffsetMinutes } = write.row
       slot = { requestId: id, startsAt, endsAt, localOffsetMinutes } as TakenSlot

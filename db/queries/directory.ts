@@ -4,7 +4,6 @@ import type { Region } from '../../src/domain/region'
 import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
 import { placeholders, type QueryEngine, then } from './engine'
 
-/** Queries on regions and providers. */
 export function directoryQueries({ db, tables: { regions, providers }, ...engine }: QueryEngine) {
   const { ids, after, most, ref } = placeholders('ids', 'after', 'most', 'ref')
   const { timeZone } = providers
@@ -19,7 +18,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
   )
   const idOf = engine.prepare(db.select({ id: providers.id }).from(providers).where(eq(providers.ref, ref)))
   const timeZones = engine.prepare(db.selectDistinct({ timeZone }).from(providers))
-  // As text: Drizzle would leave out the tables' names, which tell the ids apart.
+  // Raw SQL: Drizzle would omit the table names, and the ids would be ambiguous.
   const rowsOf = (table: string, columns: string, order: string) =>
     sql`(select ${engine.jsonRows(sql.raw(columns), sql.raw(order))} from ${sql.raw(table)} where provider_id = providers.id)`
   const some = engine.prepareArrays(
@@ -42,14 +41,13 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     listTimeZones: (): MaybePromise<string[]> =>
       then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),
 
-    /** The ids of the providers after an id, in order, at most `most`. */
+    /** Provider ids above `after`, in order, at most `most`. */
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
       then(laterIds({ after, most }), (rows) => rows.map(({ id }) => id)),
 
     /**
-     * Providers by id, in order of id, as of one snapshot.
-     *
-     * @param read keeps what many rows have in common once, for as long as it is used
+     * Providers in order of id, from one snapshot.
+     * @param read a reader that is reused shares equal values in memory
      */
     findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
       then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),

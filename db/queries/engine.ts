@@ -3,51 +3,48 @@ import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Tables } from './tables'
 
-/** The values of a statement's placeholders, by name. */
 export type Values = Readonly<Record<string, unknown>>
 
-/** A query of SQLite's builder that returns rows. */
+/** A SELECT of SQLite's query builder. */
 interface Selecting<Row> {
   prepare(): { all(values?: Record<string, unknown>): Row[] }
 }
 
-/** A query of SQLite's builder that changes rows. */
+/** An INSERT, UPDATE or DELETE of SQLite's query builder. */
 interface Writing {
   prepare(): { run(values?: Record<string, unknown>): unknown }
   toSQL(): { sql: string; params: unknown[] }
 }
 
-/** The times of a slot, as columns. */
 interface SlotColumns {
   readonly startsAt: SQLWrapper
   readonly endsAt: SQLWrapper
 }
 
-/** What an engine provides so that one set of queries serves both. */
+/** Engine operations, so that one set of queries serves both engines. */
 export interface QueryEngine {
-  /** SQLite's builder, or PostgreSQL's cast to its type. */
+  /** PostgreSQL's builder is cast to this type. */
   readonly db: BunSQLiteDatabase
   readonly tables: Tables
   prepare<Row>(query: Selecting<Row>): (values?: Values) => MaybePromise<Row[]>
-  /** Rows as arrays in the order of the selected columns, as the driver returns them: for reading many rows. */
+  /** Rows as arrays in the order of the selected columns, as the driver returns them. For many rows. */
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
-  /** Returns the id that the engine generated, if it inserted a row without one. */
+  /** Returns the generated id on SQLite, and 0 on PostgreSQL, which uses takeIds. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
-  /** Ids for rows to be inserted; none if the engine generates them as it inserts. They are never given twice. */
+  /** Ids for new rows, never reused. Empty on SQLite, which generates them at the insert. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
-  /** Whether a column is among the values of a list parameter. */
   isAmong(column: SQLWrapper, list: Placeholder): SQL
-  /** A list as one parameter: ids, words or hashes. */
+  /** Encodes a list as one parameter. */
   list(values: readonly (number | string | Uint8Array)[]): string
-  /** The greater of two numbers, of which the first may be null. */
+  /** The greater of two numbers. The first may be null. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
-  /** Whether a slot overlaps the time between two instants, by the index of slots. */
+  /** True if a slot overlaps the time from `from` to `until`. Uses the index of slots. */
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
-  /** Rows as the text of a JSON array of arrays, in an order. */
+  /** Rows as the text of a JSON array of arrays. */
   jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
 
-/** Passes a value on: at once, or when its promise resolves. */
+/** Applies `next` at once to a plain value: a transaction on SQLite would not survive an await. */
 export function then<T, Next>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Next>,
@@ -55,7 +52,7 @@ export function then<T, Next>(
   return value instanceof Promise ? value.then(next) : next(value as T)
 }
 
-/** Several values: at once, or when all their promises resolve. */
+/** As Promise.all, but synchronous if no value is a promise. */
 export function all<const T extends readonly unknown[]>(
   values: T,
 ): MaybePromise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
@@ -63,26 +60,23 @@ export function all<const T extends readonly unknown[]>(
   return isAtOnce ? (values as never) : Promise.all(values)
 }
 
-/** Named parameters of a prepared statement. */
 export function placeholders<Name extends string>(...names: readonly Name[]) {
   return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as {
     readonly [N in Name]: Placeholder<N>
   }
 }
 
-/** Rows that are read at once when a whole table is walked. */
+/** Rows per portion of a walk. */
 const chunkSize = 1_000
 
 /**
- * Walks the rows of a table in order of id, in portions, so that memory does not grow with the table.
- *
- * @param after returns the rows behind an id, in order, at most `most`
+ * Walks the rows of a table by id in portions, so that memory does not grow with the table.
+ * @param after returns at most `most` rows above an id, in order
  */
 export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
 ) => AsyncGenerator<Row>
 
-/** All rows. */
 export const eachRow: Walk = async function* (after) {
   for (let last = 0; ; ) {
     const rows = await after(last, chunkSize)
@@ -93,7 +87,7 @@ export const eachRow: Walk = async function* (after) {
   }
 }
 
-/** The ids of the rows with a sealed value that cannot be opened. */
+/** Ids of the rows with a sealed value that cannot be opened. */
 export async function* unreadable<Row extends { readonly id: number }>(
   rows: AsyncIterable<Row>,
   open: (row: Row) => unknown,
@@ -107,7 +101,7 @@ export async function* unreadable<Row extends { readonly id: number }>(
   }
 }
 
-/** Makes an object when it is first used: preparing all statements takes longer than a command that runs five. */
+/** Lazy: preparing all statements takes longer than a command that runs five. */
 export function whenNeeded<Made extends object>(make: () => Made): Made {
   let made: Made | undefined
   return new Proxy({} as Made, {
@@ -118,7 +112,7 @@ export function whenNeeded<Made extends object>(make: () => Made): Made {
   })
 }
 
-/** Makes a function when it is first called. */
+/** As whenNeeded, for a function. */
 export function whenCalled<Args extends readonly unknown[], Result>(
   make: () => (...args: Args) => Result,
 ): (...args: Args) => Result {

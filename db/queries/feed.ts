@@ -11,19 +11,22 @@ import { providerReader } from '../sealed/providers'
 import type { Since } from './changes'
 import type { Queries } from './queries'
 
-/** Providers that are read at once. */
+/** Providers per read. */
 const chunkSize = 500
-/** Up to this many changes are read in a moment. */
+/** A read of more changes counts as large. */
 const fewChanges = 50
 
 type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
-/** Runs one part of a reading. @param isLarge whether the reading has many parts, so that others need a turn between them */
+/**
+ * Runs one part of a read.
+ * @param isLarge true if the read has many parts, so that other work needs a turn between them
+ */
 type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
 
 type Read = <T>(work: (queries: FeedQueries) => MaybePromise<T>) => Promise<T>
 
-/** The directory's feed over an engine. It is asked for each request. */
+/** The directory's change feed, which is read for each request. */
 export function directoryFeed(readPart: ReadPart): DirectoryFeed {
   return {
     async changesSince(version, after) {
@@ -36,7 +39,7 @@ export function directoryFeed(readPart: ReadPart): DirectoryFeed {
 }
 
 async function readChanges(read: Read, since: Since | null, after: number): Promise<DirectoryChanges> {
-  // Read before all the rest: what is committed meanwhile has a later version and will be read again.
+  // Read first: later commits have a later version, and are read again.
   const version = since?.version ?? (await read(({ changes }) => changes.newestVersion()))
   const isChanged = (noun: ChangedNoun) => since === null || since.changes.some((row) => row.noun === noun)
   const chunksOf = (noun: ChangedNoun) => (since ? chunksIn(idsOf(noun, since)) : chunksOfAll(read))
@@ -73,7 +76,6 @@ function idsOf(noun: ChangedNoun, { changes }: Since): number[] {
   return [...new Set(changes.filter((row) => row.noun === noun).map(({ recordId }) => recordId))]
 }
 
-/** Ids in portions. */
 type Chunks = AsyncIterable<readonly number[]> | Iterable<readonly number[]>
 
 function* chunksIn(ids: readonly number[]): Generator<readonly number[]> {

@@ -13,7 +13,7 @@ import {
 } from '../sealed/members'
 import { placeholders, type QueryEngine, then, type Walk } from './engine'
 
-/** Queries on members, who are found by keyed hashes. */
+/** Members are found by keyed hashes, because their data is sealed. */
 export function memberQueries({ db, tables: { members }, prepare }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'partnerId', 'externalUserIdHash', 'emailHash', 'most')
   const select = () => db.select().from(members)
@@ -29,11 +29,11 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
   const after = prepare(select().where(gt(id, open.id)).orderBy(asc(id)).limit(open.most))
   const byId = prepare(select().where(eq(id, open.id)))
 
-  /** For staff: a member who cannot be opened is returned as unreadable. */
+  /** For staff: returns a placeholder if the member cannot be opened. */
   const findForStaff = (id: number): MaybePromise<Member | null> =>
     then(byId({ id }), ([row]) => openedOrUnreadable(vault, row))
 
-  /** The id of the member, of any partner, who has an e-mail address. */
+  /** Id of the member with an e-mail address, of any partner. */
   const ownerOf = (email: string): MaybePromise<number | null> =>
     then(byEmail({ emailHash: emailHash(vault, email) }), ([row]) => row?.id ?? null)
 
@@ -43,7 +43,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
       return then(byExternalId(foundBy), ([row]) => {
         if (!row) return null
-        // The sealed external id need not be opened: the profile opens under no other.
+        // The profile opens under the right external id only, so the sealed id is not read.
         const profile = openProfile(vault, { ...row, ...foundBy })
         return { id: row.id, partnerId, externalUserId, active: row.active, profile }
       })
@@ -55,11 +55,11 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
     findForStaff,
 
-    /** The members after an id, at most `most`. */
+    /** Members with an id above `id`, at most `most`. */
     list: (id: number, most: number): MaybePromise<Member[]> =>
       then(after({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
 
-    /** Members who cannot be opened, and members whose stored hash is not that of their address. */
+    /** Members that cannot be opened, or whose stored hash does not match their e-mail address. */
     async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {
       for await (const row of walk((id, most) => after({ id, most }))) {
         const fault = faultOf(vault, row)
@@ -67,7 +67,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       }
     },
 
-    /** When a member was added and last changed by its partner, in ms. */
+    /** Times in ms at which a member was added and last changed by the partner; 0 for an unknown id. */
     timesOf: (id: number): MaybePromise<{ createdAt: number; updatedAt: number }> =>
       then(byId({ id }), ([{ createdAt, updatedAt } = { createdAt: 0, updatedAt: 0 }]) => {
         return { createdAt, updatedAt }
@@ -75,7 +75,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
     ownerOf,
 
-    /** For staff: the member, of any partner, who has an e-mail address. */
+    /** For staff: the member with an e-mail address, of any partner. */
     findByEmail: (email: string): MaybePromise<Member | null> =>
       then(ownerOf(email), (id) => findForStaff(id ?? 0)),
   }

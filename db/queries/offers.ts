@@ -1,13 +1,13 @@
 import type { Offered } from '../../src/domain/ports/database'
 import type { MaybePromise } from '../../src/domain/ports/store'
 
-// Completions for a shell: read without the master key, so they contain no sealed values and no person's name.
+// Shell completions. Read without the master key, so they contain no sealed values and no person's name.
 
 const statements: Readonly<Record<Offered, string>> = {
   organization: 'SELECT name FROM organizations ORDER BY id LIMIT 500',
   partner: 'SELECT name FROM partners ORDER BY id LIMIT 500',
   provider: 'SELECT ref FROM providers WHERE ref >= $1 ORDER BY ref LIMIT 200',
-  // Requests that wait, and the newest.
+  // The oldest waiting requests, and the newest requests.
   request: `SELECT id FROM (SELECT id FROM booking_requests WHERE state IN ('unassigned', 'pending') ORDER BY id LIMIT 100)
       AS waiting
     UNION SELECT id FROM (SELECT id FROM booking_requests ORDER BY id DESC LIMIT 100) AS newest ORDER BY id`,
@@ -15,7 +15,7 @@ const statements: Readonly<Record<Offered, string>> = {
   region: "SELECT country_code || '-' || code FROM regions ORDER BY id LIMIT 500",
 }
 
-/** Names, refs or ids that begin with a word. @param run runs one statement */
+/** Names, refs or ids that begin with `begin`. */
 export async function readOffers(
   run: (statement: string, values: readonly string[]) => MaybePromise<unknown[][]>,
   offered: Offered,

@@ -5,7 +5,6 @@ import type { Vault } from '../../src/domain/ports/vault'
 import { openKeys, openSecret } from '../sealed/keys'
 import { all, placeholders, type QueryEngine, then } from './engine'
 
-/** Queries on organizations, partners and their keys. */
 export function partnerQueries(
   { db, tables: { organizations, partners, partnerKeys }, prepare, prepareWrite, greatest }: QueryEngine,
   vault: Vault,
@@ -46,7 +45,7 @@ export function partnerQueries(
     listKeyRecords: () => listKeyRecords(),
     keyRecordsOf: (partnerId: number): MaybePromise<KeyRecord[]> => keysOfPartner({ id: partnerId }),
 
-    // There are too few for queries of their own.
+    // Too few rows for queries of their own.
     find: (id: number) => find(list(), (partner) => partner.id === id),
     findNamed: (name: string) => find(list(), (partner) => partner.name === name),
     findOrganization: (id: number) => find(listOrganizations(), (known) => known.id === id),
@@ -56,7 +55,7 @@ export function partnerQueries(
     listKeys: (): MaybePromise<PartnerKey[]> =>
       then(all([keysWithSecrets(), list()]), ([keys, partners]) => openKeys(vault, keys, partners)),
 
-    /** The kids of keys whose secret cannot be opened. */
+    /** Kids of keys whose secret cannot be opened. */
     listUnreadableKeys: (): MaybePromise<string[]> =>
       then(keysWithSecrets(), (keys) =>
         keys.filter((key) => openSecret(vault, key) === null).map(({ kid }) => kid),

@@ -14,9 +14,8 @@ import { slotQueries } from './requests/slots'
 import { newestSealed } from './sealed-values'
 
 /**
- * All queries on one connection. The statements of a noun are prepared when the first of them is needed.
- *
- * @param vaultOf is called then: a connection may be open before there is a vault
+ * All queries on one connection. Statements are prepared at their first use.
+ * @param vaultOf lazy, because a connection may be open before there is a vault
  */
 export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
   const directory = whenNeeded(() => directoryQueries(engine))

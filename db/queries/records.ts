@@ -11,27 +11,26 @@ import { noteColumns, replayColumns, requestColumns } from '../sealed/requests'
 import { all, placeholders, type QueryEngine, then } from './engine'
 import type { Tables } from './tables'
 
-/** Values by column. */
 type Row = Readonly<Record<string, unknown>>
 
-/** Facts about the writes that the caller has read already. */
+/** Facts that the caller has already read. */
 export interface Known {
-  /** Ids for the records to be added, by noun, in order. */
+  /** Ids for new records, by noun, in order. */
   readonly ids?: Partial<Record<Noun, readonly number[]>>
-  /** The record keys of the requests to be added, in order. */
+  /** Record keys of new requests, in order. */
   readonly requestKeys?: readonly string[]
-  /** What the sealed values of members are bound to, by id. */
+  /** Binding of members' sealed values, by id. */
   readonly members?: ReadonlyMap<number, SealedMember>
 }
 
 export interface Written {
-  /** The id of the record of each write, in order. */
+  /** Record id of each write, in order. */
   readonly ids: readonly number[]
-  /** The statements that were sent last, whose results were not awaited: COMMIT may follow them at once. */
+  /** Results of the last statements, not awaited, so that COMMIT can follow at once. */
   readonly pending: MaybePromise<unknown>
 }
 
-/** Statements that are sent before their results are awaited, so that a large load does not fill the connection. */
+/** Statements sent before their results are awaited, so that a large load does not fill the connection. */
 const mostSent = 200
 
 const tableNames = {
@@ -46,10 +45,10 @@ const tableNames = {
   replay: 'replays',
 } as const satisfies Record<Noun, keyof Tables>
 
-/** A region has an id of its own, and a kept response that of its request. */
+/** A region has its own id, and a kept response has that of its request. */
 const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
 
-/** Writes the records of a decision, inside the transaction that is open. */
+/** Writes the records of a decision, in the open transaction. */
 export function recordQueries(engine: QueryEngine, vault: Vault) {
   const statements = writeStatements(engine)
 
@@ -71,7 +70,7 @@ export function recordQueries(engine: QueryEngine, vault: Vault) {
   }
 
   return {
-    /** Writes in order. @throws the engine's error for a record that breaks a constraint */
+    /** Writes in order. @throws the engine's error if a record violates a constraint */
     write(writes: readonly Write[], known: Known = {}): MaybePromise<Written> {
       const read = all([freeIds(writes, known.ids), known.members ?? membersIn(writes)])
       const keys = known.requestKeys?.values()
@@ -83,12 +82,11 @@ export function recordQueries(engine: QueryEngine, vault: Vault) {
 type FreeIds = ReadonlyMap<Noun, Iterator<number>>
 type Members = ReadonlyMap<number, SealedMember>
 
-/** What columns are made from, beside the writes. */
 interface Given {
   readonly vault: Vault
   readonly free: FreeIds
   readonly members: Members
-  /** The record keys of requests. */
+  /** Record keys of new requests. */
   readonly keys: Iterator<string> | undefined
 }
 
@@ -100,7 +98,7 @@ function writeAll(
   const ids: number[] = []
   const added = new Map<Noun, number>()
 
-  /** Sends the statements of writes that are alike. Their ids are the next of `ids`. */
+  /** Sends the statements of writes that are alike, and appends their record ids to `ids`. */
   function send([write, ...others]: Alike): MaybePromise<unknown>[] {
     if (!('add' in write)) {
       const changed = [write.id, ...others.map((other) => (other as typeof write).id)]
@@ -112,7 +110,7 @@ function writeAll(
     const row = columnsOf(write.add, withIds(write.row, added), given)
     const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
     const inserted = add(tableNames[write.add], known === undefined ? row : { ...row, id: known })
-    // Without an id of ours, the engine returns the generated one at once.
+    // Without a known id, the engine returns the generated one synchronously.
     const id = known ?? (inserted as number)
     added.set(write.add, id)
     ids.push(id)
@@ -135,7 +133,9 @@ function writeAll(
 
 type Alike = readonly [Write, ...Write[]]
 
-/** The writes from one on that one statement can do: removals of one noun, or requests that are set to the same. */
+/**
+ * Consecutive writes that one statement can do: removals of one noun, or requests with the same new values.
+ */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write
   const isAlike = (other: Write) =>
@@ -177,7 +177,7 @@ function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }
 
 type Statement = (values: Row) => MaybePromise<number>
 
-/** The statements that write records, prepared once for each table and set of columns: decisions use few. */
+/** Statements that write records, prepared once per table and set of columns, at their first use. */
 function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: QueryEngine) {
   const { id, all } = placeholders('id', 'all')
   const tableOf = (name: keyof Tables) =>
@@ -189,14 +189,14 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     return statement(values)
   }
 
-  /** Returns the id, if the engine generates it. */
+  /** Returns the id if the engine generates it. */
   function add(name: keyof Tables, row: Row): MaybePromise<number> {
     const columns = Object.keys(row)
     const make = () => prepareWrite(db.insert(tableOf(name)).values(placeholders(...columns) as never))
     return run(`add ${name} ${columns}`, make, row)
   }
 
-  /** Finds the rows of one id, as most statements do, or of many in one statement. */
+  /** One id is the common case. Many ids share one statement. */
   const idIn = (column: SQLiteColumn, ids: readonly number[]) =>
     ids.length === 1 ? eq(column, id) : isAmong(column, all)
   const idsIn = (ids: readonly number[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })
@@ -212,7 +212,7 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     add,
     remove,
 
-    /** Replaces the rows that tie a provider to regions. */
+    /** Replaces the provider's licenses and in-person regions. */
     tie(providerId: number, row: Partial<Records['provider']>, isNew: boolean): MaybePromise<unknown>[] {
       const { licenses, inPersonRegionIds } = row
       return [

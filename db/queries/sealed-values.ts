@@ -5,9 +5,9 @@ import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
-/** Sealed values of a kind that are opened unless all are to be checked. */
+/** Values of each kind to open, unless all are checked. */
 const sampleSize = 1_000
-/** The newest rows of a sample, and the rest in stretches that are spread over the ids. */
+/** Half of a sample is the newest rows. The rest comes from stretches spread over the ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
 
@@ -18,7 +18,6 @@ interface Sealed {
   listUnreadable(walk: Walk): AsyncIterable<number>
 }
 
-/** The queries that open sealed values. */
 interface SealedQueries {
   readonly members: { listFaulty(walk: Walk): AsyncIterable<FaultyMember> }
   readonly requests: Sealed
@@ -28,7 +27,7 @@ interface SealedQueries {
   readonly newestSealed: ReturnType<typeof newestSealed>
 }
 
-/** Returns the highest id of each kind, 0 for none. */
+/** Highest id of each kind; 0 for none. */
 export function newestSealed({ db, tables, prepare }: QueryEngine) {
   const { members, bookingRequests, requestNotes, replays } = tables
   const newest = (column: SQL) => sql<number>`coalesce(${column}, 0)`.mapWith(Number)
@@ -46,9 +45,8 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
 }
 
 /**
- * Checks that sealed values can be opened, and that every member is found by their own address.
- *
- * @param isAll whether to open all of them, which takes 17 s for a million, or a sample of each kind
+ * Checks that sealed values can be opened, and that each member's hash matches their e-mail address.
+ * @param isAll opens all values, which takes 17 s for a million, instead of a sample of each kind
  */
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
@@ -81,7 +79,6 @@ export async function findSealed(queries: SealedQueries, isAll: boolean): Promis
   return sealedFinding(unreadable, idsWhere(false), isSample ? sample : null)
 }
 
-/** A sample of a table: its newest rows, and stretches of rows that are spread over its ids. */
 function sampleOf(newestId: number): Walk {
   return async function* (after) {
     const spread = (newestId - newestRows) / stretches

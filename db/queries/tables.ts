@@ -4,19 +4,19 @@ import type { NoteKind, RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
 import type { ChangedNoun } from '../../src/domain/ports/writes'
 
-// The tables as queries see them. Constraints and indexes are in each engine's migrations; a test compares the two.
+// Tables as queries see them. Constraints and indexes are in each engine's migrations. A test compares both.
 
-/** SQLite's column types. PostgreSQL passes its own, cast to these types, so that one query serves both. */
+/** SQLite's column types. PostgreSQL passes its own, cast to these, so that one query serves both. */
 export const sqliteColumns = {
   table: sqliteTable,
-  /** A key that the engine generates, and never gives twice. */
+  /** A generated key that is never reused. */
   generatedId: (name = 'id') => integer(name).primaryKey({ autoIncrement: true }),
   ownId: (name = 'id') => integer(name).primaryKey(),
   whole: (name: string) => integer(name),
   flag: (name: string) => integer(name, { mode: 'boolean' }),
   bytes: (name: string) => blob(name, { mode: 'buffer' }),
   text: (name: string) => text(name),
-  /** Calls a minute; 0 is stored for `off`. */
+  /** Calls per minute; `off` is stored as 0. */
   rate: customType<{ data: number | 'off'; driverData: number }>({
     dataType: () => 'integer',
     toDriver: (rate) => (rate === 'off' ? 0 : rate),
@@ -26,7 +26,6 @@ export const sqliteColumns = {
 
 export type ColumnTypes = typeof sqliteColumns
 
-/** The tables of both engines, made of an engine's column types. */
 export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, rate }: ColumnTypes) {
   return {
     settings: table('settings', {
@@ -78,7 +77,7 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       gender: text('gender'),
       bio: text('bio'),
       timeZone: text('time_zone').notNull(),
-      // JSON, read record by record: a list that cannot be parsed affects its own provider only.
+      // JSON, parsed per record: an invalid list affects its own provider only.
       languagesSpoken: text('languages_spoken').notNull(),
       modalities: text('modalities').notNull(),
       workingHours: text('working_hours').notNull(),

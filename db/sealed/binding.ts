@@ -1,13 +1,12 @@
 import { Refusal } from '../../src/domain/errors'
 import type { SealedCell, Vault } from '../../src/domain/ports/vault'
 
-/** The place of a key's secret, bound to its partner and kid. */
+/** Each cell binds a sealed value to its record and context. Elsewhere it cannot be opened. */
 export function secretCell(key: { recordKey: string; partnerId: number; kid: string }): SealedCell {
   const { recordKey, partnerId, kid } = key
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }
 }
 
-/** The place of screening answers, bound to the member and the time. */
 export function answersPlace(request: SealedRequest): SealedCell {
   const { recordKey, memberId, submittedAt } = request
   const context = [memberId ?? 'nobody', submittedAt]
@@ -20,7 +19,6 @@ export interface SealedRequest {
   readonly submittedAt: number
 }
 
-/** The place of a note, bound to the request, author and time. */
 export function noteCell({ recordKey, requestId, kind, at, actor }: SealedNote): SealedCell {
   return { table: 'request_notes', column: 'sealed_text', recordKey, context: [requestId, kind, at, actor] }
 }
@@ -33,7 +31,6 @@ export interface SealedNote {
   readonly actor: string
 }
 
-/** The place of a member's data, bound to the partner and the partner's id for the member. */
 export function memberCell(
   column: 'sealed_external_user_id' | 'sealed_profile',
   member: SealedMember,
@@ -49,7 +46,7 @@ export interface SealedMember {
   readonly externalUserIdHash: Uint8Array
 }
 
-/** The place of a response that is kept for retries, bound to the partner, the body, the request and the time. */
+/** The cell of a response that is kept for retries. */
 export function receiptCell(replay: SealedReplay): SealedCell {
   const { id, partnerId, keyHash, bodyHash, submittedAt } = replay
   const [recordKey, body] = [keyHash, bodyHash].map((hash) => hash.toString('hex')) as [string, string]
@@ -58,7 +55,7 @@ export function receiptCell(replay: SealedReplay): SealedCell {
 }
 
 export interface SealedReplay {
-  /** The request's. */
+  /** The request's id. */
   readonly id: number
   readonly partnerId: number
   readonly keyHash: Buffer
@@ -70,7 +67,7 @@ export function sealText(vault: Vault, text: string, place: SealedCell): Buffer 
   return Buffer.from(vault.seal(Buffer.from(text), place))
 }
 
-/** @throws Refusal database_unusable that names the record if a value is not as it was sealed */
+/** @throws Refusal database_unusable that names the record if the value cannot be opened */
 export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, record: string): Uint8Array {
   try {
     return vault.open(sealed, place)
@@ -79,7 +76,7 @@ export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, 
   }
 }
 
-// A text may begin with U+FEFF.
+// A text may begin with U+FEFF, which the decoder must keep.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** @throws Refusal as openSealed does */

@@ -15,7 +15,7 @@ interface KeyRow {
 
 const secretBytes = 32
 
-/** The columns of a key. The secret is sealed when the key is added, and never changes. */
+/** The secret is sealed when the key is added, and never changes. */
 export function keyColumns(
   vault: Vault,
   { secret, ...row }: Partial<Records['key']>,
@@ -28,8 +28,7 @@ export function keyColumns(
 }
 
 /**
- * Keys with their secrets. A key that cannot be opened gets a random secret, which has signed nothing. A key without a partner
- * is left out.
+ * A key that cannot be opened gets a random secret, which has signed nothing. Omits keys without a partner.
  */
 export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readonly Partner[]): PartnerKey[] {
   const byId = new Map(partners.map((partner) => [partner.id, partner]))

@@ -18,7 +18,6 @@ export interface MemberRow extends SealedMember {
   readonly sealedProfile: Buffer
 }
 
-/** The columns of a new member except the id. */
 export function memberColumns(vault: Vault, { externalUserId, profile, ...row }: Records['member']) {
   const hash = externalUserIdHash(vault, row.partnerId, externalUserId)
   const member = { recordKey: newRecordKey(), partnerId: row.partnerId, externalUserIdHash: hash }
@@ -34,22 +33,22 @@ export function profileColumns(vault: Vault, profile: MemberProfile, member: Sea
   }
 }
 
-/** Finds a partner's member. The partner is part of the hash, so that equal ids of two partners differ. */
+/** The partner is part of the hash, so that equal ids of two partners have different hashes. */
 export function externalUserIdHash(vault: Vault, partnerId: number, externalUserId: string): Buffer {
   return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
 }
 
-/** Finds an address, and keeps it unique. */
+/** Used to find an address, and to keep it unique. */
 export function emailHash(vault: Vault, email: string): Buffer {
   return Buffer.from(vault.keyedHash('email', foldEmail(email)))
 }
 
-/** Null for a member whose address was released. */
+/** Null if the address was released. */
 function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
   return email === '' ? null : emailHash(vault, email)
 }
 
-/** A member who cannot be opened, or whose stored hash is not that of their address. */
+/** A member that cannot be opened, or whose stored hash does not match their e-mail address. */
 export interface FaultyMember {
   readonly id: number
   readonly isUnreadable: boolean
@@ -61,7 +60,6 @@ export function faultOf(vault: Vault, row: MemberRow): FaultyMember | null {
   return isUnreadable || !isFoundBy(vault, profile, row) ? { id: row.id, isUnreadable } : null
 }
 
-/** Whether the stored hash is that of the address. */
 function isFoundBy(vault: Vault, profile: MemberProfile, { emailHash: found }: MemberRow): boolean {
   const hash = hashOf(vault, profile)
   return hash === null || found === null ? hash === found : hash.equals(found)
@@ -75,7 +73,6 @@ export function openMember(vault: Vault, row: MemberRow): Member {
   return { id, partnerId, externalUserId, active, profile: openProfile(vault, row) }
 }
 
-/** The columns that are needed to open a profile. */
 type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
 
 /** @throws Refusal database_unusable if the profile cannot be opened */
@@ -88,7 +85,7 @@ export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
   }
 }
 
-/** For staff: a member who cannot be opened is returned as unreadable. */
+/** For staff: returns a placeholder if the member cannot be opened. */
 export function openedOrUnreadable(vault: Vault, row: MemberRow | null | undefined): Member | null {
   if (!row) return null
   try {

@@ -9,10 +9,10 @@ export interface FoundProviders {
   readonly unreadable: readonly UnreadableProvider[]
 }
 
-/** SQLite's or PostgreSQL's. */
+/** A number on SQLite, a boolean on PostgreSQL. */
 type Flag = 0 | 1 | boolean
 
-/** A provider's columns, and the rows of other tables as JSON. */
+/** A provider's columns, then rows of other tables as JSON. */
 export type ProviderRow = [
   ...[id: number, ref: string, firstName: string, lastName: string],
   ...[credentials: string | null, pronouns: string | null, gender: string | null, bio: string | null],
@@ -22,7 +22,7 @@ export type ProviderRow = [
   ...[licenses: string, inPersonRegionIds: string],
 ]
 
-/** Reads providers' rows; null for a provider with a list that cannot be read. */
+/** Parses provider rows; null if a list is invalid. */
 export function providerReader() {
   const word = memoized((text) => text)
   const wordOrNull = (text: string | null) => (text === null ? null : word(text))
@@ -73,7 +73,7 @@ function toLicense([regionId, from, until]: [number, string, string | null]): Li
   return { regionId, from, until }
 }
 
-/** Reads a list from JSON; null if it cannot be read. */
+/** Null if the list is invalid. */
 function listReader<List>({ accepts }: { accepts(value: unknown): value is List }) {
   return (json: string): List | null => {
     try {
@@ -85,10 +85,9 @@ function listReader<List>({ accepts }: { accepts(value: unknown): value is List 
   }
 }
 
-// Memory has equal values of many records once. Nothing may change a value.
+// Equal values of many records share memory. They must not be changed.
 const memoized = <Made>(make: (text: string) => Made) => memo(Infinity, make, Infinity)
 
-/** Sorts rows into those that can be read and those that cannot. */
 export function readProviders(
   rows: readonly ProviderRow[],
   read: (row: ProviderRow) => Provider | null,

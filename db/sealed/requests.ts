@@ -25,7 +25,6 @@ interface RequestRow extends Omit<RequestRecord, 'member'>, SealedRequest {
   readonly sealedScreeningAnswers: Buffer | null
 }
 
-/** The columns that are needed to open the screening answers. */
 export type AnswersRow = SealedRequest & Pick<RequestRow, 'id' | 'sealedScreeningAnswers'>
 
 export function requestColumns(
@@ -34,7 +33,7 @@ export function requestColumns(
   recordKey = newRecordKey(),
 ): Record<string, unknown> {
   if (screeningAnswers === undefined) return row
-  // Answers are written once, with all the rest, and removed when the person is erased.
+  // Answers are written once, with the request, and removed when the person is erased.
   if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
   const place = answersPlace({ ...(row as SealedRequest), recordKey })
   return {
@@ -48,13 +47,13 @@ export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | 
   return { ...factsOf(request), member: openedOrUnreadable(vault, member) }
 }
 
-/** A request without its member. */
+/** A request without its member and sealed answers. */
 export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
   const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...facts } = row
   return facts
 }
 
-/** No answers for an erased member. @throws Refusal database_unusable if they cannot be opened */
+/** Empty for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
 export function openAnswers(vault: Vault, request: AnswersRow | undefined): ScreeningAnswer[] {
   if (!request?.sealedScreeningAnswers) return []
   const place = answersPlace(request)
@@ -65,7 +64,6 @@ interface ReplayRow extends SealedReplay {
   readonly sealedReceipt: Buffer
 }
 
-/** The columns of a kept response. */
 export function replayColumns(
   vault: Vault,
   { partnerId, retry, requestId, memberId, request, profile, submittedAt }: Records['replay'],
@@ -80,19 +78,19 @@ export function replayColumns(
   return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptCell(row)) }
 }
 
-/** @throws Refusal database_unusable if the kept response of the same request cannot be opened */
+/** The receipt is null if the request differs. @throws Refusal database_unusable if it cannot be opened */
 export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {
   const isSame = row.bodyHash.equals(bodyHash(vault, partnerId, retry))
   const receipt = isSame ? openReceipt(vault, row) : null
   return { requestId: row.id, submittedAt: row.submittedAt, receipt }
 }
 
-/** Finds a retry. The partner is part of the hash, so that equal keys of two partners differ. */
+/** The partner is part of the hash, so that equal keys of two partners have different hashes. */
 export function keyHash(vault: Vault, partnerId: number, { key }: Retry): Buffer {
   return Buffer.from(vault.keyedHash('idempotency key', JSON.stringify([partnerId, key])))
 }
 
-/** Compares what was sent. The key is part of the hash, so that equal bodies under two keys differ. */
+/** The key is part of the hash, so that equal bodies under two keys have different hashes. */
 function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer {
   return Buffer.from(vault.keyedHash('request body', JSON.stringify([partnerId, key, body])))
 }
@@ -107,7 +105,6 @@ interface NoteRow extends SealedNote, Omit<RequestNote, 'text'> {
   readonly sealedText: Buffer
 }
 
-/** The columns of a new note except the id. */
 export function noteColumns(vault: Vault, { text, ...facts }: Records['note']) {
   const row = { ...facts, recordKey: newRecordKey() }
   return { ...row, sealedText: sealText(vault, text, noteCell(row)) }

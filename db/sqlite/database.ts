@@ -60,7 +60,7 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
     const masterKey = await takeKey()
     const copy = upgrade && isOutdated(path, migrations) ? copyPathOf(path, migrations) : null
     const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations }, largestGroup)
-    // An init that was killed at its end left a copy of the master key, which is known to be elsewhere by now.
+    // An init that was killed at its end left a copy of the master key, which is stored elsewhere by now.
     if (alone) removeAbandoned(realpathSync(path))
     return {
       ...engine,
@@ -75,7 +75,7 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
 
 async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise<void> {
   if (mustBeNew) requireNothingAt(path, 'there is a file at the database path already')
-  // If an earlier try was killed at its very end, the key at the path belongs to this database.
+  // If an earlier attempt was killed at its very end, the key at the path belongs to this database.
   if (finishDatabase(path, keyFile)) return
   if (mustBeNew && keyFile !== null && isThere(keyFile)) {
     throw unusable('there is a file at the master key path already')
@@ -83,10 +83,10 @@ async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise
   await makeDatabase(path, keyFile, fill)
 }
 
-/** Why a database can be read and not written. */
+/** Explains why a readable database cannot be written. */
 function explain(error: unknown, path: string): unknown {
   const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  // SQLite cannot open a database if it cannot make the log next to it.
+  // SQLite cannot open a database if it cannot create the log next to it.
   const isUnwritable =
     code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(path))
   if (!(error instanceof Refusal && isUnwritable)) return error

@@ -11,7 +11,7 @@ import { queriesOn, settingsOf } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
-/** @param largestGroup the most writes in one transaction, for benchmarks @throws Refusal as openDatabase does */
+/** @param largestGroup maximum writes per transaction, for benchmarks @throws Refusal as openDatabase does */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
@@ -49,7 +49,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // Before the last checkpoint, because it reads the log.
+      // Before the last checkpoint, because the check reads the log.
       await check?.stop()
       await writer.drain()
       try {
@@ -57,15 +57,15 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
         // Afterwards the file alone is the database, unless another program has it open.
         tryCheckpoint(database)
       } catch {
-        // If there is no room, for example, the log stays next to the file, and the next start reads both.
+        // If the disk is full, for example, the log stays next to the file, and the next start reads both.
       }
-      // If the file was moved, SQLite leaves a newer file with the name of its log alone.
+      // If the file was moved, SQLite does not remove a newer file with the name of its log.
       database.close()
     },
   }
 }
 
-/** The length of a file; 0 if there is none. Not by opening it: closing a descriptor would release SQLite's locks. */
+/** 0 if there is no file. Does not open it, because closing a descriptor would release SQLite's locks. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

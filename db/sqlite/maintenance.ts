@@ -38,7 +38,10 @@ export function createMaintenance(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** If the master key was rotated meanwhile, the copy is sealed under the next one and encrypted under this one. */
+  /**
+   * After a concurrent key rotation, the copy is sealed under the next master key and encrypted under this
+   * one.
+   */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
@@ -65,10 +68,10 @@ export function createMaintenance(
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, progress })
       const action = isDrill ? 'database.drill' : 'database.back-up'
-      // Before the copy is published, so that the log has every copy.
+      // Before the copy is published, so that the log lists every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
-      // If the time cannot be stored, the backup is good nevertheless.
+      // The backup is good even if its time cannot be stored.
       if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
@@ -124,7 +127,7 @@ export function createMaintenance(
   }
 }
 
-/** The values of the settings that data safety depends on. */
+/** Settings that data safety depends on. */
 const wanted: Record<string, string | number> = {
   journal_mode: 'wal',
   synchronous: 2,
@@ -138,7 +141,7 @@ function settingsFinding(database: Database): Finding {
   return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
 }
 
-/** A check that fails is a finding too, and does not stop the others. */
+/** Turns a failed check into a finding, so that the other checks still run. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()
@@ -155,8 +158,8 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
 }
 
 /**
- * Tables, indexes and triggers that are missing, changed or added: a foreign trigger could undo what the program writes, and
- * a check of the pages would not find it.
+ * Missing, changed or added tables, indexes and triggers. A foreign trigger could undo writes, and a check of
+ * the pages would not find it.
  */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
@@ -166,10 +169,10 @@ function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[]
   return [...names].filter((name) => wanted.get(name) !== found.get(name))
 }
 
-/** Litestream's tables, in a database that it replicates. A trigger on one is still reported. */
+/** Tables that Litestream adds to a database. A trigger on one is still reported. */
 const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
 
-/** The SQL of each object by type and name, without SQLite's own. */
+/** SQL of each object by type and name, without SQLite's own objects. */
 function objectsOf(database: Database): Map<string, string> {
   const select =
     "SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"

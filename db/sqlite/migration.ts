@@ -15,16 +15,13 @@ import {
 import first from './migrations/0001-schema.sql' with { type: 'text' }
 import { isBusy, settingsOf } from './query-engine'
 
-/** One step of the schema, in SQL. */
 export type Migration = string
 
-/** In order. The schema number of a database is the number of steps that it has had. A released step never changes. */
+/** In order. The schema number of a database is the number of its steps. A released step never changes. */
 export const ourMigrations: readonly Migration[] = [first]
 
-/** The schema that this program works with. */
 export const currentSchema = ourMigrations.length
 
-/** A database, and the purpose and master key that it must have. */
 export interface KeyedDatabase {
   readonly database: Database
   readonly purpose: Purpose
@@ -37,18 +34,18 @@ export function proveMigrations(database: Database, migrations: readonly Migrati
   requireSteps(settingsOf(database).read(migrationsName), migrations.slice(0, schema))
 }
 
-/** Whether a file has an older schema. False for a file that is not made yet. */
+/** True if a file has an older schema. False for a missing or empty file. */
 export function isOutdated(path: string, migrations = ourMigrations): boolean {
   const schema = schemaOf(readUserVersion(path))
   return schema > 0 && schema < migrations.length
 }
 
-/** Where the copy is kept that an upgrade makes first. */
+/** Path of the copy that an upgrade makes first. */
 export function copyPathOf(path: string, migrations = ourMigrations): string {
   return `${path}.before-schema-${migrations.length}`
 }
 
-/** Makes the tables of a new database. Foreign keys must be off, as they are when a database is opened. */
+/** Foreign keys must be off, as they are when a database is opened. */
 export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): void {
   const { database, purpose, masterKey } = keyed
   const create = database.transaction(() => {
@@ -62,10 +59,8 @@ export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): 
 }
 
 /**
- * Upgrades an older database in one transaction, after a copy that is left next to it. Requires that no other program has
- * it open.
- *
- * @throws Refusal database_unusable if another program has, or if no copy could be made
+ * Upgrades an older database in one transaction, after a copy that is left next to it.
+ * @throws Refusal database_unusable if another program has the database open, or no copy could be made
  */
 export function upgradeSchema(database: Database, path: string, migrations: readonly Migration[]): void {
   lockAlone(database)
@@ -82,8 +77,8 @@ export function upgradeSchema(database: Database, path: string, migrations: read
 }
 
 /**
- * Locks out every other program. A write-ahead log can be given up only if no other program uses it, and the next log
- * under this lock is exclusive.
+ * Locks out every other program. SQLite can leave WAL mode only if no other program uses the log. The next
+ * log under this lock is exclusive.
  */
 function lockAlone(database: Database): void {
   try {

@@ -17,7 +17,10 @@ import { isDamage, queryEngine, settingsOf, toRefusal } from './query-engine'
 /** How long to wait for a command that writes. */
 const busyTimeoutMillis = 5_000
 
-/** Reads the database of a path as of one moment, on a connection of its own. @throws Refusal as openDatabase does */
+/**
+ * Reads a database as one snapshot, on its own connection.
+ * @throws Refusal as openDatabase does; storage_busy if a server runs, unless `whileServing`
+ */
 export async function readSource<T>(
   path: string,
   { purpose, takeKey, whileServing }: ReadingSource,
@@ -34,7 +37,7 @@ export async function readSource<T>(
     return await use({
       ...(await sourceOver(running(database), log, lastIdOf)),
       copiedBefore: settingsOf(database).readCopyNote(),
-      // The lock keeps servers out.
+      // The serve lock keeps servers out.
       requireStopped: async () => {},
       markCopied: async (note) => markCopied(database, note),
     })
@@ -48,7 +51,7 @@ const serving =
   'a server works with the database that is copied: stop it first, so that nothing is booked there which the copy has not; ' +
   'or try the copy out with --while-serving'
 
-/** Begins the transaction that reads as the one that may write. */
+/** Begins the read transaction with the write lock, unless the file is read-only. */
 function blockWriters(database: Database): void {
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMillis}`)
   try {
@@ -60,7 +63,9 @@ function blockWriters(database: Database): void {
   }
 }
 
-/** The copy is complete even if the source cannot be marked: its file may be read-only, or its disk full. */
+/**
+ * False if the source cannot be marked: it may be read-only, or the disk full. The copy is complete anyway.
+ */
 function markCopied(database: Database, note: CopyNote): boolean {
   try {
     settingsOf(database).markCopied(note)
@@ -91,10 +96,9 @@ function lastIdOf(table: string): string {
 }
 
 /**
- * Makes a database under a temporary name, and checks and syncs it before it gets its path: a process that is killed leaves
+ * Makes a database under a temporary name, and checks and syncs it before publishing: a killed process leaves
  * nothing at the path.
- *
- * @throws Refusal database_unusable if there is a file, or no sound one could be made; whatever `fill` throws
+ * @throws Refusal database_unusable if there is a file, or no sound copy could be made; errors of `fill`
  */
 export async function makeTarget<T>(path: string, making: MakingTarget<T>): Promise<T> {
   requireNothingAt(path)
@@ -113,7 +117,7 @@ export async function makeTarget<T>(path: string, making: MakingTarget<T>): Prom
 
 async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTarget<T>): Promise<T> {
   using database = openCopy(path)
-  // The file is synced as a whole before it gets its path.
+  // The whole file is synced before it is published.
   database.run('PRAGMA synchronous = OFF')
   createSchema({ database, purpose, masterKey })
   database.run('PRAGMA foreign_keys = ON')

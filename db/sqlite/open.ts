@@ -21,36 +21,38 @@ export interface Opening {
   readonly path: string
   readonly purpose: Purpose
   readonly masterKey: MasterKey
-  /** Whether to make the database if there is none. */
   readonly create: boolean
-  /** Whether to bring an older schema up to date. */
   readonly upgrade: boolean
-  /** Whether a server opens it. */
+  /** True for a server. */
   readonly alone?: boolean
   readonly migrations?: readonly Migration[] | undefined
 }
 
-/** How long opening waits for another process. Afterwards only the writer waits, so that reads go on. */
+/** Busy timeout for opening. Afterwards only the writer waits, so that reads go on. */
 const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
-/** Pages kept in memory. A booking touches some ten pages anywhere in the indexes; SQLite's own 2 MiB hold few of them. */
+/**
+ * Page cache. A booking touches about ten pages across the indexes, and SQLite's default of 2 MiB holds few.
+ */
 const cacheKibibytes = 16 * 1024
-/** The log is truncated to this size after a checkpoint. It grows larger during a long read, for example a backup. */
+/**
+ * The log is truncated to this size after a checkpoint. It grows larger during a long read, for example a
+ * backup.
+ */
 const logBytes = 64 * 2 ** 20
 
 /**
- * Opens the database of a path. Only its owner can read the file and those that SQLite puts next to it.
- *
- * @throws Refusal database_unusable for a missing file, a file that is not ours, another database's log, a newer schema, an
- *   older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if another process
- *   locks it for too long
+ * Opens a database. Only its owner can read the file and those that SQLite puts next to it.
+ * @throws Refusal database_unusable for a missing or foreign file, another database's log, a newer schema, an
+ *   older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if
+ *   another process locks it for too long
  */
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
   recognizeFile(path, create)
   // A start that was killed leaves an empty file.
   if (isVacant(path)) {
-    // SQLite would make it readable for all. It gives its other files the mode of this one.
+    // SQLite would make it readable for all. Its other files get the mode of this one.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -70,7 +72,7 @@ export function openDatabase(opening: Opening): Database {
   }
 }
 
-/** Whether the data key of an existing database is sealed under a master key; false if that cannot be read. */
+/** True if the data key is sealed under the master key; false if that cannot be read. */
 export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterKey): boolean {
   const database = new Database(path, { readwrite: true, create: false })
   try {
@@ -83,14 +85,14 @@ export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterK
   }
 }
 
-/** Each step leaves a database that the same steps can be taken with again. */
+/** Each step can be repeated after an interruption. */
 function setUp(database: Database, opening: Opening): void {
   const { path, purpose, masterKey, upgrade, alone = false, migrations = ourMigrations } = opening
   const keyed = { database, purpose, masterKey }
-  // First, so that an upgrade overwrites what it replaces.
+  // First, so that an upgrade overwrites the content that it replaces.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database, migrations)
-  // Before there is a log, so that the file itself has the number that its first transaction goes on from.
+  // Before WAL mode, so that the file itself has the number that its first transaction continues from.
   if (schema === 0) createSchema(keyed, migrations)
   // Another process may have created the tables first, with another key.
   prove(keyed, migrations)
@@ -103,15 +105,18 @@ function setUp(database: Database, opening: Opening): void {
   database.run('PRAGMA synchronous = FULL')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
-  // Savepoint journals: beyond 64 KiB SQLite would write them to a file.
+  // For savepoint journals, which SQLite would write to a file beyond 64 KiB.
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
 }
 
-/** Returns the schema number, 0 without tables. @throws Refusal database_unusable if the database is not ours */
+/**
+ * Returns the schema number; 0 without tables.
+ * @throws Refusal database_unusable if it is newer, or the database is not ours
+ */
 export function recognize(database: Database, migrations = ourMigrations): number {
-  // Read first: a process that creates the tables meanwhile sets the number in the same transaction.
+  // Read first: a process that creates the tables meanwhile sets the other numbers in the same transaction.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
@@ -121,7 +126,7 @@ export function recognize(database: Database, migrations = ourMigrations): numbe
   return schema
 }
 
-/** SQLite does not wait for a process that switches the file to WAL mode, or closes it last: this does. */
+/** SQLite does not wait for a process that switches the file to WAL mode, or closes it last. This retries. */
 function patiently<T>(work: () => T): T {
   const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {
@@ -136,7 +141,7 @@ function patiently<T>(work: () => T): T {
   }
 }
 
-/** @throws Refusal database_unusable if a database has another purpose, master key or other migrations */
+/** @throws Refusal database_unusable for another purpose, another master key or other migrations */
 export function prove({ database, purpose, masterKey }: KeyedDatabase, migrations = ourMigrations): void {
   const settings = settingsOf(database)
   requirePurpose(settings.readPurpose(), purpose)

@@ -12,7 +12,7 @@ import { settingsOver } from '../settings'
 
 const tables = tablesOf(sqliteColumns)
 
-/** What queries need of SQLite: statements are prepared once and answer at once. */
+/** Statements are prepared once, and answer synchronously. */
 export function queryEngine(database: Database): QueryEngine {
   return {
     db: drizzle({ client: database }),
@@ -27,46 +27,45 @@ export function queryEngine(database: Database): QueryEngine {
     },
     prepareWrite(query) {
       const statement = query.prepare()
-      // The driver returns the id with the result: RETURNING takes half as long again.
+      // The driver returns the id with the result. RETURNING would take 50 % longer.
       return (values) => (statement.run(values) as Changes).lastInsertRowid as number
     },
     takeIds: () => [],
     isAmong: (column, list) => sql`${column} in (select value from json_each(${list}))`,
     list: (values) => JSON.stringify(values),
     greatest: (one, other) => sql`max(coalesce(${one}, 0), ${other})`,
-    // All slots take the same time, and the index has when they start.
+    // All slots have the same duration, and the index contains their start.
     overlaps: ({ startsAt }, from, until) =>
       sql`${startsAt} > ${from} - ${sql.raw(String(slotMillis))} and ${startsAt} < ${until}`,
     jsonRows: (columns, order) => sql`json_group_array(json_array(${columns}) order by ${order})`,
   }
 }
 
-/** The rows of a query on SQLite, which never waits: a transaction would not survive an await. */
+/** A value that is never a promise on SQLite: a transaction would not survive an await. */
 export function atOnce<T>(value: MaybePromise<T>): T {
   if (value instanceof Promise) throw new Error('a query on SQLite returned a promise')
   return value
 }
 
-/** Queries with values in place of promises. */
+/** Queries that return values instead of promises. */
 type AtOnce<Query> = Query extends (...args: infer Args) => infer Result
   ? (...args: Args) => [Result] extends [Promise<unknown>] ? Result : Awaited<Result>
   : { readonly [Name in keyof Query]: AtOnce<Query[Name]> }
 
 export type Queries = AtOnce<ReturnType<typeof prepareQueries>>
 
-/** All queries on a database. They never wait: a transaction would not survive an await. */
+/** Synchronous, because a transaction would not survive an await. */
 export function queriesOn(database: Database, vault: Vault): Queries {
   return prepareQueries(queryEngine(database), () => vault) as Queries
 }
 
-/** What a database stores about itself. */
 export function settingsOf(database: Database) {
   const run = (text: string, values: readonly (string | Uint8Array)[]) =>
     database.query(text).values(...values)
   return settingsOver({ run }) as AtOnce<ReturnType<typeof settingsOver>>
 }
 
-/** Runs a statement. If it violates a unique index, throws the refusal instead. */
+/** Throws the refusal if the statement violates a unique index. */
 export function refuseDuplicate<T>(statement: () => T, refusal: () => Refusal): T {
   try {
     return statement()
@@ -76,19 +75,18 @@ export function refuseDuplicate<T>(statement: () => T, refusal: () => Refusal): 
   }
 }
 
-/** Whether a statement failed because another connection holds the lock that it needs. */
+/** True if another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }
 
-/** Whether a statement failed because the file is damaged. */
 export function isDamage(error: unknown): boolean {
   return damage.test((error as { code?: string }).code ?? '')
 }
 
 const damage = /^SQLITE_(CORRUPT|NOTADB)/
 
-/** What an operator can repair, by the beginning of SQLite's code. */
+/** Faults that an operator can repair, by SQLite's code. */
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'there is no room on the disk'],
   [/^SQLITE_READONLY/, 'the database may not be written'],
@@ -96,7 +94,7 @@ const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],
 ]
 
-/** The refusal that a failure of SQLite's becomes; any other error is returned as it is. */
+/** The refusal for an SQLite error. Returns any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   if (isBusy(error)) return new Refusal('storage_busy', 'the service is busy; try again')
   if (!(error instanceof SQLiteError)) return error

@@ -18,7 +18,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
         throw toRefusal(error)
       }
     },
-    // There is one writer at a time, so every change is alone.
+    // SQLite has one writer at a time, so every change is alone.
     change: (act, ask, decide) =>
       writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act)),
     submit: (draft) => submit(queries, writer, draft),
@@ -47,15 +47,15 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // Thrown only now, when its audit line is on disk.
+  // Thrown after its audit line is on disk.
   if (answer instanceof Refusal) throw answer
   return answer
 }
 
-/** Writes what was decided, in the same transaction. @throws Refusal if that is the decision */
+/** Writes a decision in the open transaction. @throws Refusal if that is the decision */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
-  // The last check against double booking is a unique index.
+  // A unique index is the last check against double booking.
   const { ids } = refuseDuplicate(
     () => queries.records.write(decision.writes),
     () => new Refusal('slot_unavailable', 'the slot is not available'),
@@ -65,7 +65,10 @@ function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act
   return decision.answer(ids)
 }
 
-/** @param stamp returns a number that changes after each commit @param noteUnread is called with the error of a read */
+/**
+ * @param stamp returns a number that changes after each commit
+ * @param noteUnread receives the error of a read
+ */
 export function directoryFeed(
   queries: Queries,
   stamp: () => number | null,
@@ -73,7 +76,7 @@ export function directoryFeed(
 ): DirectoryFeed {
   const feed = feedOver(async (work, isLarge) => {
     const found = await work(queries)
-    // So that other requests are answered during a large reading.
+    // Lets other requests run during a large read.
     if (isLarge) await new Promise(setImmediate)
     return found
   })

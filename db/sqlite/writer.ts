@@ -3,13 +3,13 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { countTransaction } from './file/head'
 import { isBusy, toRefusal } from './query-engine'
 
-/** Busy timeout: how long a write waits for another process. */
+/** How long a write waits for another process. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
-/** The most writes in one transaction. All other requests wait meanwhile. */
+/** Maximum writes per transaction. All other requests wait meanwhile. */
 const largestGroup = 128
 
-/** Checks the file, and learns how writes end. */
+/** Checks the database file, and receives the outcome of writes. */
 export interface Watch {
   /** @throws Refusal storage_failed if the file is no longer the one that was opened */
   requireFile(): void
@@ -17,7 +17,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-/** A turn of the event loop that took less was idle. */
+/** A shorter turn of the event loop was idle. */
 const idleTurnMillis = 0.05
 
 interface Job {
@@ -28,15 +28,15 @@ interface Job {
 }
 
 /**
- * Group commit, the only way to write. The writes of one turn of the event loop share a durable transaction, and so one sync
- * of the disk. Each has a savepoint, so that each is all or nothing.
+ * Group commit, the only way to write. Writes of one event loop turn share a transaction and one sync of the
+ * disk. Each has a savepoint, so that it is all or nothing.
  */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
-  /** The duration of the newest group, in ms. */
+  /** Duration of the newest group, in ms. */
   #lastTook = 0
-  /** Whether the open transaction is written to disk even if it changes nothing. */
+  /** True if the open transaction must reach the disk even without changes. */
   #mustReachDisk = false
   #failedGroups = 0
   readonly #dataVersion: Statement<{ data_version: number }, []>
@@ -54,10 +54,10 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in a transaction, and resolves with its answer once that is on disk. If it throws, only its own changes are
+   * Runs `work` in a transaction, and resolves once that is on disk. If it throws, only its own changes are
    * undone. It must be synchronous, because a transaction does not survive an await.
-   *
-   * @throws Refusal storage_busy if another process has the lock for too long; storage_failed for example if the disk is full
+   * @throws Refusal storage_busy if another process holds the lock for too long; storage_failed, for example
+   *   if the disk is full
    */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -66,21 +66,21 @@ export class Writer {
     })
   }
 
-  /** Writes that wait. */
+  /** Number of waiting writes. */
   get depth(): number {
     return this.#queue.length
   }
 
-  /** Transactions that failed, also at their BEGIN. */
+  /** Failed transactions, including those that failed at BEGIN. */
   get failedGroups(): number {
     return this.#failedGroups
   }
 
-  /** A number that changes after each commit of this process or another; null if the database cannot be read. */
+  /** Changes after each commit of this process or another; null if the database cannot be read. */
   get stamp(): number | null {
     try {
       const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
-      // SQLite leaves out the commits of this connection. They are counted when they are made.
+      // data_version ignores commits of this connection. #commit counts them.
       if (version !== this.#seenVersion) this.#stamp++
       this.#seenVersion = version
       return this.#stamp
@@ -89,14 +89,13 @@ export class Writer {
     }
   }
 
-  /** Writes a transaction that only counts itself. @throws as write does */
+  /** Trial write: a transaction that only counts itself. @throws as write does */
   attempt(): Promise<void> {
     return this.write(() => {
       this.#mustReachDisk = true
     })
   }
 
-  /** Resolves once all waiting writes have ended. */
   async drain(): Promise<void> {
     if (this.#queue.length > 0) await this.write(() => {}).catch(() => {})
   }
@@ -108,8 +107,8 @@ export class Writer {
   }
 
   /**
-   * Begins a group once the event loop is idle, or after as long as the last group took. So reads get as much time as writes,
-   * and more writes share the sync.
+   * Begins a group once the event loop is idle, or after as long as the last group took. Reads then get as
+   * much time as writes, and more writes share a sync.
    */
   #gather(until: number): void {
     const beganAt = performance.now()
@@ -152,15 +151,15 @@ export class Writer {
         this.#stamp++
       }
       this.database.run('COMMIT')
-      // A commit to a file that was removed meanwhile is not acknowledged. If the file is put back, it has the group, as after
-      // a crash between commit and answer.
+      // A commit to a file that was removed meanwhile is not acknowledged. If the file is put back, it
+      // contains the group, as after a crash between commit and answer.
       this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)
       this.commitMillis.note(performance.now() - beganAt)
       return answers
     } catch (error) {
-      // For example a full disk. Nothing of the group was stored.
+      // For example a full disk. All writes of the group fail.
       this.#rollBack()
       this.#failedGroups++
       this.watch.noteFailed(error)
@@ -172,7 +171,7 @@ export class Writer {
     try {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
     } catch {
-      // The callers get the first failure. Nothing was committed.
+      // Callers get the first failure. Nothing was committed.
     }
   }
 
@@ -187,7 +186,7 @@ export class Writer {
       this.database.run('RELEASE job')
       return { value }
     } catch (error) {
-      // Some failures end the whole transaction, and its savepoints.
+      // Some failures end the whole transaction, with its savepoints.
       if (!this.database.inTransaction) throw error
       this.database.run('ROLLBACK TO job')
       this.database.run('RELEASE job')

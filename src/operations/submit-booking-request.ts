@@ -17,7 +17,7 @@ export interface Authenticated {
  * first answer. A refusal changes nothing.
  *
  * @param now ms
- * @param letIn left out where the service itself submits
+ * @param authenticated undefined if the service itself submits
  * @throws Refusal idempotency_key_reused, member_deactivated, slot_already_yours, provider_unknown, slot_unavailable,
  *   slot_conflicts_with_yours, too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in
  *   this order

@@ -92,7 +92,7 @@ describe('a large page', () => {
       now: service.context.clock.now(),
       params: {},
       body: {},
-      letIn: {},
+      authenticated: {},
       turn: () => (++turns === 11 ? booked.promise : undefined),
     }
     const made = providers.handler(

@@ -183,7 +183,7 @@ test('two apps of one process share no answers', async () => {
       params: {},
       query: { region_id: 1 },
       body: {},
-      letIn: { version: 1 },
+      authenticated: { version: 1 },
       turn: () => undefined,
     }
     const { body } = await (providers.handler(context, baseUrl)(call as never) as Promise<

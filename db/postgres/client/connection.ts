@@ -5,36 +5,34 @@ import { Refusal } from '../../../src/domain/errors'
 import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
-/** The rows of a statement, each as its values: int8 as text, bytea as Buffer, json as its value. */
+/** One array of values per row: int8 as text, bytea as Buffer, json parsed. */
 export type Rows = unknown[][]
 
-/** How to open a connection. */
 export interface Opening {
   readonly address: DatabaseAddress
   readonly host: DatabaseHost
   readonly password: string | null
-  /** The server's limit for one statement. */
+  /** The server's statement_timeout. */
   readonly statementMillis: number
   /** Called once, when the connection has ended for any reason. */
   readonly onEnd: (connection: Connection) => void
 }
 
-/** The server's limit for a transaction that sets no other, in ms. */
+/** The server's idle_in_transaction_session_timeout, unless a transaction sets its own. */
 const idleMillis = 60_000
 
 /**
- * The last text of a transaction. A COMMIT that waits for a standby must not be canceled: the server would then report success,
- * although only that machine has stored it.
+ * Last text of a transaction. A COMMIT that waits for a standby must not be canceled: the server would report
+ * success although only the primary has stored it.
  */
 export const committing = 'SET LOCAL statement_timeout = 0;COMMIT'
 
-/** One connection to a server that can be written. */
+/** One connection to a writable server. */
 export class Connection {
-  /** Whether a transaction may be open. */
+  /** True while a transaction may be open. */
   isOpen = false
-  /** Whether it cannot be used any more. */
   hasEnded = false
-  /** Whether something was sent, since the last BEGIN, that the server may have committed. */
+  /** True if something sent since the last BEGIN may have been committed. */
   mayHaveCommitted = false
   /** The beginning of the first text of each transaction. */
   readonly begin = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
@@ -45,11 +43,7 @@ export class Connection {
     private statementMillis: number,
   ) {}
 
-  /**
-   * Connects to a host.
-   *
-   * @throws DatabaseFailure unreachable, denied, full or readOnly; Refusal settings_invalid for a file that cannot be read
-   */
+  /** @throws DatabaseFailure; Refusal settings_invalid if the certificate file is unusable */
   static async open(opening: Opening): Promise<Connection> {
     let opened: Connection | undefined
     const client = clientFor(opening, () => {
@@ -72,7 +66,9 @@ export class Connection {
     }
   }
 
-  /** Raises the server's limit for one statement. It stays: to lower it would cost the next call a message. */
+  /**
+   * Raises the statement timeout. It stays raised, because lowering it would cost the next call a message.
+   */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
@@ -80,9 +76,8 @@ export class Connection {
   }
 
   /**
-   * Sends one text of one or more statements without parameters, in one message (simple query protocol). Returns the rows of
-   * each statement. The text ends at a statement that fails.
-   *
+   * Sends statements without parameters in one message (simple query protocol). Returns the rows of each. The
+   * server stops at the first statement that fails.
    * @throws DatabaseFailure
    */
   send(text: string): Promise<Rows[]> {
@@ -94,21 +89,20 @@ export class Connection {
     if (/\bCOMMIT\b/i.test(text) || !(begins || this.isOpen)) this.mayHaveCommitted = true
     else if (begins) this.mayHaveCommitted = false
     const wasOpen = this.isOpen
-    // Before the answer: a text that fails in the middle leaves a transaction open.
+    // Before the answer: a text that fails midway leaves a transaction open.
     if (begins) this.isOpen = true
     const answers = eachOf(await this.answerOf(this.reserved.unsafe(text).simple().values()))
     const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
     const last = ended.at(-1)
     this.isOpen = last === undefined ? wasOpen : last === 'BEGIN' || last === 'START TRANSACTION'
-    // The server's answer to the COMMIT of a transaction that has failed.
+    // The server answers ROLLBACK to the COMMIT of a failed transaction.
     if (ended.includes('ROLLBACK') && !/\bROLLBACK\b/i.test(text)) throw new DatabaseFailure('retry', '25P02')
     return answers
   }
 
   /**
-   * Runs one statement with parameters, prepared when it first runs on this connection. Statements that are run without waiting
-   * go out together, in order. Returns the rows.
-   *
+   * Runs one prepared statement and returns its rows. Statements that are not awaited are sent together, in
+   * order.
    * @throws DatabaseFailure
    */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
@@ -117,17 +111,15 @@ export class Connection {
   }
 
   /**
-   * Commits what was run. Nothing is awaited before: COMMIT goes out with the statements, and the server rolls back if one
-   * of them fails.
-   *
-   * @param pending the statements that were run without waiting
-   * @throws DatabaseFailure of the first statement that failed; lost if it is unknown whether it was committed
+   * Sends COMMIT together with the pending statements. The server rolls back if one of them fails.
+   * @param pending results of statements that were not awaited
+   * @throws DatabaseFailure of the first statement that failed; lost if the outcome is unknown
    */
   async commit(pending: readonly unknown[]): Promise<void> {
     this.mayHaveCommitted = true
-    // A COMMIT that waits for a standby must not be canceled, see `committing`.
+    // See `committing`.
     const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
-    // A template, because the driver holds back other texts until the statements before it are answered.
+    // A template: the driver holds back other texts until the statements before them are answered.
     const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
     const results = await Promise.allSettled([...pending, unlimited, committed])
     this.isOpen = false
@@ -136,20 +128,20 @@ export class Connection {
     if ((await committed).command !== 'COMMIT') throw new DatabaseFailure('retry', '25P02')
   }
 
-  /** Ends what was left open; closes the connection if the server does not. */
+  /** Rolls back an open transaction. Closes the connection if that fails or takes too long. */
   async reset(): Promise<void> {
     if (!this.isOpen || this.hasEnded) return
     using _ = new Deadline(timeouts.connect, () => this.close())
     await this.send('ROLLBACK').catch(() => this.close())
   }
 
-  /** Ends it at once. Statements that wait for an answer fail. */
+  /** Closes it at once. Statements that wait for an answer fail. */
   close(): void {
     this.hasEnded = true
     close(this.client)
   }
 
-  /** What it means if the connection breaks now. */
+  /** The meaning of a failure if the connection breaks now. */
   get whenBroken(): Meaning {
     return this.mayHaveCommitted ? 'lost' : 'retry'
   }
@@ -164,10 +156,9 @@ export class Connection {
 }
 
 /**
- * Does a work in a transaction of its own. If the work throws, the pool rolls the transaction back.
- *
- * @param first statements of the transaction's first message, after its BEGIN
- * @throws DatabaseFailure lost if it is unknown whether it was committed
+ * Runs work in a transaction. If the work throws, the pool rolls back.
+ * @param first statements that are sent with BEGIN
+ * @throws DatabaseFailure lost if the outcome of COMMIT is unknown
  */
 export async function inTransaction<T>(
   connection: Connection,
@@ -180,13 +171,13 @@ export async function inTransaction<T>(
   return done
 }
 
-/** A role may have a schema of its own name, in which tables would be looked for first. */
+/** Sets search_path, because a schema with the role's name would be searched first. */
 function firstText({ statementMillis }: Opening): string {
   return `SELECT pg_is_in_recovery(); SET search_path = public; SET statement_timeout = ${statementMillis};
     SET idle_in_transaction_session_timeout = ${idleMillis}`
 }
 
-/** Callers that send several at once await one after the other, and none of the rest once one has failed. */
+/** Marks a rejection as handled: callers that send several statements stop awaiting at the first failure. */
 function handled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined)
   return answer
@@ -196,14 +187,14 @@ const transactional = new Set(['BEGIN', 'START TRANSACTION', 'COMMIT', 'ROLLBACK
 
 type Answer = Rows & { readonly command?: string | null }
 
-/** The answers to the statements of a text: the driver returns a single one as it is. */
+/** One answer per statement. The driver returns a single answer without an outer array. */
 function eachOf(answers: Answer | Answer[]): Answer[] {
   return 'command' in answers ? [answers] : (answers as Answer[])
 }
 
 /**
- * A number that no column of ours can hold becomes null: it equals nothing, and cannot be stored. What the driver could not encode
- * is refused before COMMIT goes out: the driver would send that without this statement.
+ * Numbers beyond the safe integers become null, which matches nothing. Other types throw before COMMIT is
+ * sent: the driver would skip the statement and still commit.
  */
 function toParameter(value: unknown): unknown {
   const isKnown = value == null || value instanceof Uint8Array || plain.has(typeof value)
@@ -213,7 +204,7 @@ function toParameter(value: unknown): unknown {
 
 const plain = new Set(['string', 'number', 'boolean'])
 
-/** States every option that Bun would otherwise take from libpq's variables in the environment. */
+/** Sets every option that Bun would otherwise read from libpq's environment variables. */
 function clientFor({ address, host, password }: Opening, onclose: () => void): SQL {
   const isSocket = host.host.startsWith('/')
   return new SQL({
@@ -225,7 +216,7 @@ function clientFor({ address, host, password }: Opening, onclose: () => void): S
     database: address.database,
     tls: isSocket ? 'disable' : tlsFor(address),
     channelBinding: address.sslMode === 'disable' ? 'disable' : 'prefer',
-    // Empty options in place of PGOPTIONS.
+    // Empty, so that PGOPTIONS has no effect.
     connection: { application_name: 'anteroom', options: '' },
     prepare: true,
     max: 1,
@@ -239,11 +230,11 @@ function clientFor({ address, host, password }: Opening, onclose: () => void): S
 function tlsFor({ sslMode, sslRootCert }: DatabaseAddress) {
   if (sslMode === 'disable') return 'disable'
   const ca = sslRootCert === null ? {} : { ca: readAuthorities(sslRootCert) }
-  // Stated, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
+  // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
   return { rejectUnauthorized: true, ...ca }
 }
 
-/** Read for each connection, because authorities expire and are replaced. */
+/** Read for each connection, because certificates expire and are replaced. */
 function readAuthorities(path: string): string {
   const text = textOf(path)
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text

@@ -1,24 +1,22 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { Refusal } from '../../../src/domain/errors'
 
-/** What a failure means to the caller, with the message. */
+/** Meanings of a failure, with their messages. */
 const messages = {
-  /** The connection broke, or the call was late, when something may have been committed. */
+  /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database broke, and nobody knows what was stored',
-  /** Nothing was committed: the caller can try again. */
+  /** Nothing was committed. The caller can retry. */
   retry: 'the database could not do it at this moment; nothing was stored',
   /** No connection became free in time, or the pool is closed. */
   busy: 'the database server did not come to it in time; nothing was stored',
-  /** No server answered. */
   unreachable: 'the database server cannot be reached',
   /** The server lacks connections, memory or disk space. */
   full: 'the database server has no room',
-  /** The server is a standby, or has become one. Another host may be the primary. Nothing was committed. */
+  /** Another host may be the primary. Nothing was committed. */
   readOnly: 'the database server is a standby, which cannot be written',
   /** The server rejects the login, or its certificate is not trusted. An operator must act. */
   denied: 'the database server does not let this program in, or cannot be trusted',
   constraint: 'a constraint of the database forbids it',
-  /** The server's disk or its data fails. */
   damaged: 'the disk of the database server, or its data, fails',
   /** Anything else: a defect. */
   refused: 'the database server does not do what it was told',
@@ -26,14 +24,11 @@ const messages = {
 
 export type Meaning = keyof typeof messages
 
-/** A failure without the server's words, which can contain values of rows and parameters. */
+/** A failure without the server's message, which can contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
-  /**
-   * @param code the SQLSTATE or the driver's code, if there is one
-   * @param constraint the violated constraint
-   */
+  /** @param code the SQLSTATE or the driver's code */
   constructor(
     readonly meaning: Meaning,
     readonly code: string | null = null,
@@ -43,10 +38,12 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** `ends`: the connection has ended, and the time at which it did decides between lost, retry and unreachable. */
+/** `ends`: the connection has ended. The caller decides between lost, retry and unreachable. */
 type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
-/** SQLSTATE (PostgreSQL, appendix A) and codes of the driver. The first match counts. With the remedy when opening. */
+/**
+ * SQLSTATE (PostgreSQL, appendix A) and driver codes. The first match counts. The remedy is shown at opening.
+ */
 const codes: readonly Row[] = [
   [/^(40001|40P01|55P03|57014|25P0[234])$/, 'retry'],
   [/^25006$/, 'readOnly'],
@@ -100,7 +97,7 @@ const codes: readonly Row[] = [
   [/^(08|57P0|ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|ECONN|EPIPE|ETIMEDOUT)/, 'ends'],
 ]
 
-/** Remedies of meanings that pass by themselves. */
+/** Remedies for failures that may pass without a change of settings. */
 const passing: Partial<Record<Meaning, string>> = {
   unreachable: 'no server answers there: is it running, and are its name and its port right?',
   readOnly: 'it is a standby, which cannot be written: name the primary too, as host1,host2',
@@ -111,12 +108,12 @@ function rowOf(code: string | null): Row | undefined {
   return code === null ? undefined : codes.find(([pattern]) => pattern.test(code))
 }
 
-/** Whether the connection has ended. The server also ends one whose transaction was idle for too long. */
+/** True if the connection has ended. The server also ends one that was idle in a transaction for too long. */
 export function isBroken({ code, meaning }: DatabaseFailure): boolean {
   return meaning === 'lost' || /^25P0[34]$/.test(code ?? '') || rowOf(code)?.[1] === 'ends'
 }
 
-/** An error of the driver, without its message. @param whenEnded the meaning if the connection has ended */
+/** A driver error without its message. @param whenEnded the meaning if the connection has ended */
 export function toFailure(error: unknown, whenEnded: Meaning): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error
   const { errno, code, constraint } = error as Record<string, unknown>
@@ -126,17 +123,17 @@ export function toFailure(error: unknown, whenEnded: Meaning): DatabaseFailure {
   return new DatabaseFailure(meaning, given, typeof constraint === 'string' ? constraint : null)
 }
 
-/** The failure itself: Drizzle's wrapper has a message with the statement and its parameters. */
+/** The original failure. The message of Drizzle's wrapper contains the statement and its parameters. */
 export function unwrapped(error: unknown): unknown {
   return error instanceof DrizzleQueryError ? (error.cause ?? new DatabaseFailure('refused')) : error
 }
 
 const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 
-/** A failure as clients get it. Any other error is returned as it is. */
+/** The failure as clients see it. Returns any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   const failure = unwrapped(error)
-  // For example a file of certificates that is being rewritten.
+  // For example a certificate file that is being rewritten.
   if (failure instanceof Refusal && failure.kind === 'settings_invalid')
     return new Refusal('storage_failed', failure.message, { cause: failure })
   if (!(failure instanceof DatabaseFailure)) return failure
@@ -149,7 +146,7 @@ export function toRefusal(error: unknown): unknown {
   return new Refusal('storage_failed', messages[meaning], { cause: failure })
 }
 
-/** A failure as the operator gets it when a database is opened. @param name the address without its password */
+/** The failure as the operator sees it at opening. @param name the address without its password */
 export function openingRefusal(error: unknown, name: string): unknown {
   if (!(error instanceof DatabaseFailure)) return error
   const { meaning, code } = error
@@ -158,7 +155,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // Without a cause: these messages say more than the failure's own.
+  // No cause: these messages say more than the failure's own.
   return remedy === undefined && passes !== undefined
     ? new Refusal('storage_busy', `${place}: ${passes}`)
     : new Refusal('database_unusable', `${place}: ${remedy ?? error.message}`)

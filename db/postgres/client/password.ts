@@ -4,9 +4,8 @@ import { Refusal } from '../../../src/domain/errors'
 import type { DatabaseLogin } from '../../../src/domain/ports/database'
 
 /**
- * The password for a host: from the address, else the environment, else the password file; null if none has it.
- *
- * @throws Refusal settings_invalid for a password file that others may read, or that cannot be read
+ * The password for a host: from the address, else the environment, else the password file; else null.
+ * @throws Refusal settings_invalid if the password file is readable by others, or cannot be read
  */
 export function passwordFor(
   address: DatabaseAddress,
@@ -21,7 +20,7 @@ export function passwordFor(
   return findPassword(text, [names, [`${host.port}`], [address.database], [address.user]])
 }
 
-/** The password of the first line (libpq, PostgreSQL §34.16) whose fields match. */
+/** Password of the first matching line (libpq's password file, PostgreSQL §34.16). */
 function findPassword(text: string, wanted: readonly (readonly string[])[]): string | null {
   for (const line of text.split(/\r?\n/)) {
     const fields = line.startsWith('#') ? undefined : fiveFields.exec(line)?.slice(1)
@@ -33,7 +32,7 @@ function findPassword(text: string, wanted: readonly (readonly string[])[]): str
   return null
 }
 
-/** A field ends at a colon without a backslash in front. */
+/** Fields end at an unescaped colon. */
 const fiveFields = new RegExp(`^${Array(5).fill('((?:\\\\.|[^:\\\\]|\\\\$)*)').join(':')}`)
 
 function unescaped(field = ''): string {

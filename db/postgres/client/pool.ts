@@ -5,17 +5,15 @@ import { Deadline, timeouts } from './timeouts'
 
 export interface PoolOptions<On> {
   readonly address: DatabaseAddress
-  /** The password for a host; null for none. */
   readonly password: (host: DatabaseHost) => string | null
-  /** The most connections. */
   readonly size: number
   /** Called once for each connection. */
   readonly make: (connection: Connection) => On
-  /** The deadline of a call that sets no other. */
+  /** Default timeout of a call. */
   readonly deadlineMillis?: number
 }
 
-/** Runs work on a connection within a deadline in ms, as Pool.use does. */
+/** Runs work on a connection, as Pool.use does. */
 export type OnConnection = <T>(
   work: (connection: Connection) => Promise<T>,
   deadlineMillis?: number,
@@ -25,31 +23,36 @@ interface Place<On> {
   readonly connection: Connection
   readonly on: On
   readonly generation: number
-  /** On performance's clock, in ms. */
+  /** A value of performance.now(). */
   freeSince: number
 }
 
-/** If no host accepts a connection, the next attempt waits this long. */
+/** If no host accepts a connection, calls fail at once for this long. */
 const pauseMillis = 100
-/** A connection that was idle for longer is closed: load balancers and firewalls drop it without notice. */
+/** A connection that was idle for longer is not reused: load balancers and firewalls drop it silently. */
 const idleMillis = 60_000
-/** Share of a call's time for waiting for a connection: overload fails fast, and does not look like a dead server. */
+/**
+ * Share of a call's timeout for getting a connection. Overload fails fast, and differs from a dead server.
+ */
 const waitingShare = 0.75
-/** The server cancels a statement before its call is late, so only a server that does not answer costs the connections. */
+/**
+ * Share of a call's timeout for one statement. The server cancels it first, so only a server that does not
+ * answer costs the connections.
+ */
 const statementShare = 0.9
 
-/** Meanings from the least to the most that an operator has to do. */
+/** Ordered by how much an operator has to do, least first. */
 const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
-/** Connections to the host that can be written, each for one call at a time. */
+/** Connections to the primary, each for one call at a time. */
 export class Pool<On> {
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
-  /** Connections that are used or being opened. */
+  /** Connections in use or being opened. */
   private used = 0
-  /** Connections of earlier generations are not used again: their server was lost. */
+  /** Connections of earlier generations are not reused: their server was lost. */
   private generation = 0
-  /** The index of the host that was connected to last. */
+  /** Index of the host that was connected to last. */
   private primary = 0
   private failure: { readonly error: unknown; readonly until: number } | null = null
   private isClosed = false
@@ -62,17 +65,16 @@ export class Pool<On> {
   }
 
   /**
-   * Runs work on a connection of its own, and rolls back a transaction that it leaves open. If the work is late, its connection
-   * is closed and all others are replaced.
-   *
-   * @throws DatabaseFailure, or what the work throws
+   * Runs work on its own connection, and rolls back if the work fails. After a timeout, all connections are
+   * replaced.
+   * @throws DatabaseFailure; errors of the work
    */
   async use<T>(work: (on: On) => Promise<T>, deadlineMillis = this.deadlineMillis): Promise<T> {
     const endsAt = performance.now() + deadlineMillis
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // If this process stood still, that is not the server's fault.
+    // At least the minimum share: a suspension of this process is not the server's fault.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -98,7 +100,7 @@ export class Pool<On> {
     }
   }
 
-  /** Starts no more calls, waits for the running ones, and closes all connections. */
+  /** Rejects new calls, waits for the running ones and closes all connections. */
   close(): Promise<void> {
     this.isClosed = true
     this.replaceAll()
@@ -115,7 +117,7 @@ export class Pool<On> {
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(waitMillis, () => late.reject(new DatabaseFailure('busy')))
     return await Promise.race([taken, late.promise]).catch((error) => {
-      // If a connection comes too late, the next call gets it.
+      // Passes a late connection on to the next call.
       taken.then(
         (place) => this.giveBack(place),
         () => undefined,
@@ -137,7 +139,7 @@ export class Pool<On> {
     }
   }
 
-  /** The connection that was used last: if it was idle for too long, all were. */
+  /** The most recently used connection. If it was idle for too long, all were. */
   private popFree(): Place<On> | undefined {
     const place = this.free.pop()
     if (place && performance.now() - place.freeSince < idleMillis) return place
@@ -159,9 +161,8 @@ export class Pool<On> {
   }
 
   /**
-   * Connects to the first host that can be written, starting at the primary.
-   *
-   * @throws DatabaseFailure the most severe one, if there is none
+   * Connects to the first writable host, starting at the last primary.
+   * @throws DatabaseFailure the most severe of all hosts
    */
   private async connect(): Promise<Connection> {
     const { address, password } = this.options
@@ -204,13 +205,13 @@ export class Pool<On> {
     if (this.isClosed && this.used === 0) this.idle.resolve()
   }
 
-  /** Removes a connection that ended while it was free. */
+  /** Removes a free connection that has ended. */
   private drop(connection: Connection): void {
     const at = this.free.findIndex((place) => place.connection === connection)
     if (at >= 0) this.free.splice(at, 1)
   }
 
-  /** Closes free connections now, and used ones when their calls end. */
+  /** Closes free connections now, and used ones after their calls. */
   private replaceAll(): void {
     this.generation += 1
     this.closeFree()

@@ -1,10 +1,10 @@
-/** In ms. A call ends within two seconds, and a frozen node blocks others for half a second at most. */
+/** In ms. A call ends within 2 s, and a frozen node blocks others for 0.5 s at most. */
 export const timeouts = {
-  /** One call, from its beginning to its answer: under two seconds, because timers are late on a busy machine. */
+  /** One call, from start to answer. Below 2 s, because timers are late on a busy machine. */
   call: 1_800,
   /**
-   * One wait for a lock, limited by the server. Shorter than `idle`: otherwise a second transaction of a frozen node gets the lock that
-   * its first one loses, and keeps it for as long again.
+   * One wait for a lock, limited by the server. Shorter than `idle`: otherwise a second transaction of a
+   * frozen node would get the lock that its first one loses, and block as long again.
    */
   lock: 350,
   /** A transaction that waits for its client, limited by the server. */
@@ -16,8 +16,8 @@ export const timeouts = {
 const ticks = 10
 
 /**
- * Calls back after some time, unless its scope ends before. If this process stands still, that counts as one tick of ten: the
- * answer may have arrived and wait to be read.
+ * Calls back after a time, unless it is disposed before. A suspension of this process counts as one of ten
+ * ticks, because the answer may have arrived unread.
  */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>

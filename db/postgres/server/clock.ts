@@ -1,21 +1,20 @@
 import type { Report } from '../../../src/domain/measures'
 import type { Connection } from '../client/connection'
 
-/** From this difference between the clocks on, the operator is warned, in ms. */
+/** Difference between the clocks from which on the operator is warned. */
 const warnMillis = 100
 /**
- * From this difference on, a node is not ready: slots begin at full minutes, and a node further off would offer slots that have
+ * Difference from which on a node is not ready. Slots begin at full minutes: it would offer slots that have
  * begun, or accept tokens that are not valid yet.
  */
 const unfitMillis = 60_000
 
-/** How far the server's clock is ahead of this machine's, in ms, give or take the doubt. */
+/** How far the server's clock is ahead of this machine's, in ms, plus or minus `doubt`. */
 export interface ClockReading {
   readonly difference: number
   readonly doubt: number
 }
 
-/** @param now this machine's clock, in ms */
 export async function readClock(connection: Connection, now: () => number = Date.now): Promise<ClockReading> {
   const before = now()
   const [row] = await connection.run('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8', [])
@@ -23,7 +22,7 @@ export async function readClock(connection: Connection, now: () => number = Date
   return { difference: Number(row?.[0]) - (before + after) / 2, doubt: (after - before) / 2 }
 }
 
-/** Whether the clocks certainly differ by more than a limit. */
+/** True if the clocks differ by more than a limit, with the doubt subtracted. */
 export function isApart({ difference, doubt }: ClockReading, limitMillis = warnMillis): boolean {
   return Math.abs(difference) - doubt > limitMillis
 }
@@ -36,7 +35,7 @@ export function describeDifference({ difference }: ClockReading): string {
 
 export const clockRemedy = 'let both take the time from the same source (NTP)'
 
-/** Compares this node's clock with the server's, which all nodes share. Each change is reported once. */
+/** Compares this node's clock with the server's, which all nodes share. Reports each change once. */
 export class ClockWatch {
   #state: 'right' | 'apart' | 'unfit' = 'right'
   #reading: ClockReading | null = null
@@ -46,7 +45,7 @@ export class ClockWatch {
     return this.#reading?.difference ?? null
   }
 
-  /** Whether times can be judged by this machine's clock. */
+  /** False if this clock is too far off to judge slots and tokens. */
   get isFit(): boolean {
     return this.#state !== 'unfit'
   }
@@ -54,7 +53,7 @@ export class ClockWatch {
   note(reading: ClockReading, report: Report): void {
     this.#reading = reading
     const was = this.#state
-    // Hysteresis: a difference at the limit is not reported over and over.
+    // Hysteresis: a difference near the limit is not reported repeatedly.
     const isUnfit = isApart(reading, was === 'unfit' ? unfitMillis / 2 : unfitMillis)
     const isOff = isApart(reading, was === 'right' ? warnMillis : warnMillis / 2)
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'

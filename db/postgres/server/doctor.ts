@@ -4,7 +4,6 @@ import { DatabaseFailure, unwrapped } from '../client/failure'
 import type { OnConnection } from '../client/pool'
 import { type ClockReading, clockRemedy, describeDifference, isApart, readClock } from './clock'
 
-/** What the doctor says about the server and the connection to it. */
 export async function serverFindings(on: OnConnection): Promise<Finding[]> {
   const checks = {
     server: findVersion,
@@ -18,7 +17,7 @@ export async function serverFindings(on: OnConnection): Promise<Finding[]> {
   return findings
 }
 
-/** A check that fails is a finding too, and stops no other. */
+/** Turns a failed check into a finding, so that the other checks still run. */
 export async function whereReadable(check: string, find: () => Promise<Finding>): Promise<Finding> {
   try {
     return await find()
@@ -41,7 +40,6 @@ async function findVersion(connection: Connection): Promise<Finding> {
   return { check: 'server', state: 'ok', detail: `PostgreSQL ${row?.[0]}` }
 }
 
-/** Whether this connection is encrypted. */
 async function findEncryption(connection: Connection): Promise<Finding> {
   const check = 'connection'
   const isNear = `inet_client_addr() IS NULL OR inet_client_addr() <<= '127.0.0.0/8' OR inet_client_addr() = '::1'`
@@ -54,7 +52,7 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   return { check, state: 'note', detail, remedy: 'see what hands the connection on, and to where' }
 }
 
-/** Compares the clocks: tokens and slots are judged by this machine's, other nodes are seen by the server's. */
+/** This machine's clock judges tokens and slots. The server's clock judges which nodes are running. */
 async function findClock(connection: Connection): Promise<Finding> {
   const readings: ClockReading[] = []
   for (let time = 0; time < 5; time++) readings.push(await readClock(connection))
@@ -65,14 +63,14 @@ async function findClock(connection: Connection): Promise<Finding> {
   return { check: 'clock', state: 'bad', detail, remedy: clockRemedy }
 }
 
-/** Each setting with the value that it must not have, and its harm. */
+/** Unsafe values of settings, with their harm. */
 const harms: readonly (readonly [name: string, value: string, harm: string])[] = [
   ['fsync', 'off', 'what was acknowledged may be lost, and all of the data, when the machine goes down'],
   ['full_page_writes', 'off', 'a page that was half written when the machine went down cannot be mended'],
   ['synchronous_commit', 'off', 'what was acknowledged may be lost when the server goes down'],
 ]
 
-/** The settings of the server that durability depends on. */
+/** Server settings that durability depends on. */
 export async function findSettings(connection: Connection): Promise<Finding> {
   const names = [...harms.map(([name]) => name), 'synchronous_standby_names', 'data_checksums']
   const rows = await connection.run(
@@ -104,13 +102,13 @@ export function judgeSettings(settings: Readonly<Record<string, string>>): Findi
 export interface Standby {
   readonly name: string
   readonly isSynchronous: boolean
-  /** Bytes of the write-ahead log that are not on its disk yet. */
+  /** Write-ahead log that is not on the standby's disk yet. */
   readonly bytesBehind: number
   /** 0 while nothing is written. */
   readonly secondsBehind: number
 }
 
-/** From which lag on a standby counts as behind. */
+/** A standby with a larger lag counts as behind. */
 const [mostBytes, mostSeconds] = [64 * 1024 * 1024, 30]
 
 async function findReplication(connection: Connection): Promise<Finding> {
@@ -132,7 +130,10 @@ async function findReplication(connection: Connection): Promise<Finding> {
   return judgeReplication(standbys, setting?.[0] as string)
 }
 
-/** Whether acknowledged writes outlive the server. @param synchronousNames the setting synchronous_standby_names */
+/**
+ * Durability of acknowledged writes if the server fails.
+ * @param synchronousNames the setting synchronous_standby_names
+ */
 export function judgeReplication(standbys: readonly Standby[], synchronousNames: string): Finding {
   const check = 'replication'
   const hasSynchronous = standbys.some(({ isSynchronous }) => isSynchronous)

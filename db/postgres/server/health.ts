@@ -9,12 +9,12 @@ import { beatMillis, type Node } from './nodes'
 /** How often the database's size is read. */
 const sizeMillis = 60_000
 
-/** Failures that say nothing about whether the server accepts writes. */
+/** Failures that do not show if the server accepts writes. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
-/** Whether the server accepts writes: shown by the writes of callers, or by a heartbeat of this node. */
+/** Write readiness of the server, from writes of callers or heartbeats of this node. */
 export class Health extends Readiness {
-  /** The size of the database in bytes; null until it was read. */
+  /** Database size in bytes; null until it was read. */
   size: number | null = null
   readonly #clock = new ClockWatch()
   #sizeAt = -Infinity
@@ -31,35 +31,41 @@ export class Health extends Readiness {
     return this.#clock.difference
   }
 
-  /** Notes why a write failed. Constraints and retries are normal with several nodes, and a full queue is this node's own. */
+  /**
+   * Ignores constraint violations and retries, which are normal with several nodes, and this node's full
+   * queue.
+   */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
     if (!passing.has(failure.meaning)) this.noteFault(failure.message)
   }
 
-  /** @param isServer whether this node sends heartbeats, by which the other nodes see it */
+  /** @param isServer true if this node sends heartbeats, so that the other nodes see it */
   watch(report: Report, isServer: boolean): Watched {
     this.reportTo(report)
     if (isServer && this.#beating === undefined) {
       this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
-      // At once: it blocks upgrades that this server could not go on working with.
+      // At once, to block upgrades that this server could not keep running with.
       this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
   }
 
-  /** Removes this node from the list of servers, if the database can be reached. */
+  /** Removes this node from the list of servers, if the database is reachable. */
   async end(): Promise<void> {
     clearInterval(this.#beating)
-    // A heartbeat that came later would list it again.
+    // A later heartbeat would list this node again.
     this.#hasEnded = true
     await this.#lastBeat
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
-  /** Heartbeats run one after another. A failure to read the clock or size is not reported: the heartbeat reports it. */
+  /**
+   * Runs heartbeats one after another. Ignores failed reads of clock and size: the heartbeat reports the
+   * fault.
+   */
   #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
@@ -74,7 +80,7 @@ export class Health extends Readiness {
     this.size = await this.node.readSize()
   }
 
-  /** Does not wait for a heartbeat that is running. */
+  /** Does not wait for a running heartbeat. */
   #tryBeat(): Promise<void> {
     const beat = this.#beat()
     this.#lastBeat = Promise.all([this.#lastBeat, beat]).then(() => {})

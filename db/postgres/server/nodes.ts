@@ -6,20 +6,19 @@ import type { OnConnection } from '../client/pool'
 import { timeouts } from '../client/timeouts'
 import { type ClockReading, readClock } from './clock'
 
-/** How often a server sends a heartbeat. */
+/** Heartbeat interval of a server. */
 export const beatMillis = 5_000
-/** How long a server counts as running after its last heartbeat. */
+/** A server counts as running for this long after its last heartbeat. */
 const aliveMillis = 15_000
-/** How long a server that ended without signing off stays in the list. */
+/** A server that ended without signing off is listed for this long. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
 
-/** The server's clock: each node has its own. */
+/** The database server's clock in ms, because each node has its own. */
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
 const isAlive = `${serverNow} - seen_at <= ${aliveMillis}`
 
 const copyNote = `SELECT convert_from(value, 'UTF8') FROM settings WHERE name = '${copyNoteName}'`
 
-/** This process as one of the servers of a database. */
 export class Node {
   readonly id = crypto.randomUUID()
   #noted: ServerNote | null = null
@@ -27,15 +26,14 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Sends a heartbeat. It commits as a booking does, so it fails if a disk or a synchronous standby fails. If other nodes
-   * removed this one meanwhile, it is listed again.
-   *
+   * Sends a heartbeat. It commits as a booking does, so it fails if a disk or a synchronous standby fails.
+   * Lists this node again if other nodes removed it.
    * @throws DatabaseFailure; Refusal database_unusable if the database was copied
    */
   beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
-    // Other nodes lock the row for a moment when they remove it.
+    // Other nodes lock the row only briefly, to remove it.
     const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
       const [, , rows, , copied] = await connection.send(
@@ -46,7 +44,7 @@ export class Node {
     })
   }
 
-  /** Notes whether it can store bookings, if that has changed. @throws DatabaseFailure */
+  /** Stores a change of readiness. @throws DatabaseFailure */
   async noteReadiness(isReady: boolean): Promise<void> {
     const noted = this.#noted
     if (noted === null || (noted.isReady ?? true) === isReady) return
@@ -62,7 +60,7 @@ export class Node {
     return this.on((connection) => readClock(connection))
   }
 
-  /** The size of the database in bytes. The server reads the size of each file. @throws DatabaseFailure */
+  /** In bytes. Expensive: the server reads the size of each file. @throws DatabaseFailure */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
       const [row] = await connection.run('SELECT pg_database_size(current_database())::float8', [])
@@ -70,7 +68,7 @@ export class Node {
     })
   }
 
-  /** Notes where it listens; null when it ends. */
+  /** Stores where this server listens; null removes it from the list. */
   note(server: ServerNote | null): Promise<void> {
     this.#noted = server
     return this.on(async (connection) => {
@@ -90,8 +88,8 @@ export class Node {
 }
 
 /**
- * Removes nodes that ended long ago, and those that a node replaced at the same machine and port. Skips rows that another node
- * locks, so that no node waits for another.
+ * SQL that removes nodes that ended long ago, or were replaced at the same machine and port. Skips locked
+ * rows, so that nodes do not wait for each other.
  */
 function forgetGone(id: string): string {
   const age = `${serverNow} - gone.seen_at`
@@ -103,7 +101,7 @@ function forgetGone(id: string): string {
     FOR UPDATE OF gone SKIP LOCKED)`
 }
 
-/** Servers that noted where they listen, newest first, with those that ended without signing off. */
+/** Newest heartbeat first. Includes servers that ended without signing off. */
 export async function listServers(connection: Connection): Promise<FoundServer[]> {
   const rows = await connection.run(
     `SELECT note, seen_at, ${isAlive} FROM nodes WHERE note <> '' ORDER BY seen_at DESC, id`,
@@ -116,7 +114,7 @@ export async function listServers(connection: Connection): Promise<FoundServer[]
   }))
 }
 
-/** Whether a server runs, or ran a moment ago. */
+/** True if a server runs, or ran until a moment ago. */
 export async function hasLiveNodes(connection: Connection): Promise<boolean> {
   const [row] = await connection.run(`SELECT EXISTS (SELECT 1 FROM nodes WHERE ${isAlive})`, [])
   return row?.[0] === true

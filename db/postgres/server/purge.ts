@@ -3,7 +3,7 @@ import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'
 
-/** Tables with personal data, and with the data key as former master keys sealed it. */
+/** Tables with personal data, and with the data key sealed under former master keys. */
 const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']
 
 /** How long to wait for transactions that may still see deleted rows. */
@@ -12,8 +12,7 @@ const pauseMillis = 50
 const vacuumMillis = 10 * 60 * 1_000
 
 /**
- * Removes deleted and replaced rows from tables and indexes. Returns false if older transactions kept it from removing all.
- *
+ * Removes deleted and replaced rows from tables and indexes. False if older transactions prevent some.
  * @throws DatabaseFailure
  */
 export async function purge(on: OnConnection): Promise<boolean> {
@@ -31,7 +30,7 @@ export async function purge(on: OnConnection): Promise<boolean> {
   }
 }
 
-/** Returns whether no dead row was left. VACUUM stores their number, and cannot share a message with other statements. */
+/** True if VACUUM reports no dead row. VACUUM cannot share a message with other statements. */
 async function vacuumUntil(endsAt: number, connection: Connection, table: string): Promise<boolean> {
   for (;;) {
     await connection.send(`VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) public.${table}`)

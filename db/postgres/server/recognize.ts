@@ -2,28 +2,31 @@ import { unusable } from '../../findings/findings'
 import { hashBytes, migrationsName, settingsOver } from '../../settings'
 import type { Connection } from '../client/connection'
 
-/** What a database of ours stores about itself. */
+/** A database of ours, as it describes itself. */
 export interface Recognized {
   readonly purpose: string
-  /** SHA-256 of each step of the schema that it has had, concatenated. */
+  /** SHA-256 of each migration step, concatenated. */
   readonly hashes: Uint8Array
-  /** The number of these steps. */
+  /** Number of migration steps. */
   readonly schema: number
-  /** The oldest schema whose nodes may work with it. */
-  readonly oldestBeside: number
+  /** Oldest schema whose nodes may use the database. */
+  readonly oldestCompatible: number
 }
 
 export const oldestCompatibleName = 'oldest_beside'
 
 const oldestMajor = 15
 
-/** Servers that speak PostgreSQL's protocol without exclusion constraints, which keep a slot from being sold twice. */
+/** Speak PostgreSQL's protocol, but lack the exclusion constraints that prevent double booking. */
 const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/CockroachDB/, 'CockroachDB'],
   [/-YB-|Yugabyte/i, 'YugabyteDB'],
 ]
 
-/** @param version the answer of version() @throws Refusal database_unusable unless it is PostgreSQL 15 or newer, in UTF8 */
+/**
+ * @param version result of version()
+ * @throws Refusal database_unusable unless PostgreSQL 15 or newer, in UTF8
+ */
 export function requirePostgres(version: string, encoding: string): void {
   const needed = 'PostgreSQL 15 or newer is needed'
   const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []
@@ -36,9 +39,8 @@ export function requirePostgres(version: string, encoding: string): void {
 }
 
 /**
- * What a database stores about itself; null if it has no tables.
- *
- * @throws Refusal database_unusable for a server that is not supported, and for tables of another application
+ * Null if the database has no tables.
+ * @throws Refusal database_unusable for an unsupported server, or tables of another application
  */
 export async function recognize(connection: Connection): Promise<Recognized | null> {
   const [about] = await connection.run('SELECT version(), getdatabaseencoding()', [])
@@ -54,7 +56,7 @@ export async function recognize(connection: Connection): Promise<Recognized | nu
   )
 }
 
-/** Without the tables of extensions. */
+/** Ignores system schemas and tables of extensions. */
 const schemasWithTables = `SELECT DISTINCT namespace.nspname FROM pg_class AS relation
   JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
   WHERE relation.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
@@ -69,6 +71,6 @@ async function readOwn(connection: Connection): Promise<Recognized | null> {
   const settings = settingsOver(connection)
   const [purpose, hashes] = [await settings.readPurpose(), await settings.read(migrationsName)]
   if (purpose === null || !hashes) return null
-  const oldestBeside = Number(await settings.readText(oldestCompatibleName))
-  return { purpose, hashes, schema: hashes.length / hashBytes, oldestBeside }
+  const oldestCompatible = Number(await settings.readText(oldestCompatibleName))
+  return { purpose, hashes, schema: hashes.length / hashBytes, oldestCompatible }
 }

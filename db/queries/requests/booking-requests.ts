@@ -12,10 +12,11 @@ import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/re
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** With an end, a planner that does not know the values expects few rows, and uses the index of time. */
+/**
+ * With an upper bound, a planner that does not know the values expects few rows and uses the index of time.
+ */
 const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
-/** Queries on booking requests and intakes. */
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
   const { bookingRequests, members, providers } = tables
   const { id, providerId, state, startsAt, endsAt, localOffsetMinutes, submittedAt } = bookingRequests
@@ -28,7 +29,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = engine.prepare(select().where(eq(id, open.id)))
   const ofIds = engine.prepare(select().where(engine.isAmong(id, open.ids)))
-  // Named by provider, slots are found by their index.
+  // Naming the providers lets the planner use the index of slots.
   const ofProviders = inArray(providerId, db.select({ id: providers.id }).from(providers))
   const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
   const held = engine.prepare(
@@ -60,7 +61,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
     list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
       const order = orderOf(part)
-      // The page is chosen first: members are joined for it alone, and no sealed values are sorted.
+      // Selects the page first, so that members are joined for it alone and no sealed values are sorted.
       const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
       const rows = engine.prepare(
         select()
@@ -71,7 +72,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
     },
 
     countWaiting(filter: RequestFilter): MaybePromise<WaitingCount> {
-      // An expression keeps the planner from the index of all requests by submission.
+      // An expression, so that the planner does not use the index of all requests by submission.
       const oldestAt = sql<number | null>`min(${submittedAt} + 0)`.mapWith(Number)
       const waiting = engine.prepare(
         db
@@ -88,7 +89,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
     find: (id: number): MaybePromise<RequestRecord | null> =>
       then(byId({ id }), ([row]) => (row ? toRequest(row) : null)),
 
-    /** Requests in the order of their ids; null for an unknown id. */
+    /** In the order of `ids`; null for an unknown id. */
     findAll: (ids: readonly number[]): MaybePromise<(RequestRecord | null)[]> =>
       then(ofIds({ ids: engine.list(ids) }), (rows) => {
         const found = new Map(rows.map((row) => [row.request.id, toRequest(row)]))
@@ -101,7 +102,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   }
 }
 
-/** Queries on the requests and answers of a member. */
+/** Queries on a member's requests and screening answers. */
 function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'ids', 'most')
   const { id, recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
@@ -114,11 +115,11 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
   const toAnswers = (row: AnswersRow | undefined) => openAnswers(vault, row)
 
   return {
-    /** The screening answers of a request; none for an erased member. */
+    /** Empty for an erased member. @throws Refusal database_unusable if they cannot be opened */
     screeningOf: (id: number): MaybePromise<ScreeningAnswer[]> =>
       then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
 
-    /** The screening answers of those requests whose answers can be opened, by id. */
+    /** By request id. Leaves out answers that cannot be opened. */
     readableAnswers: (ids: readonly number[]): MaybePromise<Map<number, ScreeningAnswer[]>> =>
       then(answersOf({ ids: engine.list(ids) }), (rows) => {
         const found = new Map<number, ScreeningAnswer[]>()
@@ -130,17 +131,17 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
         return found
       }),
 
-    /** The ids of the requests whose answers cannot be opened. */
+    /** Ids of requests whose answers cannot be opened. */
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => answersAfter({ id, most })),
         toAnswers,
       ),
 
-    /** The requests of a member, without the member: opening it for each of many would take long. */
+    /** Without the member, because opening it for each request would take long. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
 
-    /** The same, with their screening answers. */
+    /** As listOf, with the screening answers. */
     listWithAnswers: (memberId: number) =>
       then(ofMember({ id: memberId }), (rows) =>
         rows.map((row) => ({ ...factsOf(row), screeningAnswers: toAnswers(row) })),

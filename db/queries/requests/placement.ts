@@ -6,7 +6,6 @@ import { all, then } from '../engine'
 import type { bookingRequestQueries } from './booking-requests'
 import type { slotQueries } from './slots'
 
-/** The queries that find the facts of a placement. */
 interface Sources {
   readonly directory: ReturnType<typeof directoryQueries>
   readonly requests: ReturnType<typeof bookingRequestQueries>
@@ -16,7 +15,7 @@ interface Sources {
 
 export function placementQueries({ directory, requests, slots, changes }: Sources) {
   return {
-    /** The facts that decide whether a request gets a provider, and a slot if the draft names one. */
+    /** Facts for assigning a provider to a request, and a slot if the draft names one. */
     find(requestId: number, { providerId, startsAt, version }: Placed): MaybePromise<PlacementFacts> {
       const found = all([
         requests.find(requestId),

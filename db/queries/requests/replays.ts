@@ -6,7 +6,7 @@ import type { Vault } from '../../../src/domain/ports/vault'
 import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
-/** Queries on the responses that are kept for retries (Idempotency-Key). */
+/** Responses that are kept for retries (Idempotency-Key). */
 export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'partnerId', 'keyHash', 'until', 'most')
   const isOfKey = and(eq(replays.partnerId, open.partnerId), eq(replays.keyHash, open.keyHash))
@@ -30,11 +30,11 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
         row ? toKeptAnswer(vault, row, partnerId, retry) : null,
       ),
 
-    /** Ids of the requests that were submitted at an instant (ms) or before, oldest first, at most `most`. */
+    /** Ids of requests submitted at `until` (ms) or before, oldest first, at most `most`. */
     submittedBy: (until: number, most: number): MaybePromise<number[]> =>
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 
-    /** Ids of the requests whose kept response cannot be opened. */
+    /** Ids of requests whose kept response cannot be opened. */
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => after({ id, most })),

@@ -4,14 +4,13 @@ import type { Tables } from '../tables'
 
 const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned', 'pending']
 
-/** Conditions and orders of queries on requests. */
 export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
-  // As literals, like the conditions of the partial indexes: with parameters the whole table would be read.
+  // Literals, as in the partial indexes. With parameters, the planner would scan the whole table.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
-  // A subquery for each request: a partner may have many more members than there are requests to look at.
+  // A subquery per request, because a partner may have far more members than there are requests to check.
   const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
 
   function isOfState(wanted: RequestFilter['state']): SQL | undefined {
@@ -19,26 +18,24 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
     if (wanted === 'waiting') return isWaiting
     if (wanted === 'unassigned') return isUnassigned
     const isOne = eq(state, wanted)
-    // Twice, for the index of what waits.
+    // Both conditions: the first selects the partial index.
     return wanted === 'pending' ? and(isWaiting, isOne) : isOne
   }
 
   return {
-    /** Whether a request holds a slot. */
     holdsSlot: sql`${state} in ('pending', 'accepted') and ${startsAt} is not null`,
 
-    /** Whether a request waits for a provider or for staff. */
     isWaiting,
 
-    /** The partner of a request. */
     theirPartner,
 
-    /** @param isFew whether only requests that wait are searched, which are few */
+    /** @param isFew true if only waiting requests are searched, which are few */
     isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-      // The plus keeps the planner from the index of all requests by submission.
+      // The plus sign keeps the planner from the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
-      // With an end, a planner that does not know the values expects few rows, and uses the index of time.
+      // With an upper bound, a planner that does not know the values expects few rows and uses the index of
+      // time.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,

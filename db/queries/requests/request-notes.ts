@@ -5,7 +5,6 @@ import type { Vault } from '../../../src/domain/ports/vault'
 import { openNote } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
-/** Queries on the notes that staff write on requests. */
 export function noteQueries(
   { db, tables: { bookingRequests, requestNotes }, prepare }: QueryEngine,
   vault: Vault,
@@ -27,17 +26,17 @@ export function noteQueries(
   const toIds = (rows: readonly { id: number }[]) => rows.map(({ id }) => id)
 
   return {
-    /** The notes of a request, oldest first. */
+    /** Oldest first. */
     listOf: (id: number): MaybePromise<RequestNote[]> =>
       then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
 
-    /** The ids of a request's notes, readable or not. */
+    /** Includes notes that cannot be opened. */
     idsOf: (id: number): MaybePromise<number[]> => then(idsOfRequest({ id }), toIds),
 
-    /** The ids of the notes on all requests of a member. */
+    /** Ids of the notes on all requests of a member. */
     idsOfMember: (id: number): MaybePromise<number[]> => then(idsOfMember({ id }), toIds),
 
-    /** The ids of the notes that cannot be opened. */
+    /** Ids of notes that cannot be opened. */
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => after({ id, most })),

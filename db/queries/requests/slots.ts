@@ -6,14 +6,13 @@ import type { MaybePromise } from '../../../src/domain/ports/store'
 import { placeholders, type QueryEngine, then } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** The value for most providers, so that memory has it once. */
+/** Shared by all providers without taken slots, to save memory. */
 const none: readonly TakenSlot[] = []
 
 const endOfTime = Number.MAX_SAFE_INTEGER
 
 type TakenRow = [providerId: number, ...slot: [number, number, number, number]]
 
-/** Queries on the slots that requests hold. */
 export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   const { bookingRequests } = tables
   const { id: requestId, memberId, providerId, startsAt, endsAt, localOffsetMinutes } = bookingRequests
@@ -26,7 +25,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
       .from(bookingRequests)
       .where(and(holdsSlot, eq(providerId, open.id), overlaps)),
   )
-  // As arrays: after a booking, all slots of its provider are read again.
+  // As arrays, because many rows are read.
   const taken = engine.prepareArrays(
     db
       .select({ providerId, requestId, startsAt, endsAt, localOffsetMinutes })
@@ -43,13 +42,13 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   )
 
   return {
-    /** The requests that hold a slot of the provider which overlaps the slot that starts at an instant. */
+    /** Requests that hold a slot of the provider that overlaps the one starting at `startsAt`. */
     touching: (providerId: number, startsAt: number) =>
       touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
         SlotHolder[]
       >,
 
-    /** By provider, each of them: the slots that are held and end after an instant, in order. */
+    /** For each of the providers, the slots held that end after `after` (ms), by start. */
     takenSlots: (
       providerIds: readonly number[],
       after: number,
@@ -65,7 +64,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
         return found
       }),
 
-    /** The slots that a member holds and that end after an instant. */
+    /** Slots that a member holds and that end after `after` (ms). */
     heldBy: (id: number, after: number) => held({ id, from: after - slotMillis }) as MaybePromise<HeldSlot[]>,
   }
 }

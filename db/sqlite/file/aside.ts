@@ -1,6 +1,6 @@
 import { isDamage } from '../query-engine'
 
-/** A thread's program. It imports only the runtime, so that it also runs inside the executable. */
+/** The thread's program. It imports only the runtime, so that it also runs inside the executable. */
 const source = `
 import { Database } from 'bun:sqlite'
 const run = (path, statement, values) => {
@@ -29,9 +29,8 @@ onmessage = ({ data: { path, statement, values } }) => {
 type Answer = { readonly rows: unknown[][] } | { readonly code: string; readonly message: string }
 
 /**
- * Runs a long statement in a thread on a connection of its own. Returns its rows.
- *
- * @param isBackground whether the process may end before it
+ * Runs a long statement in a thread, on its own connection. Returns its rows.
+ * @param isBackground true if the process may end before it
  * @throws Error with SQLite's code
  */
 export async function runAside(
@@ -56,18 +55,23 @@ export async function runAside(
   }
 }
 
-/** The result of a check of pages. */
 export type Verdict = 'sound' | 'damaged' | 'unchecked'
 
 export interface QuickCheck {
-  /** Resolves once the check no longer reads the log. */
+  /** Resolves once the check no longer reads the log, or after a timeout. */
   stop(): Promise<void>
 }
 
-/** The longest wait for a check to end: SQLite ends no statement midway. The log then stays for the next start. */
+/**
+ * The longest wait for a check, because SQLite ends no statement midway. The log then stays for the next
+ * start.
+ */
 const stoppingMillis = 2_000
 
-/** Checks the pages of an open database (quick_check) in the background. @param tell is not called after stop() */
+/**
+ * Checks the pages of an open database (quick_check) in the background.
+ * @param tell not called after stop()
+ */
 export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)
@@ -82,7 +86,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
     async stop() {
       isStopped = true
       const { promise, resolve } = Promise.withResolvers<void>()
-      // A background thread alone does not keep the process running.
+      // A background thread alone does not keep the process alive.
       const waiting = setTimeout(resolve, stoppingMillis)
       await Promise.race([over, promise])
       clearTimeout(waiting)
@@ -90,7 +94,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
   }
 }
 
-/** Whether a line of a check is about the file. A record that breaks a rule is for the doctor to report. */
+/** True if a line reports a fault of the file. The doctor reports records that violate a rule. */
 export function isPageFault(line: unknown): boolean {
   return line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(String(line))
 }

@@ -1,13 +1,13 @@
 import type { Database } from 'bun:sqlite'
 import { isBusy } from '../query-engine'
 
-/** Busy timeout, for readers: a search of the service takes far less, a backup may take more. */
+/** Wait for readers: a search takes far less, a backup may take more. */
 const busyTimeoutMillis = 5_000
 const retryMillis = 20
 
 /**
- * Checkpoint: writes the write-ahead log back to the database and truncates it, so that no earlier content is left in
- * it. False if another connection kept reading from it for too long.
+ * Writes the write-ahead log back and truncates it, so that it keeps no earlier content. False if another
+ * connection reads from it for too long.
  */
 export async function checkpoint(database: Database): Promise<boolean> {
   const deadline = performance.now() + busyTimeoutMillis
@@ -18,7 +18,7 @@ export async function checkpoint(database: Database): Promise<boolean> {
   return true
 }
 
-/** Does not wait. */
+/** Does not wait. False if another connection uses the log. */
 export function tryCheckpoint(database: Database): boolean {
   try {
     return database.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0

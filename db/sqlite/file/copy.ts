@@ -10,9 +10,8 @@ import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
 
 /**
- * Copies a database that no other program has open, and checks the copy, which only its owner can read. Publishing it
- * replaces an earlier copy.
- *
+ * Copies a database that no other program has open, and checks the copy. Only its owner can read it.
+ * Publishing it replaces an earlier copy.
  * @throws Refusal database_unusable if no sound copy could be made
  */
 export function copyDatabase(database: Database, path: string): UnfinishedFile {
@@ -36,21 +35,19 @@ interface Backup {
   readonly path: string
   /** ms */
   readonly madeAt: number
-  /** Encrypts it. The unencrypted copy lies next to the database meanwhile, with the same permissions. */
+  /** Encrypts it. Meanwhile the plain copy lies next to the database, readable by its owner only. */
   readonly protect: Protect | null
   readonly progress: ReportProgress
 }
 
-/** A backup that is not published yet. */
 interface MadeBackup extends Disposable {
   readonly file: UnfinishedFile
   readonly manifest: Manifest
 }
 
 /**
- * Makes a backup of a database that others may use meanwhile, checks it, and adds its manifest. The caller publishes it.
- *
- * @throws Refusal database_unusable if there is a file already, or no sound copy could be made; whatever `protect` throws
+ * Makes a checked backup with a manifest while others may use the database. The caller publishes it.
+ * @throws Refusal database_unusable if there is a file, or no sound copy could be made; errors of `protect`
  */
 export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   const { database, path, protect, progress } = backup
@@ -63,7 +60,7 @@ export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   })
 }
 
-/** Makes a file, and removes it if that fails. */
+/** Removes the file if `make` fails. */
 async function making(
   path: string,
   replace: boolean,
@@ -103,7 +100,7 @@ async function copyAside({ database, madeAt, progress }: Backup, path: string): 
 
 const progressMillis = 100
 
-/** @throws Refusal database_unusable if there is a file of this name by now */
+/** @throws Refusal database_unusable if there is a file with this name by now */
 export function publishCopy(copy: UnfinishedFile): void {
   at(copy.path, () => copy.publish())
 }
@@ -116,7 +113,7 @@ function at<T>(path: string, work: () => T): T {
   }
 }
 
-/** The refusal of a copy that cannot be made at a path; any other error is returned as it is. */
+/** The refusal for a copy that cannot be made. Returns any other error unchanged. */
 export function toUnusable(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
   if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
@@ -124,10 +121,9 @@ export function toUnusable(error: unknown, path: string): unknown {
 }
 
 /**
- * Makes a copy a database of its own: no log of the original fits it, and it has no manifest.
- *
- * @param line the copy has this audit line or a newer one
- * @throws Refusal database_unusable if it has not
+ * Makes a copy independent: no log of the original fits it, and it has no manifest.
+ * @param line id of an audit line: the copy must have this one or a newer one
+ * @throws Refusal database_unusable if it has neither
  */
 export function stamp(path: string, line = 0): void {
   using copy = openCopy(path)
@@ -143,7 +139,7 @@ export async function checkCopy(path: string, progress: ReportProgress): Promise
   requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 
-/** A record that breaks a rule does so in the original too, which is repaired with the help of a copy. */
+/** A record that violates a rule does so in the original too, and a copy helps to repair that. */
 function requireSound(lines: readonly unknown[]): void {
   if (lines.some(isPageFault)) throw unsound()
 }
@@ -152,19 +148,18 @@ function unsound() {
   return unusable('the copy is not sound')
 }
 
-/** Opens a copy that no other program knows of. */
+/** Only for a copy that no other program has open. */
 export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
 }
 
-/** Opens a database to be read, and makes no file next to it: SQLite would make a log even for a reader. */
+/** Opens a database for reading, without files next to it: SQLite would create a log even for a reader. */
 export function openUntouched(path: string): Database {
   if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
   const uri = `${Bun.pathToFileURL(path)}?immutable=1`
   return new Database(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI)
 }
 
-/** The faults that an integrity check finds. */
 export function faultsIn(database: Database): string[] {
   return database
     .query<{ integrity_check: string }, []>('PRAGMA integrity_check')
@@ -173,7 +168,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** The id of the newest audit line. A prune removes lines, and adds one. */
+/** Id of the newest audit line. It never decreases: a prune removes lines, and adds one. */
 function newestLine(database: Database): number {
   return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

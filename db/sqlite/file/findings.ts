@@ -3,17 +3,16 @@ import { basename, dirname, join } from 'node:path'
 import { keptCopyNote } from '../../../src/domain/ports/database'
 import type { Finding } from '../../../src/domain/ports/maintenance'
 
-/** The least free space in bytes: below it, writes may soon fail. */
+/** Minimum free space in bytes. Below it, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
 
-/** Findings on a database's files and their disk. */
 export function fileFindings(path: string): Finding[] {
   return [modesFinding(path), copiesFinding(path), diskFinding(path)]
 }
 
 function modesFinding(path: string): Finding {
   const check = 'file modes'
-  // A master key that others can read was refused already.
+  // A master key file that others can read was refused already.
   const files = [path, `${path}-wal`, `${path}-shm`]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
   if (open.length === 0) return { check, state: 'ok', detail: 'readable by their owner alone' }

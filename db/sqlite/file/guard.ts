@@ -18,10 +18,10 @@ import {
 import { requireOneName } from './lock'
 
 /**
- * Checks that a path has a database of ours, or nothing yet, and no write-ahead log of another file. Changes nothing and
- * does not wait. Only for a file that this process has not opened: closing any descriptor of it releases SQLite's locks.
- *
- * @param mayBeVacant whether there may be nothing yet
+ * Checks that a path has a database of ours, or nothing yet, and no write-ahead log of another file. Changes
+ * nothing and does not wait. Only for a file that this process has not opened: closing any descriptor of it
+ * releases SQLite's locks.
+ * @param mayBeVacant true if the file may be missing or empty
  * @throws Refusal database_unusable
  */
 export function recognizeFile(path: string, mayBeVacant: boolean): void {
@@ -52,7 +52,10 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/** A log that changes while it is read is read again. If it goes on changing, a program uses both files, so they fit. */
+/**
+ * A log that changes during the read is read again. If it keeps changing, a program uses both files, so they
+ * fit.
+ */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -67,14 +70,16 @@ function ownsItsLog(path: string, log: string): boolean {
   return true
 }
 
-/** A file that has a log is in WAL mode, and its last transaction is one of the log's or the one before them. */
+/** A file with a log is in WAL mode. Its last transaction is in the log, or directly before the log. */
 function fits({ isWal, userVersion }: ReturnType<typeof readHead>, counts: readonly number[]): boolean {
   const [first, last] = [counts[0], counts.at(-1)]
   if (first === undefined || last === undefined) return isWal
   return isWal && transactionsBetween(first - 1, countOf(userVersion)) <= transactionsBetween(first - 1, last)
 }
 
-/** The numbers of the transactions that are committed in a log (sqlite.org/fileformat.html §4); null if there is no log. */
+/**
+ * Numbers of the transactions committed in a log (sqlite.org/fileformat.html §4); null if there is no log.
+ */
 function countsIn(log: string): number[] | null {
   const file = openIfThere(log)
   if (file === null) return null
@@ -110,8 +115,8 @@ function openIfThere(path: string): number | null {
 }
 
 /**
- * Checks that the file and the log of an open database are still those that were opened. The system goes on writing to a
- * file that was unlinked or replaced, and the next start would not find that.
+ * Checks that the file and the log of an open database are still those that were opened. The system keeps
+ * writing to a file that was unlinked or replaced, and the next start would not find that data.
  */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
@@ -120,25 +125,25 @@ export class FileGuard {
   #seen = 0
 
   /**
-   * @param path of a database that this process has open, with its log
-   * @param newest returns the database's user_version, its log included
+   * @param path a database that this process has open, with its log
+   * @param newest returns the database's user_version, including the log
    */
   constructor(
     private readonly path: string,
     private readonly newest: () => number,
   ) {
-    // The path as it was given, too: a link may lead to another file later.
+    // Also the path as given, because a link may lead to another file later.
     this.#opened = [path, `${realpathSync(path)}-wal`].map((one) => [one, idOf(one)])
   }
 
-  /** Detects from now on that the file is overwritten in place, as `cp` does. For one server in a process. */
+  /** Also detects an overwrite in place, as by `cp`. For one server per process. */
   watchContent(): void {
     if (this.#file !== null) return
     this.#file = openSync(this.path, 'r')
     this.#seen = userVersionIn(this.#file) ?? 0
   }
 
-  /** @throws Refusal storage_failed if the file or the log is another one */
+  /** @throws Refusal storage_failed if the file or the log was replaced, or the file was overwritten */
   require(): void {
     if (this.#opened.some(([path, id]) => id === null || idOf(path) !== id)) {
       // If the file was removed, this process has the last of it.
@@ -152,7 +157,10 @@ export class FileGuard {
     }
   }
 
-  /** Before a database is closed: SQLite then writes its log back to the file that it opened, even an overwritten one. */
+  /**
+   * Saves a file that was copied over the database. On close, SQLite writes its log to the file that it
+   * opened, even an overwritten one.
+   */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })
@@ -160,7 +168,10 @@ export class FileGuard {
     file.publish()
   }
 
-  /** A checkpoint moves the file on to a newer transaction. A copy counts from another number, and an older file is behind. */
+  /**
+   * A checkpoint moves the file to a newer transaction. A copy counts from another number, and an older file
+   * is behind.
+   */
   get #isOverwritten(): boolean {
     if (this.#file === null) return false
     const found = userVersionIn(this.#file)

@@ -2,7 +2,8 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { unusable } from '../../findings/findings'
 
-// The head of a SQLite file, read without SQLite (sqlite.org/fileformat.html §1.3): SQLite would change a file that it opens.
+// The head of a SQLite file, read without SQLite (sqlite.org/fileformat.html §1.3): SQLite would change a
+// file that it opens.
 
 /** Marks a SQLite file as ours: "Ante" in ASCII. */
 export const applicationId = 0x416e7465
@@ -11,35 +12,33 @@ export const headBytes = 100
 const [writeFormatAt, schemaCookieAt, userVersionAt, applicationIdAt] = [18, 40, 60, 68]
 const writeAheadLog = 2
 
-// The low byte of user_version is the schema number. The rest counts transactions, from a random number in each new file,
-// so that a log can be matched to its file.
+// The low byte of user_version is the schema number. The rest counts transactions, from a random number in
+// each new file, so that a log can be matched to its file.
 const schemaBits = 8
 const countMask = 0x7fffff
 
-/** The schema number in a user_version. */
 export function schemaOf(userVersion: number): number {
   return userVersion & ((1 << schemaBits) - 1)
 }
 
-/** The transaction number in a user_version. */
 export function countOf(userVersion: number): number {
   return (userVersion >>> schemaBits) & countMask
 }
 
-/** A user_version for a file that no log belongs to yet. */
+/** A user_version for a file without a log, with a random transaction count. */
 export function newUserVersion(schema: number): number {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return ((random & countMask) << schemaBits) | schema
 }
 
-/** Counts the open transaction, which puts the file's head into the log. Sets another schema number if one is given. */
+/** Counts the open transaction, which puts the file's head into the log. @param schema a new schema number */
 export function countTransaction(database: Database, schema?: number): void {
   const version = readPragma(database, 'user_version')
   const count = (countOf(version) + 1) & countMask
   database.run(`PRAGMA user_version = ${(count << schemaBits) | (schema ?? schemaOf(version))}`)
 }
 
-/** Transactions from one number to a later one. The count wraps. */
+/** Transactions from one count to a later one. The count wraps around. */
 export function transactionsBetween(earlier: number, later: number): number {
   return (later - earlier) & countMask
 }
@@ -49,14 +48,14 @@ export function readPragma(database: Database, name: string): number {
   return Object.values(row ?? {})[0] ?? 0
 }
 
-/** Whether there is nothing at a path, or an empty file. @throws Refusal database_unusable if it is not a file */
+/** True for a missing or empty file. @throws Refusal database_unusable if it is not a file */
 export function isVacant(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found && !found.isFile()) throw unusable('what is at the database path is not a file')
   return (found?.size ?? 0) === 0
 }
 
-/** Whether a file begins as SQLite's do. */
+/** True if the file begins with SQLite's magic string. */
 export function isDatabase(path: string): boolean {
   const head = readStart(path)
   return head.length === headBytes && head.toString('latin1', 0, 16) === 'SQLite format 3\0'
@@ -68,7 +67,7 @@ export function requireOurs(id: number, isEmpty: boolean): void {
   throw unusable('the file belongs to another application')
 }
 
-/** The head in the first bytes of a database file, or of a first page in a log. */
+/** @param bytes the start of a database file, or of a first page in a log */
 export function headIn(bytes: Buffer) {
   return {
     applicationId: bytes.readUInt32BE(applicationIdAt),
@@ -78,24 +77,24 @@ export function headIn(bytes: Buffer) {
   }
 }
 
-/** The head of the file at a path, as of its last checkpoint. */
+/** As of the last checkpoint. */
 export function readHead(path: string) {
   return headIn(readStart(path))
 }
 
-/** The user_version of the file at a path, as of its last checkpoint; 0 for an empty file. */
+/** As of the last checkpoint; 0 for a missing or empty file. */
 export function readUserVersion(path: string): number {
   return isVacant(path) ? 0 : readHead(path).userVersion
 }
 
-/** The user_version in the first bytes of an open file; null if the file is not ours. */
+/** Null if the file is not ours. @param file an open descriptor */
 export function userVersionIn(file: number): number | null {
   const bytes = readBytes(file, 0, headBytes)
   const head = bytes.length === headBytes ? headIn(bytes) : null
   return head?.applicationId === applicationId ? head.userVersion : null
 }
 
-/** Fewer bytes if the file ends before. */
+/** Returns fewer bytes if the file ends before. */
 export function readBytes(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   return bytes.subarray(0, readSync(file, bytes, 0, length, position))

@@ -5,7 +5,7 @@ import type { Watch } from '../writer'
 import { beginQuickCheck, type QuickCheck } from './aside'
 import type { FileGuard } from './guard'
 
-/** Whether writes to a file succeed, by SQLite's errors. */
+/** Write readiness of a file, from SQLite's errors. */
 export class Health extends Readiness implements Watch {
   constructor(private readonly guard: FileGuard) {
     super()
@@ -15,7 +15,7 @@ export class Health extends Readiness implements Watch {
     this.guard.require()
   }
 
-  /** Notes the error of a write, if the storage caused it. */
+  /** Ignores errors that the storage did not cause. */
   noteFailed(error: unknown): void {
     const refusal = toRefusal(error)
     if (isBusy(error)) this.noteFault('another process holds the database')
@@ -24,19 +24,19 @@ export class Health extends Readiness implements Watch {
     else this.noteFault(refusal.message)
   }
 
-  /** Notes the error of a read: a write to a damaged file is not safe. */
+  /** Only damage counts: a write to a damaged file is not safe. */
   noteUnread(error: unknown): void {
     if (isDamage(error)) this.noteFailed(error)
   }
 }
 
-/** The pause between two checks of a damaged database. */
+/** Pause between two checks of a damaged database. */
 const againMillis = 5_000
 
 /**
- * Checks the pages of a database again and again while it is known to be damaged: a disk that fails to read looks the same.
- *
- * @param isChecked whether to check at once too
+ * Repeats the check of the pages while the database counts as damaged: a disk that fails to read looks the
+ * same.
+ * @param isChecked true to check at once too
  */
 export function checkPages(
   path: string,

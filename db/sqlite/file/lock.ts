@@ -5,22 +5,21 @@ import { listUnfinished } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
 import { isBusy } from '../query-engine'
 
-/** How long a server that starts waits for the lock: a process that only checks it holds it for a moment. */
+/** Wait of a starting server. A process that only checks the lock holds it for a moment. */
 const waitMillis = 200
 
 /**
- * Takes the lock of the one server of a database: a transaction without writes in an empty file next to it. The system
- * releases it when the process ends, so the file stays and means nothing by itself. Commands do not need the lock.
- *
- * @param path of a database that exists
- * @param busy what a refusal says
+ * Takes the lock of a database's only server: a transaction without writes in an empty file next to it. The
+ * system releases it when the process ends. The file stays and means nothing. Commands do not need the lock.
+ * @param path an existing database
+ * @param busy the message of the refusal
  * @throws Refusal storage_busy if another server has it; database_unusable if it cannot be taken
  */
 export function takeServeLock(
   path: string,
   busy = 'another serve works with this database already: stop that one first',
 ): Disposable {
-  // One lock for a database, whichever link names it.
+  // One lock per database, even if a link names it.
   const real = realpathSync(path)
   const place = `${real}.serving`
   makeEmptyFile(place, real)
@@ -33,7 +32,7 @@ export function takeServeLock(
   }
 }
 
-/** Whether a server has the lock of a database. @throws Refusal database_unusable if that cannot be found out */
+/** True if a server has the lock. @throws Refusal database_unusable if that cannot be determined */
 export function isServeLockHeld(path: string): boolean {
   const place = `${realpathSync(path)}.serving`
   if (!lstatSync(place, { throwIfNoEntry: false })?.isFile()) return false
@@ -49,10 +48,10 @@ export function isServeLockHeld(path: string): boolean {
 function lockFile(place: string, millis: number): Database {
   const lock = new Database(place, { readwrite: true, create: false })
   try {
-    // Otherwise a journal file would be made next to it.
+    // Avoids a journal file next to it.
     lock.run('PRAGMA journal_mode = MEMORY')
     lock.run(`PRAGMA busy_timeout = ${millis}`)
-    // If several ask at once, exactly one gets it. An exclusive lock might refuse all of them.
+    // Exactly one of several concurrent attempts succeeds. With exclusive locks, all might fail.
     lock.run('BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -63,12 +62,11 @@ function lockFile(place: string, millis: number): Database {
 
 /**
  * A second name would have a second log, and a write through it would destroy the database.
- *
  * @throws Refusal database_unusable
  */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
-  // A process that was killed while it published a file leaves a second name, which is removed later.
+  // A process killed while publishing a file leaves a second name, which is removed later.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
     throw unusable('the database file has a second name (a hard link): remove the one that is not used')
 }
@@ -85,6 +83,6 @@ function makeEmptyFile(place: string, database: string): void {
     throw unusable(`${place} cannot be made: serve has to write to the folder of its database`)
   }
   const { uid, gid } = statSync(database)
-  // If root starts the service once, its own user can start it the next time.
+  // If root starts the service once, its own user can still start it the next time.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)
 }

@@ -5,18 +5,18 @@ import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
-// A backup's manifest is one of its settings, and describes all the rest: a file cannot contain its own hash.
+// A manifest is a setting of the backup, and describes everything else: a file cannot contain its own hash.
 const manifestName = 'manifest'
-/** The setting that stores what the server listens on. */
+/** Name of the setting with the addresses that the server listens on. */
 export const serverName = 'server'
 
-/** The manifest of a backup; null for a database, or for a copy that another program made. */
+/** Null for a database, or for a copy that another program made. */
 export function readManifest(database: Database): Manifest | null {
   const text = settingsOf(database).readText(manifestName)
   return text === null ? null : JSON.parse(text)
 }
 
-/** Adds to a copy what it contains, and when it was made. */
+/** Stores in a copy what it contains. @param madeAt ms */
 export async function addManifest(
   database: Database,
   madeAt: number,
@@ -39,10 +39,10 @@ export function dropOthersNotes(database: Database): void {
   database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
 }
 
-/** Rows that are hashed between two turns of the event loop. */
+/** Rows hashed per turn of the event loop. */
 const rowsAtOnce = 4_096
 
-/** Counts and hashes the schema and every row of every table except a manifest: tables by name, rows by key. */
+/** Counts and hashes the schema and all rows except the manifest: tables by name, rows by key. */
 export async function contentOf(database: Database, progress: ReportProgress): Promise<Content> {
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
@@ -60,7 +60,7 @@ export async function contentOf(database: Database, progress: ReportProgress): P
       progress('hashing the copy', done / all)
       await new Promise(setImmediate)
     }
-    // SQLite's own are hashed and not counted.
+    // SQLite's own tables are hashed and not counted.
     if (!table.startsWith('sqlite_')) counts[table] = count
   }
   return { counts, sha256: hash.digest('hex') }
@@ -86,7 +86,7 @@ function countOf(database: Database, table: string): number {
   return select.get()?.count ?? 0
 }
 
-/** The query of a table's rows in order of their keys, each as a text that differs from every other row's. */
+/** SQL for a table's rows by key. Different rows have different texts. */
 function rowsOf(database: Database, table: string): string {
   const columns = database
     .query<{ name: string; pk: number }, []>(`PRAGMA table_info(${quoted(table)})`)

@@ -10,15 +10,14 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// A database and its master key are made in a folder next to it, under these names, and the key is published first. So a key
-// without a database means that only the last step is missing, and any process can take it.
+// A database and its master key are made in a folder next to it, under these names, and the key is published
+// first. A key without a database means that only the last step is missing. Any process can take it.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * Makes a database and its master key. A process that is killed leaves neither, or what finishDatabase finishes. Of two that
- * are made at once, both callers get the first.
- *
- * @param key the path of the master key; null if it is in no file
+ * Makes a database and its master key. A killed process leaves neither, or a state that finishDatabase
+ * completes. If two run at once, both callers get the first result.
+ * @param key path of the master key; null if it is in no file
  * @param make makes both at the given paths, and closes them
  */
 export async function makeDatabase(
@@ -47,14 +46,16 @@ export async function makeDatabase(
   }
 }
 
-/** Publishes the database of a process that was killed after it had published the key. Returns false if there is none. */
+/**
+ * Publishes the database of a process that was killed after it had published the key. False if there is none.
+ */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)
   for (const aside of listUnfinished(database)) {
     const made = join(aside, keyName)
     if (!existsSync(made) || !readFileSync(made).equals(named)) continue
-    // One that was published already may have been moved away since.
+    // A second link means that it was published, and may have been moved away.
     const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
     if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
     rmSync(aside, { recursive: true, force: true })
@@ -63,7 +64,7 @@ export function finishDatabase(database: string, key: string | null): boolean {
   return false
 }
 
-/** Returns whether it got the name. Idempotent: another process may do it first. */
+/** True if the file got the name. Idempotent: another process may do it first. */
 function nameUnlessThere(made: string, path: string): boolean {
   try {
     nameOnAnyDisk(made, path)
@@ -74,7 +75,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** The key may be on another disk. */
+/** Writes a copy if the key's path is on another disk. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)

@@ -7,7 +7,10 @@ import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
 
-/** Opens the database that a backup is to replace. It is never written. @throws Refusal database_unusable if it is not ours */
+/**
+ * Opens the database that a backup is to replace, for reading only.
+ * @throws Refusal database_unusable if it is not ours
+ */
 export function openReplaced(path: string): Database {
   try {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
@@ -18,7 +21,10 @@ export function openReplaced(path: string): Database {
   return openUntouched(path)
 }
 
-/** @throws Refusal database_unusable if the replaced database is no later state of the backup, or cannot be read */
+/**
+ * @throws Refusal database_unusable if the replaced database is no later state of the backup, or cannot be
+ *   read
+ */
 export function compareWith(replaced: Database, backup: Database): RestoreDiff {
   try {
     requireLater(replaced, headOf(backup))
@@ -29,13 +35,12 @@ export function compareWith(replaced: Database, backup: Database): RestoreDiff {
   }
 }
 
-/** The newest act. */
 function headOf(database: Database): AuditHead {
   const newest = "SELECT id, hash FROM audit WHERE action <> 'authentication.refuse' ORDER BY id DESC LIMIT 1"
   return database.query<AuditHead, []>(newest).get() ?? auditStart
 }
 
-/** A later state has all audit lines of the earlier one, except those that were pruned since. */
+/** A later state has all audit lines of the earlier one, except pruned lines. */
 function requireLater(later: Database, { id, hash }: AuditHead): void {
   if (id === auditStart.id) return
   const line = later.query<AuditHead, [number]>('SELECT id, hash FROM audit WHERE id = ?').get(id)
@@ -73,7 +78,7 @@ function tokensOf(database: Database): TokenInForce[] {
   return database.query<TokenInForce, [number]>(select).all(Date.now())
 }
 
-/** Whether each member is active (1), by id. */
+/** Active flag (0 or 1) by member id. */
 function membersOf(database: Database): Map<number, number> {
   const select = 'SELECT id, active FROM members ORDER BY id'
   return new Map(database.query(select).values() as [number, number][])

@@ -20,16 +20,15 @@ interface RestoringFile extends Omit<Restoring, 'takeKey'> {
 }
 
 /**
- * Makes a database of a backup, encrypted or not. Before it is published, it is checked: sound, ours, sealed under the master
- * key, and as its manifest says. Returns the backup's manifest, or null if it has none.
- *
- * @throws Refusal database_unusable if it is not, if a log lies next to the backup, or if there is a file or log at the path
- *   already; whatever `decrypt` and `agree` throw
+ * Makes a database from a backup, encrypted or not. Before it is published, checks that it is sound, ours,
+ * sealed under the master key, and as its manifest says. Returns the manifest; null if there is none.
+ * @throws Refusal database_unusable if a check fails, a log lies next to the backup, or the path has a file
+ *   or log; errors of `decrypt` and `agree`
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, progress, against, agree } = restoring
   requireNothingAt(path)
-  // Reading a pipe could wait for ever, and works only once.
+  // Reading a pipe could block forever, and works only once.
   if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
@@ -51,7 +50,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   }
 }
 
-/** @throws Refusal database_unusable if there is a file, or a log of another database, at a path */
+/** @throws Refusal database_unusable if a path has a file, or a log of another database */
 export function requireNothingAt(path: string, taken = 'there is a file at that path already'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable(taken)
@@ -63,7 +62,7 @@ function diffFrom(replaced: Database, path: string): RestoreDiff {
   return compareWith(replaced, copy)
 }
 
-/** @throws Refusal database_unusable if a restored database is not as the backup's manifest describes it */
+/** @throws Refusal database_unusable if a restored database differs from the backup's manifest */
 async function compareContent(path: string, manifest: Manifest, progress: ReportProgress): Promise<void> {
   using database = openCopy(path)
   const found = await contentOf(database, progress)
@@ -88,7 +87,7 @@ function copyPrivately(from: string, to: string): void {
   chmodSync(to, 0o600)
 }
 
-/** Checks a restored file, and makes it a database of its own. */
+/** Checks a restored file, and makes it independent of the original. */
 function adopt(path: string, keyed: RestoringFile): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
   const manifest = proven(path, keyed)
