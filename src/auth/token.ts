@@ -4,12 +4,14 @@ import { Refusal } from '../domain/errors'
 import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
 
-/** A new key's public id and secret, random both. The secret has the length of the hash (RFC 7518 §3.2). */
+/** A new key's random public id and secret. The secret is as long as the hash (RFC 7518 §3.2). */
 export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
   return { kid: randomBytes(12).toString('base64url'), secret: randomBytes(32) }
 }
 
-/** The token of a key: a JWT signed with HS256, without an end (contract, Authentication 4). Always the same text. */
+/**
+ * A key's token: a JWT signed with HS256 that does not expire (contract, Authentication 4). Deterministic.
+ */
 export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>): Promise<string> {
   return new SignJWT({})
     .setProtectedHeader({ alg: 'HS256', kid: key.kid, typ: 'JWT' })
@@ -17,7 +19,7 @@ export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>):
     .sign(key.secret)
 }
 
-/** Messages of refused authentications. They reveal nothing about the service (contract, Authentication 8). */
+/** Messages of failed authentications. They reveal nothing about the service (contract, Authentication 8). */
 export const authenticationRefusals = {
   token_invalid: 'the token is missing, malformed or not valid',
   missing_claim: 'the token lacks a required claim',
@@ -25,10 +27,9 @@ export const authenticationRefusals = {
   partner_inactive: 'the partner is deactivated',
 } as const
 
-/** The kind of a refused authentication. */
 type AuthenticationKind = keyof typeof authenticationRefusals
 
-// Made once, because an error's stack trace costs more than the check itself, and a flood would make many.
+// Created once, because capturing an error's stack trace costs more than the check itself.
 const refusals = Object.fromEntries(
   Object.entries(authenticationRefusals).map(([kind, words]) => [
     kind,
@@ -36,18 +37,19 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// For each key, the last token verified and the last found to be forged. A key object is replaced whenever its partner
-// changes, so neither outlives a change.
+// Per key, the last verified and the last forged token. A key object is replaced whenever its partner
+// changes, which drops both.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
 /**
- * The key in force, of an active partner, that signed a token. A promise only if the signature is not yet verified.
+ * Returns the key that signed a token, if it is in force and its partner is active. A promise only if the
+ * signature is not yet verified.
  *
- * @param findKey the key of a kid, in force or not
+ * @param findKey also finds keys that are not in force
  * @param now ms
- * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the order of
- *   the decisions' rows: a caller learns nothing about a partner unless the signature verifies
+ * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the documented
+ *   order: only a verified signature reveals anything about a partner
  */
 export function authenticate(
   token: string,
@@ -61,19 +63,19 @@ export function authenticate(
   return verify(token, key).then(() => held(key, now))
 }
 
-/** The key that signed a token, if it is in force at `now` (ms) and its partner is active. @throws Refusal */
+/** @throws Refusal if the key is not in force at `now` (ms) or its partner is inactive */
 function held(key: PartnerKey, now: number): PartnerKey {
   if (!isInForce(key, now)) throw refusals.token_invalid
   if (!key.partner.active) throw refusals.partner_inactive
   return key
 }
 
-/** The partner whose key a token names, without verifying it; null if the key is unknown. */
+/** The partner whose key a token names. The signature is not verified. Null if the key is unknown. */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
   return findKey(claimedKid(token) ?? '')?.partner ?? null
 }
 
-/** The kid in a token; null if it has none that can be read. */
+/** Null if the token has no readable kid. */
 const claimedKid = memo(1_000, (token) => {
   const end = token.indexOf('.')
   try {
@@ -84,7 +86,7 @@ const claimedKid = memo(1_000, (token) => {
   }
 })
 
-/** As authenticate, for a token that was verified before; null for every other, without verifying it. */
+/** The key of a token that is already verified and still accepted; otherwise null. Verifies no signature. */
 export function recognize(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
@@ -98,7 +100,7 @@ function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {
   return startsAt <= now && (endsAt === null || now < endsAt)
 }
 
-/** The kid that a well-formed HS256 JWS in compact form names. @throws Refusal token_invalid or missing_claim */
+/** The kid of a well-formed HS256 JWS in compact form. @throws Refusal token_invalid or missing_claim */
 export const kidOf = memo(1_000, (token) => {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
   if (segment === undefined) throw refusals.token_invalid
@@ -115,13 +117,13 @@ function parseHeader(segment: string): Record<string, unknown> {
     const header: unknown = JSON.parse(text)
     if (typeof header === 'object' && header !== null && !Array.isArray(header)) return { ...header }
   } catch {
-    // Answered below, like every other malformed token.
+    // Rejected below, like every other malformed token.
   }
   throw refusals.token_invalid
 }
 
 async function verify(token: string, key: PartnerKey): Promise<void> {
-  // base64url decoders accept several texts for one signature; only the canonical one is a token.
+  // base64url decoders accept several texts for one signature; only the canonical text is valid.
   const signature = token.slice(token.lastIndexOf('.') + 1)
   if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) throw refusals.token_invalid
   try {

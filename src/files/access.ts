@@ -1,7 +1,7 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Why a file may not be used, in the words of somebody who can change that. */
+/** The likely reason why a file cannot be used, worded for an operator. */
 export function whyNoAccess(path: string): string {
   const found = statVisible(path)
   if (found === null) return 'a folder on the way to it may not be entered'
@@ -15,7 +15,7 @@ export function whyNoAccess(path: string): string {
   return 'nothing may be written in its folder'
 }
 
-/** Whether new files can be made beside one. */
+/** Checks the folder that contains `path`. */
 export function isFolderWritable(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK | constants.X_OK)

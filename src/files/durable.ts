@@ -17,24 +17,24 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** A file in the making. Disposing of it leaves nothing but what was published. */
+/** A temporary file. Disposing of it deletes everything that was not published. */
 export interface UnfinishedFile extends Disposable {
-  /** Where it is made: beside its place. */
+  /** The temporary path, in the target's folder. */
   readonly path: string
-  /** Gives it its name, for good. @throws Error EEXIST if something has it, unless this was to replace it */
+  /** Moves it to its final name. @throws Error EEXIST if the name is taken and `replace` was not set */
   publish(): void
 }
 
-/** How a file is made: whether in another's place, and who can read it, its owner alone unless told otherwise. */
+/** `replace` allows overwriting a file; `mode` defaults to 600. */
 interface Making {
   readonly replace?: boolean
   readonly mode?: number
 }
 
 /**
- * Begins a file in the folder where it will stand: whole under its name, or not there.
+ * Creates a temporary file in the target's folder, so that the target is either complete or absent.
  *
- * @throws Error EEXIST if there is something at the path, unless it is a file that is to be replaced
+ * @throws Error EEXIST if the path exists, unless it is a file and `replace` is set
  */
 export function beginFile(path: string, { replace = false, mode = 0o600 }: Making = {}): UnfinishedFile {
   if (isThere(path) && !(replace && statSync(path).isFile())) throw taken()
@@ -50,10 +50,10 @@ export function beginFile(path: string, { replace = false, mode = 0o600 }: Makin
 }
 
 /**
- * Begins a folder that its owner alone can enter, for what shall be gone afterwards in every case. Those that killed
- * processes have left beside it go first.
+ * Creates a temporary folder (mode 700), which disposing deletes. First deletes those that killed processes
+ * left.
  *
- * @param path what its name begins with
+ * @param path prefix of the folder's name
  */
 export function beginFolder(path: string): Disposable & { readonly path: string } {
   removeAbandoned(path)
@@ -63,7 +63,10 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/** What this process has begun. It is touched from time to time: processes of other containers see that it is alive. */
+/**
+ * Unfinished files and folders of this process. Touched every minute, so that processes in other containers
+ * see that this one is running.
+ */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -73,7 +76,7 @@ function touchBegun(): void {
   for (const path of begun) if (isThere(path)) utimesSync(path, now, now)
 }
 
-/** What a database in the making may have beside it. */
+/** Suffixes of a SQLite database's files. */
 const companions = ['', '-journal', '-wal', '-shm']
 
 function giveUp(path: string): void {
@@ -81,12 +84,12 @@ function giveUp(path: string): void {
   begun.delete(path)
 }
 
-/** Removes what this process has begun and not finished: for an end at which no scope is left. */
+/** Deletes all unfinished files of this process, for exits that dispose of nothing. */
 export function removeBegun(): void {
   for (const path of begun) giveUp(path)
 }
 
-/** Writes a file, whole and synced before it has its name. @throws as beginFile does */
+/** Writes a file atomically and syncs it to disk. @throws Error as beginFile */
 export function writeDurably(path: string, content: string, making: Making = {}): void {
   using file = beginFile(path, making)
   writeFileSync(file.path, content)
@@ -94,10 +97,10 @@ export function writeDurably(path: string, content: string, making: Making = {})
 }
 
 /**
- * Gives a finished file its name: its content is synced before, the folder after, so that a power cut leaves it whole
- * or leaves none.
+ * Moves a finished file to its final name. Syncs content before and folder after, so that a power cut never
+ * leaves a partial file.
  *
- * @throws Error EEXIST if something has the name, unless it is to be replaced
+ * @throws Error EEXIST if the name is taken and `replace` is not set
  */
 export function nameFile(made: string, path: string, replace = false): void {
   sync(made)
@@ -106,7 +109,7 @@ export function nameFile(made: string, path: string, replace = false): void {
   sync(dirname(path))
 }
 
-/** Linking never takes a name from another, but some file systems, as those of memory sticks, know no links. */
+/** A link never overwrites a file, but some file systems have no hard links, for example on memory sticks. */
 function linkOrRename(made: string, path: string): void {
   try {
     linkSync(made, path)
@@ -121,13 +124,16 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** A new path for something that is made for another path. It names the process, so that others see whether that is gone. */
+/**
+ * A new temporary path in the same folder. It contains the process id, so that others can check if the
+ * process still runs.
+ */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
 
 const unknown = '0'
-/** Where a process id has a meaning: on this machine since its start, and in this container. Only Linux tells. */
+/** Boot and PID namespace in which a process id is valid. Known only on Linux. */
 const pidSpace = findPidSpace()
 
 function findPidSpace(): string {
@@ -139,7 +145,7 @@ function findPidSpace(): string {
   }
 }
 
-/** What was begun for a path and not finished, by this process or any other, dead or alive. */
+/** Unfinished files for a path, of any process, running or not. */
 export function listUnfinished(path: string): string[] {
   const folder = dirname(path)
   const prefix = `${basename(path)}.unfinished-`
@@ -148,7 +154,7 @@ export function listUnfinished(path: string): string[] {
     .map((name) => join(folder, name))
 }
 
-/** A process elsewhere is gone if it has not touched a file for so long. */
+/** A file untouched for this long is abandoned. Processes in other containers cannot be checked by id. */
 const abandonedMillis = 10 * 60_000
 
 function isAbandoned(path: string, touchedAt: number): boolean {
@@ -161,14 +167,14 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // Another user's process may not be asked.
+    // EPERM: the process exists but belongs to another user.
     return (error as { code?: string }).code === 'EPERM'
   }
 }
 
 /**
- * Removes what was begun for a path by processes that were killed. A folder only if it belongs to this user: in a folder
- * that all users can write to, another user may have made it. A file that cannot be removed is left.
+ * Deletes files and folders that killed processes left unfinished for a path. Folders must belong to this
+ * user, because in a shared folder another user may have created them. Ignores failures.
  */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
@@ -182,11 +188,14 @@ function tryToRemove(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true })
   } catch {
-    // Another user's, or gone by now.
+    // Belongs to another user, or is already gone.
   }
 }
 
-/** The same of all files in the folder of a path: those that a timer makes have another name each time. */
+/**
+ * The same for all of this user's files in the folder of a path. Scheduled backups need it: each has a new
+ * name.
+ */
 export function removeAbandonedFiles(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
@@ -197,14 +206,14 @@ export function removeAbandonedFiles(path: string): void {
   }
 }
 
-/** Whether anything has the name: a file, a folder, a link that leads nowhere. */
+/** Also true for a symbolic link to nothing. */
 export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** Makes what stands at a path, a file or a folder, survive a power cut (fsync). */
+/** fsync of a file or a folder. */
 export function sync(path: string): void {
-  // Windows syncs only what is open for writing, which a folder cannot be: its file system logs the names itself.
+  // On Windows fsync needs write access, which a folder cannot have. The file system there logs names itself.
   const isWindows = process.platform === 'win32'
   if (isWindows && statSync(path).isDirectory()) return
   const file = openSync(path, isWindows ? 'r+' : 'r')

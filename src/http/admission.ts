@@ -4,67 +4,63 @@ import { elapsedMillis } from '../domain/ports/time'
 import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
-/** How a caller's budget stands once a request has been judged. */
 export interface BudgetState {
   /**
-   * Null if the request was let through; otherwise when to send it again. Each refused request gets its own time, and is let
-   * through then or up to a second later, unless others spend the budget. Holds for windows of ten seconds and more.
+   * Null if the request is admitted. Each rejected request gets its own time. It is admitted then or up to 1
+   * s later, unless other requests spend the budget. Holds for windows of 10 s or more.
    */
   readonly retryAfterSeconds: number | null
-  /** What is left to spend. */
+  /** In units of cost, rounded down. */
   readonly remaining: number
-  /** Until all of it is there again. */
   readonly secondsToFull: number
 }
 
-/** Callers whose budgets are kept. */
+/** Budgets kept in memory. */
 const mostCallers = 10_000
 
 /**
- * How many whole budgets may be promised to refused calls; beyond that all get the same time. A client that ignores its
- * refusals can make others of the same caller wait this long.
+ * Whole budgets that can be promised to rejected requests; beyond that, all get the same time. A client that
+ * ignores Retry-After can delay the same caller's other clients by this much.
  */
 const mostPromised = 10
 
-/** In units of cost times the milliseconds of the rate's window: whole numbers, so that nothing is rounded. */
+/** Amounts are cost times the rate's window in ms: whole numbers, so nothing is rounded. */
 interface Bucket {
-  /** ms */
+  /** ms of the last request. */
   at: number
-  /** The rate's, at that moment. */
+  /** The rate's `most` at that time. */
   most: number
   spent: number
-  /** Spent, or promised to refused requests. */
+  /** Spent, or promised to rejected requests. */
   promised: number
 }
 
 /**
- * Budgets, one for each caller, as token buckets: all of it can be spent at once, and what was spent comes back evenly
- * over the rate's seconds. A clock that stands still or is set back gives nothing back and takes nothing.
+ * Token buckets, one per caller. A full budget can be spent at once and refills evenly over the rate's
+ * seconds. While the clock stands still or is set back, nothing refills.
  *
- * Memory is bounded: where there are too many callers, those who have been quiet the longest are forgotten, whose
- * budgets are full again or the nearest to it. To have one forgotten takes ten thousand others, each with a whole
- * budget of its own: nobody gains by it.
+ * Memory is bounded: the buckets that have been idle longest are dropped first, because they are full or
+ * nearly full. Evicting one takes 10,000 other callers, each with a budget of its own, so an attacker gains
+ * nothing.
  */
 export class Limiter<Caller> {
-  /** In order of their last request. */
+  /** Least recent request first. */
   readonly #buckets = new Map<Caller, Bucket>()
 
-  /** @param most callers whose budgets are kept */
   constructor(private readonly most = mostCallers) {}
 
   /**
-   * Takes the cost of a request from a caller's budget where that has it. A request that costs more than a whole
-   * budget costs a whole one, since it could never be let through.
+   * Charges a request to the caller's budget if enough is left. A cost above the whole budget counts as the
+   * whole budget, otherwise the request could never be admitted.
    *
-   * @param rate what the caller is held to at this moment
-   * @param now ms, a whole number: the clock's at this very moment, since calls are judged in its order
+   * @param now whole ms, read immediately before the call: calls are judged in clock order
    */
   spend(caller: Caller, rate: Rate, cost: number, now: number): BudgetState {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
     const price = Math.min(cost, rate.most) * unit
     const bucket = this.#find(caller, rate, now)
-    // Each millisecond brings back as much, and all those of the window the whole budget.
+    // Each millisecond refills `most`, so a window refills the whole budget.
     const back = Math.max(0, now - bucket.at) * rate.most
     bucket.spent = Math.min(Math.max(0, bucket.spent - back), whole)
     // Promises made at another rate are void.
@@ -91,7 +87,7 @@ export class Limiter<Caller> {
     return bucket
   }
 
-  /** A tenth at once: to find the first of a map of which the first were deleted takes the longer the more these are. */
+  /** Drops a tenth at once: finding a Map's first entry gets slower with each deleted entry before it. */
   #forget(): void {
     const enough = Math.floor(this.most * 0.9)
     for (const quietest of this.#buckets.keys()) {
@@ -101,47 +97,47 @@ export class Limiter<Caller> {
   }
 }
 
-/** Tells who was refused when their turn is, in seconds, and keeps it for them. */
+/** Reserves budget for a rejected request. Returns its Retry-After in seconds. */
 function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number {
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // A request that needs most of the budget needs all of it untouched, so the next one is due a second later.
+  // A request this large may come up to 1 s late and then leave too little, so the next is due a second
+  // later.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
 
-/** By then everything that is in flight now has been answered. */
+/** By then, all requests now in flight should be answered. */
 const retryAfterSeconds = 1
 
-/** The refusal of a request for which there is no place. */
+/** The error for a request above the concurrency limit. */
 export function overloaded(): Refusal {
   return new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
 }
 
 /**
- * The places for requests in flight (concurrency limit, load shedding): what finds none is refused at once, so that what
- * has one is answered soon, however much more is asked for.
+ * Limits the requests in flight (load shedding). Excess requests are rejected at once, so that admitted
+ * requests are answered quickly under any load.
  */
 export class ConcurrencyLimit {
   #taken = 0
   readonly #takenBy = new Map<number, number>()
 
   /**
-   * @param most of all partners together
-   * @param share of one partner: it leaves room for the others
+   * @param most for all partners together
+   * @param share for one partner; leaves room for others
    */
   constructor(
     private readonly most: number,
     private readonly share: number,
   ) {}
 
-  /** How many are in flight. */
   get inFlight(): number {
     return this.#taken
   }
 
-  /** Whether so much is in flight that somebody may find no place: asked for each request, before all else. */
+  /** Cheap first check for every request: if false, no partner can be at a limit. */
   get isCrowded(): boolean {
     return this.#taken >= this.share
   }
@@ -150,14 +146,13 @@ export class ConcurrencyLimit {
     return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
   }
 
-  /** Takes a place for a partner, who is to leave it. @throws Refusal overloaded */
+  /** Must be paired with release. @throws Refusal overloaded */
   acquire(partnerId: number): void {
     if (!this.hasRoomFor(partnerId)) throw overloaded()
     this.#taken++
     this.#takenBy.set(partnerId, (this.#takenBy.get(partnerId) ?? 0) + 1)
   }
 
-  /** Leaves a place that was taken. */
   release(partnerId: number): void {
     this.#taken--
     const left = (this.#takenBy.get(partnerId) as number) - 1
@@ -166,68 +161,67 @@ export class ConcurrencyLimit {
   }
 }
 
-/** The requests in flight of all partners, and of one: as many bookings are written in a fraction of a second. */
+/** In flight for all partners, and for one. This many bookings are stored in a fraction of a second. */
 const [mostInFlight, mostOfOnePartner] = [512, 256]
 
-/** The places for requests in flight, by what they do. */
 export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
 
-/** As many places for reads as for bookings. */
+/** Reads and bookings have separate limits of the same size. */
 export function concurrencyLimits() {
   const places = () => new ConcurrencyLimit(mostInFlight, mostOfOnePartner)
   return { reads: places(), bookings: places() }
 }
 
-/** How long a partner's work may go on before another partner's turn, in ms; its last step may take longer. */
+/** Time slice of one partner, in ms. Its last step may exceed it. */
 const sliceMillis = 0.1
 
-/** How much work may start without a wait in one turn of the event loop, in ms. A wait costs as much as a short search. */
+/**
+ * Work that may start without a wait in one event loop turn, in ms. A wait costs as much as a short search.
+ */
 const atOnceMillis = 2
 
-/** A slice of time in which one piece of work goes on. */
 interface Slice {
   readonly owner: object
   readonly partnerId: number
   readonly beganAt: number
 }
 
-/** A piece of work that waits for its partner's turn. */
 interface Waiter {
   readonly owner: object
   readonly resume: () => void
 }
 
 /**
- * Shares the event loop fairly between partners (deficit round robin). Long work waits for its turn between small steps. In
- * each turn of the event loop the oldest work of one partner goes on, for a slice of time at most. So a request waits for
- * about one slice of each other partner, however much they have asked for.
+ * Shares the event loop fairly between partners (deficit round robin). Long work waits for its turn between
+ * small steps. Each event loop turn resumes the oldest work of one partner, for one time slice. A request
+ * thus waits about one slice per other partner, however much they have sent.
  */
 export class FairQueue {
-  /** By partner, the partner whose turn is next first. */
+  /** By partner id; the next partner comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** By how much a partner's last slice was too long, less what the others have had since; in ms. */
+  /** By partner id: ms by which the last slice was too long, reduced each time the partner is skipped. */
   readonly #excess = new Map<number, number>()
   #slice: Slice | null = null
   #isScheduled = false
   #doneAtOnceMillis = 0
 
   /**
-   * @param now ms, of any beginning
-   * @param later runs a function in the next turn of the event loop
+   * @param now ms from any origin
+   * @param later runs a function in the next event loop turn
    */
   constructor(
     private readonly now: () => number = elapsedMillis,
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Resolves when it is the partner's turn: for work of one step, such as parsing a large body. */
+  /** Resolves when it is the partner's turn. For work of one step, such as parsing a large body. */
   turn(partnerId: number): Promise<void> {
     return this.#wait(partnerId, {}, false)
   }
 
   /**
-   * Returns what work of several steps calls before each of them. The work starts without a wait if its partner has none
-   * waiting and little was done at once in this turn of the event loop.
+   * Returns a function to call before each step of long work. The first step runs without a wait if the
+   * partner has none waiting and this event loop turn has done little such work.
    */
   turnsOf(partnerId: number): Turn {
     const owner = {}
@@ -266,13 +260,13 @@ export class FairQueue {
     })
   }
 
-  /** The first partner in the round who has had no more time than the others. */
+  /** The first partner that has not exceeded its share. */
   #nextPartner(): number {
     for (const [partnerId, theirs] of this.#waiting) {
       const excess = this.#excess.get(partnerId) ?? 0
       if (excess <= 0 || this.#waiting.size === 1) return partnerId
       this.#excess.set(partnerId, excess - sliceMillis)
-      // The loop comes back to entries that are added.
+      // Moved to the end: the loop also visits entries that are added.
       this.#waiting.delete(partnerId)
       this.#waiting.set(partnerId, theirs)
     }
@@ -287,7 +281,7 @@ export class FairQueue {
     this.#begin({ owner: next.owner, partnerId, beganAt: this.now() })
   }
 
-  /** Begins a slice, which ends when the work that goes on now waits again or is done. */
+  /** Starts a slice, which ends when the running work waits again or is done. */
   #begin(slice: Slice, ended?: (millis: number) => void): void {
     this.#slice = slice
     queueMicrotask(() => {

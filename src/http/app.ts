@@ -7,10 +7,10 @@ import { forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 
 /**
- * The application: it answers requests and never listens.
+ * The request handler, without a listener.
  *
- * @param peerOf who sent a request to this machine: its client, or a proxy
- * @param isReady whether what partners send can be stored now; always, unless given
+ * @param peerOf address that connected to this machine: the client, or a proxy
+ * @param isReady readiness check; always ready by default
  */
 export function createApp(
   serving: Serving,
@@ -21,9 +21,9 @@ export function createApp(
   const admission = admissionOf(serving)
   const shed = shedding(endpoints, serving, admission, forwarded)
   const app = new Elysia({
-    // The contract depends on all three: a path without its last slash is the same path; what is
-    // validated is what was sent; a Host header cannot move the beginning of the path, which Elysia looks for from character
-    // 7 on, where in https:// the second slash is, or from 11 on (see listen.ts for shorter hosts).
+    // The contract depends on all three. A trailing slash is optional. Validation sees exactly what was sent.
+    // A Host header cannot shift the path: Elysia looks for it from index 7, in https:// the second slash, or
+    // with standardHostname from 11 (shorter hosts: listen.ts).
     strictPath: false,
     normalize: false,
     handler: { standardHostname: serving.isSecure ?? false },
@@ -35,7 +35,7 @@ export function createApp(
       const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, entry)
       return plain || answerTo(error, code, entry)
     })
-    // Answers whether they came by HTTPS or not.
+    // Health checks are answered over plain HTTP too.
     .use(health(isReady))
     .use(serving.noDocs ? new Elysia() : documents(endpoints, serving, forwarded))
     .use(gate(endpoints, serving, admission, forwarded))
@@ -46,8 +46,8 @@ export function createApp(
 }
 
 /**
- * The health endpoints, without a token: /livez says whether the process answers, /readyz whether it can store what
- * partners send. They give no details and are not in the OpenAPI document.
+ * Health endpoints, without a token or details. /livez: the process answers. /readyz: it can store requests.
+ * Not in the OpenAPI document.
  */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })

@@ -7,29 +7,29 @@ import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
 import type { LogEntry } from './log'
 import { addressBudgets } from './rate-limits'
 
-/** What the plugin derives a token from, and what it comes to. */
+/** Signature of the plugin's transform hook. */
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
-// Called and not mounted: as a hook it would have Elysia parse the query and all headers of each request, and wait for a
-// promise, which takes as long as all else that stands before an endpoint.
+// Called, not mounted: for a hook, Elysia would parse the query and all headers and await a promise. That
+// costs as much as all other steps before an endpoint.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
 /** The token in a request's Authorization header (RFC 6750 §2.1); empty if there is none. */
 export function tokenOf({ headers }: Request): string {
   const authorization = headers.get('authorization')
   if (authorization === null || !/^bearer [^ ]+$/i.test(authorization)) return ''
-  // The plugin knows one case of the scheme, and takes tokens from the query too. So it is given the header in its own
-  // spelling, and no query (RFC 9110 §11.1).
+  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin knows one spelling. It also accepts
+  // tokens in the query, so it gets no query.
   const inItsSpelling = `Bearer ${authorization.slice('bearer '.length)}`
   return readBearer({ query: {}, headers: { authorization: inItsSpelling } }).bearer
 }
 
 /**
- * What answers callers who could not be authenticated: it takes the refusal from the budget of their address, and notes
- * it. Nothing is taken for any other request: whoever has a token in force is served, whatever others send from their
- * address.
+ * Answers callers that could not be authenticated: charges the budget of their address and records the
+ * failure. Other requests are not charged, so a valid token works even if others at the address send bad
+ * ones.
  *
- * @param addressOf where a request came from
+ * @param addressOf the client's address
  */
 export function refusing(
   { notebook, clock, directory, limits }: Context,

@@ -1,15 +1,15 @@
 import { Refusal } from '../domain/errors'
 import type { Words } from './errors'
 
-/** The largest request body that is read (decisions, Body strings). */
+/** Source: decisions, Body strings. */
 const maximumBodyBytes = 256 * 1024
-/** How many objects and arrays may stand in one another (decisions, Depth). */
+/** Nesting of objects and arrays (decisions, Depth). */
 const maximumDepth = 32
 
-/** How long a body may be on its way, in ms: a request has its place among those in flight meanwhile. */
+/** Timeout for receiving a body, in ms. The request counts as in flight meanwhile. */
 const mostMillis = 10_000
 
-/** What a body is refused for, whatever it should have held. */
+/** Errors that any request with a body can get. */
 export const bodyRefusals = {
   media_type_unsupported: 'Content-Type: must be application/json in UTF-8',
   body_too_large: `body: larger than ${maximumBodyBytes} bytes`,
@@ -17,9 +17,10 @@ export const bodyRefusals = {
 } as const satisfies Words
 
 /**
- * Reads a body that says it is JSON, no further than it may go.
+ * Reads a JSON body, up to the size limit.
  *
- * @throws Refusal media_type_unsupported, body_too_large, or body_malformed for one that breaks off or takes too long
+ * @throws Refusal media_type_unsupported, body_too_large, or body_malformed if it breaks off or takes too
+ *   long
  */
 export async function readBody(request: Request): Promise<Uint8Array> {
   const { headers } = request
@@ -32,11 +33,11 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   const length = headers.get('content-length')
   if (Number(length ?? 0) > maximumBodyBytes) throw tooLarge()
   try {
-    // A length that was told is held to by the server: then all of the body is asked for at once, which costs much less.
+    // The server enforces Content-Length, so the body can be read in one call, which costs much less.
     return await inTime(length === null ? readChunks(request) : request.bytes())
   } catch (error) {
     if (error instanceof Refusal) throw error
-    // Whoever was sending it has gone, or does not keep to the protocol: no fault of ours.
+    // The client disconnected or broke the protocol.
     throw new Refusal('body_malformed', 'body: broke off')
   }
 }
@@ -64,7 +65,7 @@ function tooLarge(): Refusal {
   return new Refusal('body_too_large', bodyRefusals.body_too_large)
 }
 
-/** Whether a media type, in any case (RFC 9110 §8.3.1), is JSON's; of its parameters only charset matters. */
+/** Case-insensitive (RFC 9110 §8.3.1). Parameters other than charset are ignored. */
 function isJson(contentType: string): boolean {
   const [type = '', ...parameters] = contentType
     .toLowerCase()
@@ -74,7 +75,7 @@ function isJson(contentType: string): boolean {
   return type === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))
 }
 
-/** The value that bytes of JSON in UTF-8 say. @throws Refusal body_malformed */
+/** @throws Refusal body_malformed if it is nested too deeply, not UTF-8 or not JSON */
 export function parseJson(bytes: Uint8Array): unknown {
   if (isTooDeep(bytes)) {
     throw new Refusal('body_malformed', `body: nested more than ${maximumDepth} levels deep`)
@@ -89,8 +90,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 const [quote, backslash, openArray, closeArray, openObject, closeObject] = Buffer.from('"\\[]{}')
 
 /**
- * Whether brackets stand in one another more deeply than they may. Asked before anything is parsed: a value of
- * many levels costs whatever walks through it far more than its bytes do.
+ * Checked before parsing, because walking through deeply nested values costs far more than their size
+ * suggests.
  */
 function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0

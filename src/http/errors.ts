@@ -1,20 +1,18 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
 import { type LogEntry, logDefect, requestIdHeader } from './log'
 
-/**
- * Clients use HTTPS only, for a year (RFC 6797 §6.1). Not sent in a response to plain HTTP (§7.2).
- */
+/** HSTS for one year (RFC 6797 §6.1). Not sent in a response to plain HTTP (§7.2). */
 export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
 
-/** A code in X-Error-Code. */
+/** Values of X-Error-Code. */
 export type ErrorCode = PartnerKind | 'internal_error'
 
-/** The status of an error code, and its row in the document. */
+/** Status of an error code, and its row in the OpenAPI document. */
 interface ErrorMeaning {
   readonly status: number
   readonly when: string
   readonly remedy: string
-  /** The field, by its wire name, that a rule's refusal is about. */
+  /** Wire name of the field at fault; it precedes the message. */
   readonly field?: string | undefined
 }
 
@@ -25,7 +23,7 @@ function error(status: number, when: string, remedy: string, field?: string): Er
 const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
 const [asIssued, operator] = ['Send it as it was issued', 'Ask the operator']
 
-/** Every error code in the order in which requests are judged: the only place that knows their statuses. */
+/** All error codes, in the order of the checks. The only mapping from codes to statuses. */
 export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   https_required: error(
     403,
@@ -110,15 +108,15 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   internal_error: error(500, 'The service failed', 'Look up whether it was carried out; tell the operator'),
 }
 
-/** Kinds of refusal that are possible somewhere, each with the words of an example. */
+/** Error codes, each with an example message. */
 export type Words = Partial<Record<ErrorCode, string>>
 
-/** What a request is refused for by the way it came, before anything of it is looked at. */
+/** Errors of the first check, before anything else in the request. */
 export const transportRefusals = {
   https_required: 'nothing is answered here but what came by HTTPS',
 } as const satisfies Words
 
-/** What every path can answer, whatever is asked for. */
+/** Errors that every endpoint can return. */
 export const refusalsEverywhere = {
   method_not_allowed: 'the path does not take this method',
   overloaded: 'more is asked for than can be answered; try again',
@@ -127,12 +125,11 @@ export const refusalsEverywhere = {
   internal_error: 'the service failed; nothing is known to be wrong with the request',
 } as const satisfies Words
 
-/** Whether an error is a refusal that says that the caller could not be authenticated. */
+/** True for errors with status 401. */
 export function isUnauthenticated(error: unknown): error is Refusal {
   return error instanceof Refusal && isPartnerKind(error.kind) && errorCodes[error.kind].status === 401
 }
 
-/** The status that a refusal is answered with. */
 export function statusOf({ kind }: Refusal): number {
   return isPartnerKind(kind) ? errorCodes[kind].status : errorCodes.internal_error.status
 }
@@ -141,14 +138,14 @@ function isPartnerKind(kind: Kind): kind is PartnerKind {
   return Object.hasOwn(errorCodes, kind)
 }
 
-/** A wrong method, with those that the path takes (RFC 9110 §15.5.6). */
+/** Sent with the Allow header (RFC 9110 §15.5.6). */
 export class MethodNotAllowed extends Refusal {
   constructor(readonly allow: string) {
     super('method_not_allowed', refusalsEverywhere.method_not_allowed)
   }
 }
 
-/** The answer to whatever went wrong, in the contract's shape; what is ours to mend is logged. */
+/** The contract's error response for any error. Logs storage failures and unexpected errors. */
 export function answerTo(error: unknown, elysiaCode: string | number, entry: LogEntry): Response {
   if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
@@ -161,7 +158,7 @@ export function answerTo(error: unknown, elysiaCode: string | number, entry: Log
   return errorAnswer(entry, 'internal_error', refusalsEverywhere.internal_error)
 }
 
-/** An error as the contract has it, in answer to one request. */
+/** The contract's error response to a request. Also updates the log entry. */
 export function errorAnswer(
   entry: LogEntry,
   code: ErrorCode,
@@ -176,25 +173,26 @@ export function errorAnswer(
 
 export const jsonType = 'application/json;charset=utf-8'
 
-/** What is of one person or one moment is kept by nobody on its way (RFC 9111 §5.2.2.5), nor taken for anything but JSON. */
+/** For personal or short-lived data: no caching (RFC 9111 §5.2.2.5) and no content sniffing. */
 export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-/** An error as the contract has it, in answer to no request: an example. */
+/** An error response without a request, for examples. */
 export function errorResponse(...error: Parameters<typeof partsOf>): Response {
   const { body, bytes: _, ...init } = partsOf(...error)
   return new Response(body, init)
 }
 
-/** What answers one 401 over and over: of that a flood makes many, so all of it is made once. */
+/** A precomputed 401 response, for floods of bad tokens. */
 export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, token: string) => Response {
   const { body, bytes, status, headers } = partsOf(code, words)
-  // A Response copies them, which takes a third of what reading an object does.
+  // A Response copies a Headers object in a third of the time that it needs to read a plain object.
   const toToken = { status, headers: new Headers(headers) }
-  // A request without a token gets the scheme alone (RFC 6750 §3.1).
+  // A request without a token gets only the scheme (RFC 6750 §3.1).
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (entry, token) => {
     const init = token === '' ? toNone : toToken
-    // No other headers: if the token was revoked while the body was on its way, the entry has the partner's rate already.
+    // No other headers: if the token was revoked during the upload, the entry already has the partner's rate
+    // limit.
     for (const name of inEveryResponse) {
       const value = entry.headers[name]
       if (value !== undefined) init.headers.set(name, value)
@@ -218,7 +216,7 @@ function partsOf(
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
-  // All at once: a header that is set later costs as much as making the answer, of which a flood makes many.
+  // Set together: setting a header later costs as much as creating the response, which matters in a flood.
   const headers: Record<string, string> = {
     ...sent,
     ...noStore,

@@ -19,10 +19,13 @@ import { type LogEntry, logEntryOf } from './log'
 import { partnerBudgets } from './rate-limits'
 import { respond } from './respond'
 
-/** Faults listed in one answer. */
+/** Faults listed in one response. */
 const mostFaults = 20
 
-/** The largest body that is parsed without a wait. Hundreds of larger ones at once would keep other partners waiting for seconds. */
+/**
+ * Largest body that is parsed without waiting for a turn, in bytes. Hundreds of larger bodies at once would
+ * delay other partners by seconds.
+ */
 const mostBytesAtOnce = 8 * 1024
 
 export interface Serving {
@@ -32,16 +35,14 @@ export interface Serving {
   /** A sandbox warns of likely typos and offers examples that work now. */
   readonly isSandbox: boolean
   readonly noDocs?: boolean
-  /** Shared with the metrics, if there are any. */
+  /** Shared with the metrics. */
   readonly places?: ConcurrencyLimits
   readonly isSecure?: boolean
-  /** Proxies that terminate HTTPS: requests from elsewhere, or forwarded as plain HTTP, are refused. */
+  /** Proxies that terminate HTTPS. Requests from elsewhere, or forwarded as plain HTTP, are rejected. */
   readonly proxies?: Networks | null
-  /** Logs an event for the operator. */
   readonly report?: Report
 }
 
-/** Rate limits, concurrency limits and the fair queue of one app. */
 export type Admission = ReturnType<typeof admissionOf>
 
 export function admissionOf({ context, places = concurrencyLimits() }: Serving) {
@@ -49,9 +50,9 @@ export function admissionOf({ context, places = concurrencyLimits() }: Serving) 
 }
 
 /**
- * Returns a function that refuses a booking for which there is no place, or returns undefined. It runs before routing: a
- * refusal must cost a fraction of a booking, or a flood leaves no time for the bookings that have a place (load shedding).
- * Only tokens that were verified before are refused here.
+ * Load shedding for bookings. Returns a function that gives the error response if no place is free, otherwise
+ * undefined. It runs before routing, because rejecting must cost a fraction of a booking: otherwise a flood
+ * delays the admitted bookings. It rejects only tokens that were verified before.
  */
 export function shedding(
   endpoints: readonly Endpoint[],
@@ -60,7 +61,7 @@ export function shedding(
   { refusePlain }: Forwarding,
 ): (request: Request, entry: LogEntry) => Response | undefined {
   const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
-  // Made once: making an error captures its stack, which takes longer than all the rest.
+  // Created once, because capturing an error's stack takes longer than everything else here.
   const full = overloaded()
   return (request, entry) => {
     if (!bookings.isCrowded || request.method !== 'POST') return
@@ -75,7 +76,7 @@ export function shedding(
   }
 }
 
-/** Whether a URL has this path, with or without its last slash. */
+/** Ignores the query and a missing trailing slash. */
 function isAt(url: string, path: string): boolean {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
@@ -83,13 +84,11 @@ function isAt(url: string, path: string): boolean {
   return asked === path || `${asked}/` === path
 }
 
-/** The endpoints of one path, which differ by their methods. */
 interface Route {
   readonly path: string
   readonly endpoints: readonly (Endpoint & { readonly handle: ReturnType<Endpoint['handler']> })[]
 }
 
-/** A request that has reached a path. */
 interface Incoming {
   readonly request: Request
   readonly params: Record<string, string | null> | undefined
@@ -97,8 +96,8 @@ interface Incoming {
 }
 
 /**
- * Adds all endpoints to an app. Each path is one route that takes every method, because the caller is authenticated before
- * the method is judged (decisions, Order of checks).
+ * Adds all endpoints to an app. Each path is one route for all methods, because authentication precedes the
+ * method check (decisions, Order of checks).
  */
 export function gate(
   endpoints: readonly Endpoint[],
@@ -116,15 +115,15 @@ export function gate(
       entry.route = path
       return forwarding.refusePlain(request, entry) || door.answer(route, { request, params, entry })
     }
-    // Otherwise Elysia reads the body before the caller is authenticated.
+    // Otherwise Elysia reads the body before authentication.
     app.all(routeOf(path), serve, { parse: 'none' })
-    // Otherwise Elysia answers HEAD by measuring the body of GET, and sends a length for a stream of unknown length.
+    // Otherwise Elysia answers HEAD by measuring the body of GET, which gives a wrong length for streams.
     app.head(routeOf(path), serve, { parse: 'none' })
   }
   return app
 }
 
-/** A path's {names} as Elysia writes them. */
+/** Converts {names} in a path to Elysia's syntax. */
 export function routeOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
@@ -142,20 +141,20 @@ class Gate {
     this.#refuse = refusing(serving.context, forwarding.clientOf)
   }
 
-  /** Answers a request, in the order of the checks in the decisions. Only promises are awaited: each await costs a tick. */
+  /** Runs the checks in order (decisions, Order of checks). Awaits only promises: each await costs a tick. */
   async answer(route: Route, { request, params, entry }: Incoming): Promise<Response> {
     const { context, isSandbox } = this.serving
     const { spend, reads, bookings, queue } = this.admission
     const token = tokenOf(request)
     let [place, partnerId] = [null as typeof reads | null, 0]
     try {
-      // The response to HEAD is that to GET; its body is left out when it is sent (RFC 9110 §9.3.2).
+      // HEAD is handled like GET; its body is dropped when sent (RFC 9110 §9.3.2).
       const method = request.method === 'HEAD' ? 'GET' : request.method
       const endpoint = route.endpoints.find((one) => one.method === method)
 
       const identifying = identify(context, token)
       entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
-      // A client that has gone when it is refused has no address any more.
+      // Remembers the address now: after a disconnect it is lost.
       if (entry.isLate) this.forwarding.clientOf(request)
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
@@ -176,7 +175,7 @@ class Gate {
       let [bytes, body]: [Uint8Array, unknown] = [noBytes, {}]
       if (endpoint.body) {
         bytes = await readBody(request)
-        // A token that was revoked while the body was on its way counts.
+        // The token may have been revoked while the body arrived.
         identity = await identify(context, token)
         callerOf(identity)
         if (bytes.length > mostBytesAtOnce) await queue.turn(partnerId)
@@ -204,7 +203,7 @@ class Gate {
     }
   }
 
-  /** Takes nothing from the partner's budgets, but sends how they stand. */
+  /** Sends the rate limit headers without charging the budgets. */
   #wrongMethod({ endpoints }: Route, partner: Partner, entry: LogEntry): MethodNotAllowed {
     for (const { budget } of endpoints) this.admission.spend(budget, partner, 0, entry.headers)
     return new MethodNotAllowed(
@@ -213,7 +212,10 @@ class Gate {
   }
 }
 
-/** The query, or why it is refused: it is read early because it decides what the call costs, and refused in its order. */
+/**
+ * Reads the query early, because it decides the cost. Returns an error, to be thrown later in the order of
+ * checks.
+ */
 function readQueryOf({ checks }: Endpoint, url: string) {
   const mark = url.indexOf('?')
   try {
@@ -224,7 +226,7 @@ function readQueryOf({ checks }: Endpoint, url: string) {
   }
 }
 
-/** @throws Refusal field_invalid for the first part that is invalid: path, headers, query, body */
+/** @throws Refusal field_invalid for the first invalid part: path, headers, query, body */
 function validated(
   { checks }: Endpoint,
   sent: Pick<Incoming, 'params'> & {
@@ -244,23 +246,23 @@ function warnOfTypos(body: unknown, schema: TSchema, entry: LogEntry): void {
   if (warning) entry.headers['X-Sandbox-Warning'] = warning
 }
 
-/** The caller behind a token, at one instant. */
+/** The partner behind a token at the instant `now` (ms). */
 interface Identity {
   readonly kid: string
   readonly partner: Partner
   readonly now: number
-  /** The directory's when the token was judged; it may have a newer one by the time the signature is verified. */
+  /** Directory version at `now`. The directory may be newer once the signature is verified. */
   readonly version: Version
 }
 
 /**
- * Authenticates a token against everything that is stored. Called for each request: a commit may land between two requests
- * of one tick.
+ * Authenticates a token against all committed data. Checked per request: a commit may land between two
+ * requests of one tick.
  *
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, or rejects with it
  */
 function identify(context: Context, token: string): Identity | Promise<Identity> {
-  // A token that names no key is refused without a look at the database.
+  // Rejects malformed tokens without reading the database.
   kidOf(token)
   const catchingUp = context.directory.catchUp()
   return catchingUp ? catchingUp.then(() => identityOf(context, token)) : identityOf(context, token)
@@ -274,7 +276,7 @@ function identityOf({ directory, clock }: Context, token: string): Identity | Pr
   return { kid: key.kid, partner: key.partner, now, version }
 }
 
-/** Authenticates again before a decision is repeated. Returns the version that the token was judged on. */
+/** Authenticates again before a decision is retried. Returns the directory version used. */
 async function versionNow(context: Context, token: string): Promise<Version> {
   const identity = await identify(context, token)
   callerOf(identity)
@@ -290,7 +292,7 @@ function callerOf({ partner }: Identity): Caller {
   return { partner, organization }
 }
 
-/** @param whole what the whole is called where a fault is of no single field */
+/** @param whole name shown for a fault of no single field */
 function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
   if (check.accepts(value)) return value
   const faults = check.faultsOf(value, mostFaults).map(({ path, fault }) => `${path || whole}: ${fault}`)

@@ -1,43 +1,41 @@
 import { elapsedMillis } from '../domain/ports/time'
 
-/** Counts that metrics add up for each response, beside its status. */
+/** Counts for the metrics, in addition to the status. */
 export interface Counted {
-  /** Slots that a search shows. */
   readonly slotsShown?: number
   readonly stored?: 'booking' | 'intake'
-  /** Whether it is the answer to an earlier call. */
+  /** True if the response to an earlier call is repeated. */
   readonly isReplay?: boolean
 }
 
-/** Log entry of a request, which metrics count too. No query, body, token or personal data. */
+/** Log record of a request, also used for metrics. No query, body, token or personal data. */
 export interface LogEntry {
-  /** Names it in the log and to its caller, as X-Request-Id; a proxy in front may have named it. */
+  /** Sent as X-Request-Id; a proxy may have chosen it. */
   id: string
   readonly method: string
-  /** Where it was led, as the document writes the path; null where there is nothing. */
+  /** Path template; null for an unknown path. */
   route: string | null
-  /** Who was found to send it. */
+  /** Null until authenticated. */
   partnerId: number | null
   status: number
-  /** What it was refused for. */
+  /** Error code. */
   refusedFor: string | null
   counted: Counted | null
-  /** Of the answer's body as it is sent. */
+  /** Size of the response body as sent. */
   bytes: number
-  /** From when it was whole but for its body until its answer was handed over to be sent, in ms. */
+  /** Time in ms from the request's headers to handing over the response. */
   millis: number
-  /** Whether something was waited for since the turn of the event loop in which it came. */
+  /** True if the request waited for something, so its response comes in a later event loop turn. */
   isLate: boolean
-  /** Headers of its answer, whatever that will be. */
+  /** Headers for the response, including errors. */
   readonly headers: Record<string, string>
 }
 
-/** Is shown each request once its answer has been made. */
+/** Called for each request after its response is created. */
 export type RequestObserver = (entry: LogEntry) => void
 
 const sightings = new WeakMap<Request, LogEntry>()
 
-/** The log entry of a request, which is filled in while it is answered. */
 export function logEntryOf(request: Request): LogEntry {
   const known = sightings.get(request)
   if (known) return known
@@ -46,7 +44,6 @@ export function logEntryOf(request: Request): LogEntry {
   return entry
 }
 
-/** What names a request, as the document has it. */
 export const requestIdHeader = {
   'X-Request-Id': {
     description: "Names the request in the service's log: tell it to the operator where something went wrong",
@@ -54,9 +51,7 @@ export const requestIdHeader = {
   },
 }
 
-/**
- * Sets headers that a Response is then made with. Setting them on the Response takes longer than making it.
- */
+/** Sets headers before a Response is created. Setting them on the Response takes longer than creating it. */
 export function setAll(headers: Headers, values: Record<string, string>): void {
   for (const name in values) headers.set(name, values[name] as string)
 }
@@ -80,9 +75,9 @@ function firstSightOf({ method }: Request, always: Record<string, string>): LogE
 }
 
 /**
- * Logs a handler's requests. Each response carries X-Request-Id and the headers of its log entry.
+ * Wraps a handler: creates each request's log entry and passes it to the observers.
  *
- * @param always headers of every answer
+ * @param always headers of every response
  */
 export function withLogEntries(
   handle: (request: Request) => Response | Promise<Response>,
@@ -106,15 +101,15 @@ export function withLogEntries(
   }
 }
 
-/** For this long, the same defect is counted instead of logged again. */
+/** Repeats of a defect within this time are counted, not logged. */
 const quietMillis = 1_000
 
-// By kind of defect logged within the last second: how many more there have been.
+// Repeats of each defect logged within the last second.
 const since = new Map<string, number>()
 
 let write = (line: string): void => console.error(line)
 
-/** Sends the process's defects to a log. Until then they go to stderr. */
+/** Redirects the process's defects from stderr to a log. */
 export function writeDefectsTo(log: (line: string) => void): void {
   write = log
 }
@@ -129,7 +124,7 @@ export function describeDefect(what: string, error: unknown): string {
     .join(' ')
 }
 
-/** Logs a defect, at most one line a second for each kind. The next line counts those in between. */
+/** Logs a defect, at most once a second for each kind. The next line counts the repeats. */
 export function logDefect(what: string, error: unknown): void {
   const kind = describeDefect(what, error)
   const more = since.get(kind)

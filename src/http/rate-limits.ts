@@ -7,8 +7,8 @@ import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
 /**
- * Whom a budget for an address is kept for: an IPv4 address, which may be written as IPv6 writes it (RFC 4291
- * §2.5.5.2), or the /64 of an IPv6 address, which one network has whole (RFC 6177).
+ * The key of an address budget: an IPv4 address, also if written as IPv6 (RFC 4291 §2.5.5.2), or an IPv6 /64,
+ * which is one network (RFC 6177).
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
@@ -25,7 +25,7 @@ export function networkOf(address: string): string {
     .join('.')
 }
 
-/** The eight groups of 16 bits of an IPv6 address, its zone left out. */
+/** Eight 16-bit groups of an IPv6 address, without the zone. */
 function groupsOf(address: string): number[] {
   const [text = ''] = address.split('%')
   const [head = [], tail] = text.split('::').map((part) => part.split(':').filter(Boolean).flatMap(groupsIn))
@@ -34,21 +34,20 @@ function groupsOf(address: string): number[] {
   return [...head, ...zeros, ...tail]
 }
 
-/** A group in hexadecimal, or the last two as IPv4 writes them. */
+/** One hexadecimal group, or two from an IPv4 suffix. */
 function groupsIn(text: string): number[] {
   if (!text.includes('.')) return [Number.parseInt(text, 16)]
   const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
   return [a * 256 + b, c * 256 + d]
 }
 
-/** What a caller who asks for too much is told. */
 export const rateRefusals = {
   authentication_limited:
     'too many tokens from this address were refused; try again after Retry-After seconds',
   rate_limited: 'the rate is used up; try again after Retry-After seconds',
 } as const satisfies Words
 
-/** What tells of a budget, as the document has it; in every answer to whoever was authenticated, unless limits are off. */
+/** OpenAPI description of the rate limit headers. Sent to authenticated callers if there is a limit. */
 export const rateHeaders = {
   'RateLimit-Policy': {
     description:
@@ -64,23 +63,17 @@ export const rateHeaders = {
   },
 }
 
-/** The headers of an answer, as Elysia gathers them for errors too. */
 type Headers = Record<string, string | number>
 
-/** A partner's budgets: of what is read, and of what is submitted. */
 export type BudgetName = 'reads' | 'bookings'
 
-/**
- * Takes a cost from a partner's budget and tells in the headers of the answer how it stands, where there is a limit.
- * Gives the refusal of what is more than is left.
- */
+/** Charges a partner's budget and sets the rate limit headers. Returns an error if too little is left. */
 type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers: Headers) => Refusal | null
 
-/** Keeps the budgets of all partners. */
 export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
   return (name, partner, cost, headers) => {
-    // The budget of this node, which is what can be spent here and what is told.
+    // This node's share of the limit; the headers show it too.
     const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
     if (!rate) return null
     const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
@@ -90,9 +83,9 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
 }
 
 /**
- * Keeps a budget for each client address, of which it tells those alone who have used theirs up.
+ * One budget per client address. The rate limit headers are sent only once it is used up.
  *
- * @param rateNow what an address is held to at this moment
+ * @param rateNow current limit of an address
  */
 export function addressBudgets(
   name: string,
@@ -111,7 +104,7 @@ export function addressBudgets(
   }
 }
 
-/** As draft-ietf-httpapi-ratelimit-headers-10 writes it. */
+/** Format of draft-ietf-httpapi-ratelimit-headers-10. */
 function setRateHeaders(
   name: string,
   { most, seconds }: Rate,

@@ -2,11 +2,11 @@ import { constants, gzip } from 'node:zlib'
 import { memo } from '../domain/memo'
 
 /**
- * One way in which an answer is sent: made once, and shared by all who are sent it. Its body is kept once: as a blob, which is
- * sent without being copied, or as bytes, for answers that come late.
+ * One encoding of a cached response. Its body is stored once: as a Blob, which is sent without copying, or as
+ * bytes, for late responses.
  */
 export class Form {
-  /** Of the body, in bytes. */
+  /** Size of the body in bytes. */
   readonly size: number
   #body: Blob | Uint8Array<ArrayBuffer> | null
   #wasRead = false
@@ -25,7 +25,9 @@ export class Form {
     return this.#body
   }
 
-  /** The body's bytes. What is read a second time is kept as bytes: where an engine is on a server, each answer comes late. */
+  /**
+   * Body bytes. Kept from the second read on: with a database server every response is late and needs them.
+   */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -39,24 +41,21 @@ export class Form {
     })
   }
 
-  /** A part of the body, to make another of. */
+  /** Part of the body, for building the next page. */
   slice(start: number, end: number): Blob | Uint8Array<ArrayBuffer> {
     const body = this.#body ?? new Uint8Array()
     return body instanceof Uint8Array ? body.subarray(start, end) : body.slice(start, end)
   }
 }
 
-/** The response may change at any moment and is for this partner only. */
+/** Private, and may change at any moment: revalidate on every use. */
 export const revalidated = {
   Vary: 'Accept-Encoding',
   'Cache-Control': 'private, no-cache',
   'X-Content-Type-Options': 'nosniff',
 }
 
-/**
- * An answer that is made once and sent many times: as it is, compressed, or as the word that it is still the same (RFC 9110
- * §8.4, §15.4.5).
- */
+/** A cached response: plain, compressed, or 304 Not Modified (RFC 9110 §8.4, §15.4.5). */
 export class Representation {
   readonly plain: Form
   readonly unchanged: Form
@@ -66,9 +65,9 @@ export class Representation {
 
   /**
    * @param body JSON
-   * @param tag its entity tag (RFC 9110 §8.8.3), weak: the same for all codings
-   * @param others more headers
-   * @param isRebuilt whether it takes the place of another that is no longer right
+   * @param tag weak entity tag (RFC 9110 §8.8.3), the same for all codings
+   * @param others additional headers
+   * @param isRebuilt true if it replaces an outdated representation
    */
   constructor(
     body: Blob,
@@ -83,19 +82,18 @@ export class Representation {
     this.#bytes = body.size
   }
 
-  /** How many are kept, of all its forms. */
+  /** Size of all encodings together. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** What it is in a coding, where that is at hand. */
   compressed(coding: Coding): Form | undefined {
     return this.#compressed.get(coding)
   }
 
   /**
-   * Whether it is worth compressing. What took the place of another may not be right for long either, and compressing
-   * takes longer than making it: so not for the first who asks.
+   * False on the first call for a rebuilt representation: it may soon be outdated, and compressing takes
+   * longer than building it.
    */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
@@ -103,7 +101,7 @@ export class Representation {
     return isSettled
   }
 
-  /** Keeps what it is in a coding. */
+  /** Stores a compressed body. */
   keep(coding: Coding, bytes: Uint8Array): Form {
     const headers = new Headers(this.plain.headers)
     headers.set('Content-Encoding', coding)
@@ -114,12 +112,12 @@ export class Representation {
   }
 }
 
-/** A digest of bytes, for entity tags. */
+/** For entity tags; not cryptographic. */
 export function digestOf(bytes: Uint8Array): bigint {
   return Bun.hash.xxHash3(bytes)
 }
 
-/** The entity tag of a body, from the digests of its parts. */
+/** Weak entity tag, from the digests of a body's parts. */
 export function tagOf(digests: readonly bigint[]): string {
   return `W/"${digestOf(Buffer.from(digests.join())).toString(36)}"`
 }
@@ -127,34 +125,32 @@ export function tagOf(digests: readonly bigint[]): string {
 /** Content codings (RFC 9110 §8.4.1, RFC 8878). */
 export type Coding = 'zstd' | 'gzip'
 
-/** At the fastest level, because a page of search is sent only a few times before it changes. */
+/** Fast compression, because a search page is sent only a few times before it changes. */
 export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
   zstd: (bytes) => Bun.zstdCompressSync(bytes),
   gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
 }
 
-/** The content coding that a client prefers; null for identity. */
+/** The coding that a client prefers; null for identity. */
 interface Wish {
   readonly coding: Coding | null
-  /** Whether the client refuses identity. */
+  /** True if the client refuses identity. */
   readonly isNeeded: boolean
 }
 
 const none: Wish = { coding: null, isNeeded: false }
 
 /**
- * The content coding for an Accept-Encoding (RFC 9110 §12.5.3). A coding that is not named is accepted if `*` is. Identity
- * is accepted unless its weight is 0. At equal weights zstd wins, because it is smaller, unless only `*` allows it.
- * Identity if the client accepts nothing that we have.
+ * Content coding for an Accept-Encoding (RFC 9110 §12.5.3). `*` stands for gzip, so zstd must be named. At
+ * equal weights zstd wins, because it is smaller. Identity if the client prefers it or accepts neither.
  */
 export function codingFor(acceptEncoding: string | null): Wish {
   return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }
 
-// Clients send few different headers, and reading one takes longer than finding it here.
+// Clients send few distinct headers, and parsing takes longer than a lookup.
 const wishIn = memo(100, (acceptEncoding) => toWish(weightsIn(acceptEncoding)))
 
-/** Whether a client prefers gzip to identity. */
 export function prefersGzip(acceptEncoding: string | null): boolean {
   const weights = weightsIn(acceptEncoding ?? '')
   return isPreferred(gzipWeight(weights), weights)
@@ -170,7 +166,7 @@ function toWish(weights: Weights): Wish {
 
 type Weights = ReadonlyMap<string, number>
 
-/** A longer header is ignored: reading it would take longer than the rest of a small response. */
+/** A longer header is ignored: parsing it would take longer than the rest of a small response. */
 const mostCharacters = 1_000
 
 function weightsIn(acceptEncoding: string): Weights {
@@ -186,7 +182,7 @@ function isPreferred(weight: number, weights: Weights): boolean {
   return weight > 0 && weight >= (weights.get('identity') ?? 0)
 }
 
-/** A coding and its weight: 1 if there is none, 0 if it is malformed. */
+/** The weight is 1 if absent and 0 if malformed. */
 function toWeight(text: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
   if (parameters.length === 0) return [coding, 1]
@@ -194,17 +190,16 @@ function toWeight(text: string): [coding: string, weight: number] {
   return [coding, Number(weight ?? 0)]
 }
 
-/** A document and its compressed form. */
 export interface Document {
   readonly type: string
   /** Cache-Control. */
   readonly caching: string
   readonly plain: string | Blob
-  /** Null for images, which are compressed already. */
+  /** Null for images, which are already compressed. */
   readonly compressed: (() => Promise<Uint8Array>) | null
 }
 
-/** A document that is compressed on first request, off the event loop, and then kept. */
+/** Compresses on first request, off the event loop, and keeps the result. */
 export function toDocument(plain: string | Blob, type: string, caching: string): Document {
   if (type.startsWith('image/')) return { plain, type, caching, compressed: null }
   let made: Promise<Uint8Array> | undefined

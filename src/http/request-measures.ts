@@ -3,16 +3,15 @@ import { errorCodes } from './errors'
 import type { Histogram, Metric, Sample } from './listening/exposition'
 import type { Counted, LogEntry } from './log'
 
-/** How an answer ended: with what was asked for, with a no, or with a failure of ours. */
+/** Status below 400, 4xx, 5xx. */
 const outcomes = ['answered', 'refused', 'failed'] as const
 
-/** Other words for a method are anybody's to send, and each would be a series. */
+/** Other methods are counted together: clients can send any word, and each would be a new series. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** The partners that are told apart: there are tens, and a series is kept for as long as the process. */
+/** Partners with their own series; all others share one. A series lives as long as the process. */
 const mostPartners = 200
 
-/** What is counted of the requests to one route. */
 class RouteMeasures {
   /** Requests by method and status. */
   readonly counts = new Map<string, Map<number, number>>()
@@ -31,8 +30,8 @@ class RouteMeasures {
 }
 
 /**
- * Counts requests as they are answered, in plain numbers, since that is done for each. Nothing of what it keeps grows with
- * what strangers send: no route, method, status, reason or partner is counted that was not known before.
+ * Counts responses in plain numbers, because it runs for each request. Memory is bounded: clients cannot
+ * create new routes, methods, statuses, reasons or partners.
  */
 export class RequestMeasures {
   readonly #routes = new Map<string | null, RouteMeasures>()
@@ -43,7 +42,6 @@ export class RequestMeasures {
   #slotsShown = 0
   #replays = 0
 
-  /** Takes an answer that was made. */
   readonly observe = (entry: LogEntry): void => {
     const { route, status, refusedFor, counted, partnerId } = entry
     const outcome = status < 400 ? 0 : status < 500 ? 1 : 2
@@ -77,7 +75,6 @@ export class RequestMeasures {
     if (isReplay) this.#replays++
   }
 
-  /** What was counted so far. */
   metrics(): (Metric | Histogram)[] {
     const counter = (name: string, help: string, samples: readonly Sample[]): Metric => ({
       ...{ name, help, samples },
@@ -128,7 +125,7 @@ export class RequestMeasures {
   }
 }
 
-/** Stands for all partners beyond those that are told apart: none has this number. */
+/** Id for all partners without their own series; no partner has it. */
 const otherPartners = 0
 
 function statusOfCode(code: string): number {

@@ -7,28 +7,27 @@ import { rateHeaders } from './rate-limits'
 import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
 
 /**
- * From this size on, Bun 1.4.5 sends an answer that came in a later turn than its request without gathering it first (cork):
- * each header by system calls of its own, which take eight times as long as all the rest.
+ * From this size in bytes, Bun 1.4.5 does not buffer (cork) a late response. Separate system calls for each
+ * header take eight times as long as everything else.
  */
 const leastBytes = 15 * 1024
 
-/** Whether an answer of so many bytes, about which something was waited for, has to be sent by inOnePiece. */
+/** True if a late response of this size must be sent by inOnePiece. */
 export function wouldBeInPieces(size: number): boolean {
   return size >= leastBytes
 }
 
-/** A large answer as a stream that gives all of it at once, which Bun gathers and tells the length of. */
+/** A large response as a stream with one write, which Bun buffers and sends with its length. */
 export function inOnePiece(bytes: Uint8Array, about: ResponseInit): Response {
   const pull = (sink: ReadableStreamDirectController) => {
     sink.write(bytes)
     sink.end()
   }
-  // Nothing is sent until as much is there, and so all of it in the end.
+  // Above the body's size, so that Bun sends nothing before the end.
   const body = new ReadableStream({ type: 'direct', pull }, { highWaterMark: bytes.length + 1 })
   return new Response(body, about)
 }
 
-/** Who asked for an answer, and with what else it goes. */
 interface AnsweredRequest {
   readonly request: Request
   readonly partnerId: number
@@ -37,8 +36,8 @@ interface AnsweredRequest {
 }
 
 /**
- * The answer that a reply makes. Of one that was made to be sent many times the client is told no more than that it has it
- * already, where that is so (RFC 9110 §13.1.2); else it is sent as the client takes it, compressed in its partner's turn.
+ * Creates the response. A representation is answered with 304 if the client has it (RFC 9110 §13.1.2),
+ * otherwise in the client's preferred coding. Compression waits for the partner's turn.
  */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
@@ -67,16 +66,19 @@ export function respond<Answer>(
   return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
-/** The largest body that is sent without a wait: a page of the usual size. Sending a larger one keeps others waiting. */
+/**
+ * Largest body that is sent without waiting for a turn, in bytes: a page of the usual size. A larger body
+ * would delay other requests.
+ */
 const mostBytesAtOnce = 512 * 1024
 
-/** What some of those who are sent the same are told, and not all of them. */
+/** Headers that only some recipients of a shared response get. */
 const rateNames = Object.keys(rateHeaders)
 
 function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   const { size } = form
   entry.bytes = size
-  // The answer to HEAD has no body, and tells the length of what it would have.
+  // A response to HEAD has only the length of the body.
   if (!entry.isLate || entry.method === 'HEAD' || !wouldBeInPieces(size))
     return new Response(form.body, responseInit(form, entry))
   const bytes = form.read()
@@ -84,15 +86,15 @@ function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   return inOnePiece(bytes, responseInit(form, entry))
 }
 
-/** To be handed over at once: others are told something else in the same headers. */
+/** Use the result at once: the next response changes the same headers. */
 function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit {
-  // Whoever has no limit is told of none.
+  // A partner without a limit gets no rate limit headers.
   for (const name of rateNames) if (entry.headers[name] === undefined) headers.delete(name)
   setAll(headers, entry.headers)
   return { status, headers }
 }
 
-/** What a client may send to be told only whether what it has is still right, as the document has it. */
+/** Request headers for revalidation, for the OpenAPI document. */
 export const RevalidationHeaders = Type.Object({
   'If-None-Match': Type.Optional(
     Type.String({ description: 'The ETag of an earlier answer to the same request, or several of them' }),
@@ -101,7 +103,7 @@ export const RevalidationHeaders = Type.Object({
 
 const text = { type: 'string' }
 
-/** What goes with an answer that a client may keep, as the document has it. */
+/** Headers of a response that clients may cache, for the OpenAPI document. */
 export const revalidationHeaders = {
   ETag: { description: 'What tells this answer from others to the same request; weak', schema: text },
   'Cache-Control': {
@@ -116,12 +118,12 @@ export const revalidationHeaders = {
   },
 }
 
-/** Whether If-None-Match names a tag, or any, by the weak comparison. */
+/** Weak comparison with If-None-Match; `*` matches every tag. */
 function isAmong(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false
   if (ifNoneMatch.trim() === '*') return true
   const opaque = tag.slice(tag.indexOf('"'))
-  // A list of others may be long, and most that are sent do not name it.
+  // Fast path: a list may be long, and most lists do not contain the tag.
   if (!ifNoneMatch.includes(opaque)) return false
   return ifNoneMatch.split(',').some((text) => {
     const named = text.trim()
@@ -129,7 +131,7 @@ function isAmong(tag: string, ifNoneMatch: string | null): boolean {
   })
 }
 
-/** What is about to be compressed: read once for all who wait for it, since each reading is a copy of the whole. */
+/** Bodies being compressed. Requests share one read, because each read copies the whole body. */
 const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
 async function compressing(

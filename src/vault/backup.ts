@@ -7,20 +7,21 @@ import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
-/** What opens an encrypted backup. */
+/**
+ * Keys for decrypting a backup. A passphrase takes precedence over identities, and both over the master key.
+ */
 export interface BackupKeys {
   readonly masterKey: Uint8Array
-  /** The path of a file of age identities that open it instead. */
+  /** Path of a file of age identities. */
   readonly identityFile?: string | undefined
-  /** The path of a file with the passphrase that opens it instead. */
   readonly passphraseFile?: string | undefined
 }
 
 /**
- * A backup encrypted in the age format (age-encryption.org/v1): for the identity that the master key stands for, and
- * whoever else is named, or for a passphrase alone. It is decrypted again before it is called made.
+ * Encrypts backups in the age format (age-encryption.org/v1), for the master key and all recipients, or for a
+ * passphrase. Each backup is decrypted again to verify it.
  *
- * @throws Refusal field_invalid for what is no recipient, database_unusable as readSecretFile does
+ * @throws Refusal field_invalid for an invalid recipient, database_unusable as readSecretFile
  */
 export async function protectBackup(masterKey: Uint8Array, protection: Protection): Promise<Protect> {
   const { recipients, passphraseFile } = protection
@@ -52,9 +53,9 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
 }
 
 /**
- * Writes what an encrypted backup holds to another file, whole and authenticated, or throws.
+ * Decrypts a backup to another file and authenticates it.
  *
- * @throws Refusal database_unusable for keys that do not open it, or a backup that is not as it was written
+ * @throws Refusal database_unusable if no key opens it or it is damaged
  */
 export async function openBackup(
   sealed: string,
@@ -70,7 +71,7 @@ export async function openBackup(
       onShare: (share) => progress('decrypting', share),
     })
   } catch (error) {
-    // The system's errors have codes; the library's and those of the cipher have none.
+    // System errors have codes; library and cipher errors have none.
     if ((error as { code?: string }).code !== undefined) throw error
     const isKeyless = error instanceof Error && error.message.startsWith('no identity matched')
     throw unusable(
@@ -81,7 +82,7 @@ export async function openBackup(
 
 const firstLine = 'age-encryption.org/v1\n'
 
-/** What follows where it opens with a passphrase. */
+/** Follows the first line if a passphrase opens the backup. */
 const passphraseLine = '-> scrypt '
 
 function isEncrypted(path: string): boolean {
@@ -107,10 +108,10 @@ function unopenedBy({ identityFile, passphraseFile }: BackupKeys, sealed: string
   return 'the master key does not open the backup: it takes the one of the time when it was made'
 }
 
-/** The X25519 key (RFC 7748) that a master key stands for where backups are concerned, derived by HKDF (RFC 5869). */
+/** X25519 key (RFC 7748) for backups, derived from the master key by HKDF (RFC 5869). */
 function backupIdentity(masterKey: Uint8Array): Promise<CryptoKey> {
   const scalar = Buffer.from(hkdfSync('sha256', masterKey, '', 'anteroom backup identity', 32))
-  // PKCS #8 (RFC 8410): a fixed head, and the key.
+  // PKCS #8 (RFC 8410): a fixed header, then the key.
   const encoded = Buffer.concat([Buffer.from('302e020100300506032b656e04220420', 'hex'), scalar])
   return crypto.subtle.importKey('pkcs8', encoded, { name: 'X25519' }, false, ['deriveBits'])
 }
@@ -132,7 +133,7 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   }
 }
 
-/** An age identity file: a key a line, and comments. */
+/** An age identity file has one key per line, and comments. */
 function addIdentities(decrypter: Decrypter, path: string): void {
   const lines = readSecretFile(path, { what: 'identity' }).split(/\r?\n/)
   const identities = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
@@ -144,27 +145,25 @@ function addIdentities(decrypter: Decrypter, path: string): void {
   if (identities.length === 0) throw unusable('the identity file holds no identity')
 }
 
-/** The first line of a file. */
+/** Returns the first line. */
 function readPassphrase(path: string): string {
   const [passphrase = ''] = readSecretFile(path, { what: 'passphrase' }).split(/\r?\n/)
   if (passphrase === '') throw unusable('the passphrase file holds no passphrase')
   return passphrase
 }
 
-/** More than this much of a file is never in memory. */
+/** Read size, which limits memory use. */
 const chunkBytes = 65_536
 
-/** What becomes of a file's bytes on their way. */
+/** `before` hashes the input and `after` the output. */
 interface Passing {
   readonly transform: (stream: ReadableStream<Uint8Array>) => Promise<ReadableStream<Uint8Array>>
-  /** Hashes what goes in. */
   readonly before?: Hash
-  /** Hashes what comes out. */
   readonly after?: Hash
   readonly onShare: (share: number) => void
 }
 
-/** Passes what a file holds through a transformation into another file, or nowhere. */
+/** Transforms a file into another; `to` null discards the output. */
 async function pass(from: string, to: string | null, passing: Passing): Promise<void> {
   const source = openSync(from, 'r')
   const target = to === null ? null : openSync(to, 'w')
@@ -179,7 +178,7 @@ async function pass(from: string, to: string | null, passing: Passing): Promise<
   }
 }
 
-/** A turn of the event loop is given up after so many chunks: signals and timers are to be heard. */
+/** Chunks processed per event loop turn, so that signals and timers still run. */
 const chunksAtOnce = 64
 
 function streamOf(file: number, { before, onShare: tellShare }: Passing): ReadableStream<Uint8Array> {

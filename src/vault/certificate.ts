@@ -4,26 +4,25 @@ import { Refusal } from '../domain/errors'
 import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
 
-/** What a server proves with who it is. */
 export interface Certificate {
-  /** In PEM, the chain behind it. */
+  /** PEM, with its chain. */
   readonly cert: string
-  /** In PEM. */
+  /** PEM. */
   readonly key: string
-  /** The last instant of all of the chain, in ms. */
+  /** Earliest expiry in the chain, in ms. */
   readonly validUntil: number
 }
 
 /**
- * Reads a certificate and its key, and looks at them as a client will.
+ * Reads a certificate and its key and checks them as a client would.
  *
  * @param now ms
- * @throws Refusal settings_invalid for what is not there, may not be read, can be read by others, is not PEM, does not fit, or
- *   is not valid now
+ * @throws Refusal settings_invalid if a file is missing, unreadable or not PEM, others can read the key, it
+ *   does not match, or the certificate is not valid now
  */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = read(files.certificate, 'TLS certificate', true)
-  // Before the key is looked at, lest whoever took one file for the other is told of the other's mode.
+  // Before the key: if the two files are swapped, the error must not be about the mode.
   const chain = chainIn(cert, files.certificate)
   const key = read(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
@@ -39,13 +38,13 @@ export function readCertificate(files: CertificateFiles, now: number): Certifica
 
 const dayMillis = 24 * 60 * 60_000
 
-/** How long before its end a certificate is spoken of: whoever renews it by machine has done so by then. */
+/** Days before expiry at which warnings start. Automatic renewal is done by then. */
 const noticeDays = 14
 
 /**
- * What an operator has to know of a certificate that is in force.
+ * Warnings about a certificate in use.
  *
- * @param baseUrl what partners connect to
+ * @param baseUrl the address that partners connect to
  * @param now ms
  */
 export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: string, now: number): string[] {
@@ -65,7 +64,7 @@ export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: str
 
 function read(path: string, what: string, anyMode: boolean): string {
   try {
-    // Some editors put a mark before the text (U+FEFF), which the TLS library does not take.
+    // Some editors write a byte order mark (U+FEFF), which the TLS library rejects.
     return readSecretFile(path, { what, anyMode }).replace(/^\uFEFF/, '')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
@@ -73,7 +72,7 @@ function read(path: string, what: string, anyMode: boolean): string {
   }
 }
 
-/** The certificates of a file (RFC 7468 §5), the server's own first. */
+/** Certificates in a file (RFC 7468 §5); the server's own must be first. */
 function chainIn(text: string, path: string): X509Certificate[] {
   const file = `the TLS certificate file ${path}`
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)

@@ -7,16 +7,16 @@ import { masterKeyBytes, newMasterKey } from './vault'
 const what = 'master key'
 
 /**
- * Reads a master key from a file that holds it in base64.
+ * Reads a base64 master key from a file.
  *
- * @param owner whose file it may be beside ours and root's, by uid
- * @throws Refusal database_unusable, as readSecretFile and parseMasterKey do
+ * @param owner uid that may own the file, in addition to this user and root
+ * @throws Refusal database_unusable as readSecretFile and parseMasterKey
  */
 export function readMasterKey(path: string, owner?: number): Uint8Array {
   return parseMasterKey(readSecretFile(path, { what, owner }))
 }
 
-/** The same from a credential of systemd's, who decides who can read it. @throws as readMasterKey does */
+/** Reads a systemd credential, whose access systemd controls. @throws Refusal as readMasterKey */
 export function readMasterKeyCredential(path: string): Uint8Array {
   if (!existsSync(path)) {
     const way = 'pass it by LoadCredential, or name the key by --master-key-file'
@@ -25,15 +25,15 @@ export function readMasterKeyCredential(path: string): Uint8Array {
   return parseMasterKey(readSecretFile(path, { what, anyMode: true }))
 }
 
-/** The same from an open file descriptor. @throws Refusal database_unusable, as readDescriptor and parseMasterKey do */
+/** @throws Refusal database_unusable as readDescriptor and parseMasterKey */
 export function readMasterKeyDescriptor(descriptor: number): Uint8Array {
   return parseMasterKey(readDescriptor(descriptor, what))
 }
 
-/** A master key written in base64. @throws Refusal database_unusable naming the fault, never the content */
+/** Parses base64. @throws Refusal database_unusable with the fault, never the content */
 export function parseMasterKey(text: string): Uint8Array {
   const key = Buffer.from(text.trim(), 'base64')
-  // A decoder skips what is not base64: only the text that the key would be written as is the key.
+  // Decoders skip invalid characters; only the canonical text is accepted.
   if (key.length !== masterKeyBytes || key.toString('base64') !== text.trim()) {
     throw new Refusal('database_unusable', `the master key must be ${masterKeyBytes} bytes in base64`)
   }
@@ -41,10 +41,9 @@ export function parseMasterKey(text: string): Uint8Array {
 }
 
 /**
- * Makes a master key file that its owner alone can read, whole and on disk at once: of two who make it together,
- * both get the key of the first.
+ * Creates a master key file (mode 600) atomically. If two processes do so at once, both get the first key.
  *
- * @param owner as readMasterKey has it, for a file that is there already
+ * @param owner see readMasterKey; for an existing file
  */
 export function createMasterKey(path: string, owner?: number): Uint8Array {
   try {

@@ -1,24 +1,22 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs'
 import { Refusal } from '../domain/errors'
 
-/** More than any key, passphrase or list of identities takes. */
+/** More than any key, passphrase or list of identities needs. */
 const mostBytes = 65_536
 
-/** What a secret is read for. */
 interface Reading {
-  /** In the operator's words, as `master key`. */
+  /** Name in messages, for example `master key`. */
   readonly what: string
-  /** Whose files are taken beside our own and root's, by uid: a root that works on a service's files has them so. */
+  /** Additional uid that may own the file, for example a service's user if root runs a command. */
   readonly owner?: number | undefined
-  /** Whether who may read it is somebody else's to decide. */
+  /** Skips the check of owner and mode, if access is controlled elsewhere. */
   readonly anyMode?: boolean
 }
 
 /**
- * Reads a file with a secret in it, which must be its owner's alone, as ssh asks of its keys. Of a link, the file that
- * it leads to counts.
+ * Reads a secret from a file that others cannot access, as ssh requires of keys. Follows links.
  *
- * @throws Refusal database_unusable if it is not there, no file, too large, or others can read it
+ * @throws Refusal database_unusable if it is missing, not a file, too large, or accessible to others
  */
 export function readSecretFile(path: string, reading: Reading): string {
   const { what } = reading
@@ -36,7 +34,7 @@ export function readSecretFile(path: string, reading: Reading): string {
 
 function openSecret(path: string, what: string): number {
   try {
-    // A pipe would be waited for without end.
+    // O_NONBLOCK: opening a named pipe would block forever.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT') throw unusable(`the ${what} file may not be read`)
@@ -53,13 +51,13 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
   if ((mode & 0o077) !== 0) throw unusable(`others can read the ${what} file ${path}: chmod 600 ${path}`)
 }
 
-// How long whoever is to write to a pipe may take.
+// Timeout for the writer of a pipe and polling interval, in ms.
 const [timeoutMillis, pauseMillis] = [10_000, 10]
 
 /**
- * Reads what is behind a file descriptor to its end: a pipe's is waited for, but not for ever.
+ * Reads a file descriptor to its end. Waits for a pipe, up to 10 s.
  *
- * @throws Refusal database_unusable for one that is not open, a terminal or another device, and what does not end
+ * @throws Refusal database_unusable if it is not open, a device or folder, too large, or has no end
  */
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
@@ -82,7 +80,7 @@ function statDescriptor(descriptor: number, what: string): Stats {
   }
 }
 
-/** The same pipe, so that reading it does not wait; null where the system has no such name for it. */
+/** Opens the pipe again for non-blocking reads; null if the system cannot. */
 function openPatiently(descriptor: number): number | null {
   try {
     return openSync(`/dev/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -107,7 +105,7 @@ function readToEnd(descriptor: number, what: string): string {
   throw unusable(`what the ${what}'s file descriptor gives has no end: whoever writes it must close it`)
 }
 
-/** Null if there is nothing yet. */
+/** Null if there is no data yet. */
 function readSome(descriptor: number, into: Buffer, what: string): number | null {
   try {
     return readSync(descriptor, into)

@@ -17,18 +17,18 @@ import { type LogEntry, logEntryOf } from '../log'
 import { addressBudgets } from '../rate-limits'
 import { type Document, prefersGzip, toDocument } from '../representation'
 
-/** Swagger UI's files below /docs, embedded in a binary by these imports: each with its type. */
+/** Swagger UI's files below /docs, with their types. The imports embed them in the binary. */
 const files: Record<string, readonly [file: string, type: string]> = {
   'swagger-ui.css': [styles, 'text/css; charset=utf-8'],
   'swagger-ui-bundle.js': [bundle, 'text/javascript; charset=utf-8'],
   'favicon-32x32.png': [icon, 'image/png'],
-  // The bundle names its licenses' file; the license and notice go with every copy.
+  // The bundle names its license file. LICENSE and NOTICE must go with every copy.
   'swagger-ui-bundle.js.LICENSE.txt': [bundleLicense, 'text/plain; charset=utf-8'],
   LICENSE: [license, 'text/plain; charset=utf-8'],
   NOTICE: [notice, 'text/plain; charset=utf-8'],
 }
 
-/** Nothing but what this service serves; Swagger UI's style sheet holds its small images itself. */
+/** Allows only this service's own files; the style sheet contains its small images as data: URLs. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,15 +41,15 @@ const contentSecurityPolicy = [
 ].join('; ')
 
 /**
- * On the page of a service that is no sandbox nothing is tried out, and no token asked for: one would be typed into a browser,
- * and a booking be a person's.
+ * Outside the sandbox, calls cannot be tried out and no token can be entered. Tokens do not belong in a
+ * browser, and bookings are real.
  */
 const readAlone = `
       supportedSubmitMethods: [],
       plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
 
-// Its own address tells where the document is, whatever stands before /docs in public, and where calls go: to
-// where the page came from, by whichever of its names the service was reached.
+// Finds openapi.json relative to this script, because the public path before /docs varies. Calls go to the
+// host that served the page.
 const script = (options: string) => `const root = new URL('..', document.currentScript.src)
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -68,7 +68,7 @@ fetch(new URL('openapi.json', root))
   })
 `
 
-/** What Swagger UI leaves to be desired on a narrow screen, where its tables would not fit. */
+/** Dark mode, table styles, and a layout for narrow screens. */
 const ownStyles = `body { margin: 0 }
 html.dark-mode { background: #1c2022; color-scheme: dark }
 .swagger-ui .info table { border-collapse: collapse; font-size: 14px }
@@ -81,7 +81,7 @@ html.dark-mode { background: #1c2022; color-scheme: dark }
 }
 `
 
-/** The page, whose files are found `below` its own address. */
+/** @param below path of the files relative to the page */
 const page = (below: string) => `<!doctype html>
 <html lang="en">
   <head>
@@ -100,22 +100,24 @@ const page = (below: string) => `<!doctype html>
 </html>
 `
 
-/** What one client address can have: the page and its files some hundred times. */
+/** Per client address. Loading the page takes 7 requests. */
 const documentsRate = perMinute(600)
 
 const fresh = (text: string, type: string) =>
-  // It may change with each release, so it is asked for each time.
+  // May change with each release, so clients revalidate it.
   toDocument(text, type, 'no-cache')
 
 const scriptType = 'text/javascript; charset=utf-8'
 const [startToTry, startToRead] = [fresh(script(''), scriptType), fresh(script(readAlone), scriptType)]
 
-/** What is our own below the page, whichever it is. */
 const ownFiles = {
   '/docs/page.css': fresh(ownStyles, 'text/css; charset=utf-8'),
 }
 
-/** Swagger UI's files, by where they are found. The page asks for them by version, so what was once fetched holds. */
+/**
+ * Swagger UI's files by path. The page's URLs contain the version, so clients can cache the files
+ * permanently.
+ */
 const filesBelow = Object.fromEntries(
   Object.entries(files).map(([name, [file, type]]) => [
     `/docs/${name}`,
@@ -127,9 +129,8 @@ const pageType = 'text/html; charset=utf-8'
 const [pageWithSlash, pageWithoutSlash] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
 /**
- * The documents, which need no token: /openapi.json, and /docs, a page to read it with. In the sandbox it is
- * tried out there, its root leads to the page, and its examples book a slot that is free when they are asked for.
- * Whoever asks for very much is refused, but in the sandbox.
+ * /openapi.json and the page /docs, without a token. In the sandbox / redirects to the page, calls can be
+ * tried out, examples use a free slot, and there is no rate limit.
  */
 export function documents(
   endpoints: readonly Endpoint[],
@@ -155,7 +156,7 @@ export function documents(
   serve('/docs', (path) => (path.endsWith('/') ? pageWithSlash : pageWithoutSlash))
   serve('/docs/start.js', () => (isSandbox ? startToTry : startToRead))
   for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
-  // Told relative to the root, before which there may be more in public.
+  // Relative, because the public address may have a path prefix.
   if (isSandbox) {
     app.get('/', ({ request }) => {
       const headers = { ...logEntryOf(request).headers, Location: 'docs' }
@@ -165,20 +166,19 @@ export function documents(
   return app
 }
 
-/** What makes the API's document with the slot that its examples book, once for each. */
+/** Creates the OpenAPI document for an example slot. Keeps only the latest one. */
 function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
   const made = new Map<string, Promise<Document>>()
   return (slot: RequestedSlot): Promise<Document> => {
     const key = `${slot.providerId} ${slot.startsAt}`
     const document = made.get(key) ?? makeOpenApi(endpoints, baseUrl, slot)
-    // The slot of a moment ago is asked for no more.
     made.clear()
     made.set(key, document)
     return document
   }
 }
 
-/** What makes the document is loaded when it is first asked for: a server answers partners the sooner. */
+/** The generator is loaded on first request, for a faster start. */
 async function makeOpenApi(...asked: [readonly Endpoint[], baseUrl: string, slot: RequestedSlot]) {
   const { openApiDocument } = await import('./openapi')
   return fresh(await openApiDocument(...asked), 'application/json')

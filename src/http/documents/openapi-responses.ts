@@ -21,10 +21,7 @@ const headers: Record<string, Json> = {
   ...requestIdHeader,
 }
 
-/**
- * The answers to all that an endpoint refuses, by status, as OpenAPI documents them. Status, headers and body
- * are those of the answers that the service itself gives.
- */
+/** An endpoint's OpenAPI error responses by status, generated from the responses that the service sends. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
   const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]
   const documented: Record<string, Json> = {}
@@ -35,7 +32,7 @@ export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<strin
 }
 
 async function toResponse(status: number, words: readonly [ErrorCode, string][]): Promise<Json> {
-  // Those that no answer is made with here.
+  // Headers that errorResponse does not set.
   const added = [...(status === 405 ? ['Allow'] : []), ...(status === 401 ? [] : Object.keys(rateHeaders))]
   const sent = new Set(['X-Error-Code', ...Object.keys(requestIdHeader), ...added])
   const examples: Json = {}
@@ -57,8 +54,7 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
 }
 
 /**
- * Puts the responses that several operations have in common in one place, named after their codes, and a
- * reference where each stood.
+ * Extracts the responses that several operations share, named by their codes. Replaces each use with a $ref.
  */
 export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
   const uses = operations.flatMap(({ responses }) =>
@@ -84,12 +80,12 @@ function nameOf(status: string, response: Json): string {
     .replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-// The document is JSON, so nothing of its shape is certain but that members have names.
+// Only member names are known of the plugin's JSON.
 export interface Json {
   [name: string]: unknown
 }
 
-/** An operation as the plugin writes it. */
+/** An OpenAPI operation as the plugin writes it. */
 export interface Operation extends Json {
   parameters?: Json[]
   requestBody?: Json

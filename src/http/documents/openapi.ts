@@ -11,7 +11,7 @@ import { rateHeaders } from '../rate-limits'
 import { RevalidationHeaders, revalidationHeaders } from '../respond'
 import { errorResponsesOf, type Json, type Operation, shareResponses } from './openapi-responses'
 
-/** The contract's version, which is not the program's. */
+/** The contract's version, not the program's. */
 const contractVersion = '1.0.0'
 
 const description = `Search providers, read their availability, submit booking requests and intakes, and look up
@@ -91,10 +91,10 @@ const errorSchemas = {
 }
 
 /**
- * The OpenAPI document of some endpoints, as JSON text: the same text for the same endpoints, address and slot.
+ * The OpenAPI document as JSON text. Deterministic.
  *
- * @param baseUrl the public address of the service
- * @param slot what the examples book
+ * @param baseUrl public address of the service
+ * @param slot the slot that the examples book
  */
 export async function openApiDocument(
   endpoints: readonly Endpoint[],
@@ -120,10 +120,10 @@ export async function openApiDocument(
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** The endpoints' paths as the plugin describes them, which are OpenAPI 3.0 and know neither errors nor examples. */
+/** Paths as the plugin describes them: OpenAPI 3.0, without errors or examples. */
 async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
-  // The plugin tells what it found at a path of its own. It gets an app that never listens, since its document
-  // is not fit to be shown and its page loads scripts from elsewhere.
+  // The plugin serves its document at a path. This app never listens, because the document is incomplete and
+  // the plugin's page loads scripts from other hosts.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
   for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
@@ -141,7 +141,7 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
   return ((await described.json()) as { paths: Record<string, Record<string, Operation>> }).paths
 }
 
-/** The named schemas, gathered on the way. */
+/** Component schemas by title. */
 type Schemas = Map<string, unknown>
 
 async function toOperation(
@@ -155,7 +155,7 @@ async function toOperation(
   return {
     ...texts,
     parameters: parameters
-      // What is seldom sent comes last: generated clients take arguments in this order.
+      // Headers come last, because they are optional: generated clients take arguments in this order.
       .toSorted((one, other) => Number(one.in === 'header') - Number(other.in === 'header'))
       .map((parameter) => toParameter(parameter, schemas)),
     ...(requestBody && {
@@ -188,10 +188,10 @@ function toLink({ to, ...link }: Link): Json {
   return { operationId: to.operationId, ...link }
 }
 
-/** The plugin takes the examples out of a parameter's schema, where JSON Schema has them. */
+/** Moves the examples back into the parameter's schema, from which the plugin takes them. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
   const { example, ...keywords } = schema as Json
-  // What has to be filled in is filled in for those who try it out; an optional filter would surprise them.
+  // Parameters with an example are filled in on the page. An optional filter without one stays empty.
   const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
   const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {
@@ -204,15 +204,15 @@ function toParameter({ name, in: place, description, required, schema, examples 
   }
 }
 
-/** One media type, where the plugin names all that Elysia could parse. */
+/** Only application/json; the plugin lists every type that Elysia can parse. */
 function toContent({ content, title, description }: Json, schemas: Schemas, examples: Json | undefined) {
   const { schema } = (content as Record<string, Json>)['application/json'] as Json
-  // The plugin takes them out of the schema of an answer, too.
+  // The plugin moves these out of a response's schema, too.
   const whole = title === undefined ? (schema as Json) : { title, description, ...(schema as Json) }
   return { 'application/json': { schema: toSchema(whole, schemas), ...(examples && { examples }) } }
 }
 
-/** A schema as 3.1 writes it; those with a title go among the named schemas and leave a reference. */
+/** Converts a schema to OpenAPI 3.1. A titled schema moves to `schemas` and becomes a reference. */
 function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
   const inner = (one: unknown) => toSchema(one as Json, schemas)
   const { anyOf, ...others } = mapValues(keywords, (value, keyword) => {
@@ -220,8 +220,8 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
     if (keyword === 'anyOf') return (value as Json[]).map(inner)
     return keyword === 'items' ? inner(value) : value
   })
-  // The validator's own formats are told by their patterns: a generated client knows none of them, or has its
-  // own way of writing a date-time.
+  // The validator's own formats are described by their patterns. Client generators do not know them, or write
+  // a date-time differently.
   if (others.pattern !== undefined) delete others.format
   const schema = inOrder(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema
@@ -229,7 +229,7 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** A type or null, as 3.1 says it in one schema; any other union as it is. */
+/** OpenAPI 3.1 writes a nullable type as one schema. Other unions stay as they are. */
 function toUnion(anyOf: readonly Json[]): Json {
   const [schema, other] = anyOf
   const isNullable = anyOf.length === 2 && schema?.type !== undefined && other?.type === 'null'
@@ -238,7 +238,7 @@ function toUnion(anyOf: readonly Json[]): Json {
 
 const firstKeywords = ['type', 'format', 'enum', 'description', 'required', 'properties', 'items']
 
-/** A schema's keywords in one order, whatever made them. */
+/** Fixed keyword order, so that the document is stable. */
 function inOrder(schema: Json): Json {
   const names = Object.keys(schema)
   const known = firstKeywords.filter((name) => names.includes(name))

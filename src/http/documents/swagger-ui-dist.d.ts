@@ -1,4 +1,4 @@
-// What the package's files are when they are imported with { type: 'file' }: a path to read them at.
+// Imports with { type: 'file' } are the path of the file.
 declare module 'swagger-ui-dist/*' {
   const path: string
   export default path

@@ -150,7 +150,6 @@ const BookingHeaders = Type.Object({
   ),
 })
 
-/** POST booking-request: a booking request, or an intake without bookingData. */
 export const bookingRequest = endpoint({
   method: 'POST',
   path: '/partners/v1/booking-request/',
@@ -239,12 +238,12 @@ function exampleResponses(slot: RequestedSlot) {
   }
 }
 
-/** By what a call is known to be a retry: a character for each byte, so that no two bodies are one text. */
+/** latin1 maps each byte to one character, so different bodies never become the same text. */
 function toRetry(key: string | undefined, bytes: Uint8Array): Retry | null {
   return key === undefined ? null : { key, body: Buffer.from(bytes).toString('latin1') }
 }
 
-/** @throws Refusal field_invalid for what a schema cannot say */
+/** @throws Refusal field_invalid for rules that a schema cannot express */
 function toSubmission(
   body: typeof BookingRequestBody.static,
   partner: Partner,
@@ -274,7 +273,7 @@ function toSlot({ selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof B
   return { providerId: selfSchedulingProviderId, startsAt }
 }
 
-/** What a member's data tells, without members of the body that the contract does not know. */
+/** Drops fields that the contract does not define. */
 function knownMembers(memberData: typeof MemberData.static): typeof MemberData.static {
   const known = Object.entries(memberData).filter(([name]) => Object.hasOwn(MemberData.properties, name))
   return Object.fromEntries(known) as typeof memberData

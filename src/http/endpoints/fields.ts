@@ -6,7 +6,7 @@ import { modalities } from '../../domain/provider'
 import { Choice, formats, Text } from '../../domain/validation'
 import { formatInstant } from '../../scheduling/calendar'
 
-/** An identifier that the service has given. */
+/** An id assigned by the service. */
 export const Id = (description: string) => Type.Integer({ format: 'int64', description })
 
 export const CountryCode = Text({
@@ -31,7 +31,6 @@ export const ExternalUserId = Text({
   examples: ['member-1001'],
 })
 
-/** The query parameters of a list, as members of a schema. */
 export const pageParameters = {
   page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1' })),
   page_size: Type.Optional(
@@ -44,25 +43,22 @@ export const pageParameters = {
   ),
 }
 
-/** A time of a slot as the service writes it. */
 export const SlotTime = Type.String({
   pattern: formats['date-time'].pattern,
   description: 'UTC, with a trailing Z; to be sent back exactly as received',
   examples: ['2026-12-01T14:00:00Z'],
 })
 
-/** A slot that starts at an instant (ms), on the wire. */
+/** Wire format of the slot that starts at an instant (ms). */
 export function presentSlot(startsAt: number) {
   return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
 }
 
 export const ModalityName = Choice(modalities, { title: 'Modality', description: 'How a session is held' })
 
-/** A value that may be null instead. */
 export const nullable = <T extends TSchema>(schema: T, description?: string) =>
   Type.Union([schema, Type.Null()], { ...(description !== undefined && { description }) })
 
-/** The example member's profile, as a partner sends it. */
 export const exampleProfile = {
   email: 'robin@example.com',
   firstName: 'Robin',
@@ -79,7 +75,6 @@ export const exampleProfile = {
   preferredSpokenLanguage: 'fr-CA',
 } as const
 
-/** The example member, as stored. */
 export const exampleMember: Member = {
   id: 1,
   partnerId: 1,
@@ -88,16 +83,15 @@ export const exampleMember: Member = {
   profile: { ...emptyProfile, ...exampleProfile },
 }
 
-/** Ontario, in the sandbox's own directory. */
+/** Ontario in the sandbox's directory. */
 export const exampleRegionId = 9
 
-/** The example slot, used if none can be booked now. */
+/** Used outside the sandbox, or if no slot is free. */
 export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
 
-/** An instant (ms) that is not a slot's, with its milliseconds; null stays null. */
+/** An instant (ms) with its milliseconds, unlike slot times. */
 export function presentTimestamp(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }
 
-/** The example slot, as the wire has it. */
 export const exampleTimes = presentSlot(exampleSlot.startsAt)

@@ -6,47 +6,48 @@ import type { Counted } from '../log'
 import { digestOf, Representation, tagOf } from '../representation'
 import { presentSlot } from './fields'
 
-/** A part of the bytes of a page. */
+/** Bytes of a page; `end` is exclusive. */
 interface Range {
   readonly start: number
   end: number
 }
 
-/** A provider's place among the bytes of a page, and when it is right. */
+/** A provider's byte range in a page, and how long its content is valid. */
 interface Entry extends Readonly<Range> {
   readonly found: FoundProvider
-  /** ms, inclusive and exclusive. */
+  /** ms; inclusive start and exclusive end. */
   readonly heldFrom: number
   readonly holdsUntil: number
   readonly digest: bigint
   readonly slots: number
 }
 
-/** A page of search as it is sent, and for when: until something is stored, or time has changed what can be had. */
+/**
+ * A cached page of search results. Valid until data changes, or until time changes which slots are available.
+ */
 export interface ProviderPage {
   readonly representation: Representation
   readonly entries: readonly Entry[]
-  /** What measures count each time it is sent. */
   readonly counted: Counted
-  /** Of all pages. */
+  /** Providers on all pages. */
   readonly count: number
   readonly version: FoundPage['version']
-  /** ms, inclusive and exclusive. */
+  /** ms; inclusive start and exclusive end. */
   readonly heldFrom: number
   readonly holdsUntil: number
 }
 
-/** Whether a page or an entry is right at a moment (ms), as far as time goes. */
+/** Checks the time only, not the version. `now` in ms. */
 function holds({ heldFrom, holdsUntil }: Pick<Entry, 'heldFrom' | 'holdsUntil'>, now: number): boolean {
   return heldFrom <= now && now < holdsUntil
 }
 
-/** Whether a page is right at `now` (ms) for all that is stored up to a version. */
+/** True if the page is valid for a version of the data and `now` (ms). */
 export function isCurrent(page: ProviderPage, version: FoundPage['version'], now: number): boolean {
   return page.version === version && holds(page, now)
 }
 
-/** The page as it was, where what was stored since or the time have changed nothing that it shows; null otherwise. */
+/** The same page for newer data, if nothing that it shows has changed; otherwise null. */
 export function renewed(page: ProviderPage, found: FoundPage, now: number): ProviderPage | null {
   const { entries, count } = page
   const isSame =
@@ -60,17 +61,16 @@ function heldBy(entries: readonly Entry[], { holdsUntil }: FoundPage, now: numbe
   return { heldFrom: now, holdsUntil: Math.min(holdsUntil, ...entries.map((entry) => entry.holdsUntil)) }
 }
 
-/** The bytes of a page, which are written one after another. */
+/** A growing buffer for a page. */
 export class Draft {
   #bytes = Buffer.allocUnsafeSlow(256 * 1024)
   #end = 0
 
-  /** Where the next are written. */
   get end(): number {
     return this.#end
   }
 
-  /** @param write writes at a place, `most` bytes at most, and tells where they end */
+  /** @param write writes at most `most` bytes at an offset and returns their end */
   add(most: number, write: (bytes: Buffer, at: number) => number): void {
     if (this.#end + most > this.#bytes.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (this.#end + most))
@@ -81,11 +81,11 @@ export class Draft {
   }
 
   addText(text: string): void {
-    // A unit of UTF-16 is three bytes of UTF-8 at most.
+    // A UTF-16 code unit is at most three bytes of UTF-8.
     this.add(text.length * 3, (bytes, at) => at + bytes.write(text, at))
   }
 
-  /** Those from one place to another, until more are added. */
+  /** A view, valid until more is added. */
   slice(start: number, end: number): Buffer<ArrayBuffer> {
     return this.#bytes.subarray(start, end)
   }
@@ -95,10 +95,10 @@ export class Draft {
   }
 }
 
-// Memory that is new costs as much as all that is written into it: a page is drafted where the last one was.
+// Reused, because fresh memory costs as much as everything that is written into it.
 let spare: Draft | null = null
 
-/** One that no other page is being drafted in: others may be made between the steps of one. */
+/** A draft that no other page is using. Pages can be built concurrently, in steps. */
 function takeDraft(): Draft {
   const draft = spare ?? new Draft()
   spare = null
@@ -107,11 +107,10 @@ function takeDraft(): Draft {
 }
 
 /**
- * Makes a page, in steps: from what it was before, where that is given, but for those who are others, or can be had at
- * other times.
+ * Builds a page in steps. Copies the entries of the previous page that are unchanged and still valid.
  *
- * @param head its JSON up to its entries
- * @param write adds an entry's JSON
+ * @param head JSON before the entries
+ * @param write appends an entry's JSON
  */
 export async function makePage(
   found: FoundPage,
@@ -126,7 +125,7 @@ export async function makePage(
   const draft = takeDraft()
   draft.addText(head)
   const headDigest = digestOf(draft.slice(0, draft.end))
-  /** What is taken of the page as it was, and before which place of the draft it comes. */
+  /** Ranges copied from the previous page, each with its offset in the draft. */
   const taken: (Range & { readonly place: number })[] = []
   let at = draft.end
   for (const item of found.items) {
@@ -135,7 +134,7 @@ export async function makePage(
     const old = known.get(item)
     if (old && holds(old, now)) {
       const last = taken.at(-1)
-      // Entries that stood beside one another are taken together, with the comma between them.
+      // Adjacent entries become one range, including the comma between them.
       if (last && last.place === draft.end && last.end + 1 === old.start) last.end = old.end
       else {
         if (entries.length > 0) draft.addText(',')
@@ -174,21 +173,21 @@ export async function makePage(
   }
 }
 
-/** What is counted for a page beside its bytes: what is kept to tell whether it is right. */
+/** Estimated memory per page in addition to its bytes. */
 const overheadBytes = 4 * 1024
 
-/** Pages that are remembered by what was asked for, in so much memory: those that were made first are let go first. */
+/** Cached pages by query, with limited memory. The oldest are evicted first. */
 export class PageCache {
   readonly #pages = new Map<string, { readonly page: ProviderPage; counted: number }>()
   #bytes = 0
 
-  /** @param mostBytes of all of them, in all their forms, at this moment */
+  /** @param mostBytes current limit for all pages in all encodings */
   constructor(private readonly mostBytes: () => number) {}
 
   get(asked: string): ProviderPage | undefined {
     const kept = this.#pages.get(asked)
     if (!kept) return undefined
-    // It may have been compressed since it was counted.
+    // It may have been compressed after it was counted.
     const bytes = kept.page.representation.bytes + overheadBytes
     this.#bytes += bytes - kept.counted
     kept.counted = bytes
@@ -212,28 +211,28 @@ export class PageCache {
   }
 }
 
-/** Slots in a row: the horizon and one more day. */
+/** Slots per row: the horizon and one more day. */
 const rowSlots = Math.ceil((horizonMinutes + dayMinutes) / slotMinutes)
 
 const bytesOf = (start: number) => Buffer.from(`,${JSON.stringify(presentSlot(start * minuteMillis))}`)
 
-/** Bytes of one slot with the comma before it; all times have the same length. */
+/** Size of one slot with a leading comma; the same for all slots. */
 export const slotBytes = bytesOf(0).length
 
 /**
- * The JSON of every slot that can be offered, made once, because writing times for each provider takes much longer than
- * computing when they are free. Consecutive slots are adjacent, so that a window of working hours is one copy.
+ * Cached JSON of all slots in the horizon, because formatting times takes much longer than computing free
+ * slots. Consecutive slots are adjacent, so a window of working hours is one copy.
  */
 export class SlotTable {
-  /** By the minute that starts have beyond whole slots. */
+  /** By start minute modulo slotMinutes. */
   readonly #rows: (Buffer | undefined)[] = []
-  /** The whole slots before the first of a row. */
+  /** Index of a row's first slot, counted from 1970. */
   #first = 0
 
   /**
-   * Writes slots in ascending order, each with a comma before it. Returns the offset of their end.
+   * Writes slots in ascending order, each with a leading comma. Returns the end offset.
    *
-   * @param starts minutes, of the 30 days from `now` (ms)
+   * @param starts minutes since 1970, within 30 days of `now` (ms)
    */
   write(starts: ArrayLike<number>, now: number, target: Uint8Array, at: number): number {
     this.#turnTo(Math.floor(now / minuteMillis))
@@ -248,7 +247,7 @@ export class SlotTable {
     return end
   }
 
-  /** Starts again once a row no longer covers the horizon. */
+  /** Discards the rows once they no longer cover the horizon. */
   #turnTo(minute: number): void {
     const first = Math.floor(minute / slotMinutes)
     const past = (first - this.#first) * slotMinutes

@@ -23,10 +23,9 @@ const RegionBody = Type.Object(
   { title: 'Region', description: 'A state or province, or a country as a whole' },
 )
 
-/** Replies that are kept, of all countries together. */
+/** Cached replies of all countries together. */
 const mostReplies = 1_000
 
-/** GET provider-regions: a country's active regions. */
 export const providerRegions = endpoint({
   method: 'GET',
   path,
@@ -78,7 +77,7 @@ export const providerRegions = endpoint({
     },
   }),
   handler(context, baseUrl) {
-    // By the regions of a country and the query as it was sent, because links repeat it.
+    // Cached by region list and by query as sent, because the links repeat the query.
     let made = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
     let kept = 0
     return ({ query }) => {
@@ -102,7 +101,6 @@ function exampleRegion(id: number, countryCode: string, code: string, localName:
   return presentRegion({ id, countryCode, code, localName, label, active: true })
 }
 
-/** A region as a list shows it. */
 export function presentRegion(region: Region): typeof RegionBody.static {
   return {
     id: region.id,

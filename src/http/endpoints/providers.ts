@@ -83,7 +83,6 @@ const ProviderPageBody = Type.Object(
   { title: 'ProviderPage', description: 'A page of providers' },
 )
 
-/** GET providers: who is licensed in a region, with the slots of the next 30 days. */
 export const providers = endpoint({
   method: 'GET',
   path,
@@ -121,7 +120,7 @@ export const providers = endpoint({
     const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
     return ({ query, now, authenticated, turn }) => {
-      // Links repeat the query as it was sent, so two spellings of a query have two pages.
+      // Links repeat the query as sent, so each spelling of a query has its own page.
       const asked = JSON.stringify(query)
       const known = pages.get(asked)
       if (known && isCurrent(known, authenticated.version, now))
@@ -190,7 +189,7 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
   }
 }
 
-/** The JSON of a page up to its entries. */
+/** JSON of the page before its entries. */
 function headOf(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): string {
   const { page, pages, count } = found
   const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
@@ -199,7 +198,7 @@ function headOf(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: 
   return `${JSON.stringify({ count, next, previous }).slice(0, -1)},"results":[`
 }
 
-/** Adds the JSON of a provider, whose slots are by far the most of it. @param now ms */
+/** @param now ms */
 function writeEntry(
   draft: Draft,
   provider: Provider,
@@ -211,14 +210,13 @@ function writeEntry(
   if (slots.length === 0) draft.addText('[')
   draft.add(slots.length * slotBytes, (bytes, at) => {
     const end = table.write(slots, now, bytes, at)
-    // In the place of the comma before the first.
+    // Replaces the comma before the first slot.
     if (slots.length > 0) bytes.write('[', at)
     return end
   })
   draft.addText(']}')
 }
 
-/** A provider as a page shows them. */
 export function presentFound(
   { provider }: FoundProvider,
   { slots }: Availability,

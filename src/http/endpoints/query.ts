@@ -3,10 +3,10 @@ import { editDistance, Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
 /**
- * The parameters of a query (what stands behind the question mark) that a schema knows, as text, but whole decimal numbers where it wants integers.
- * Validation comes after; what no schema could tell is refused here.
+ * Reads the known parameters of a query string (without `?`). Decimal integers become numbers if the schema
+ * wants integers; all else stays text. The schema is checked later.
  *
- * @throws Refusal field_invalid for a parameter that is repeated or is not UTF-8
+ * @throws Refusal field_invalid for a parameter that is repeated or not UTF-8
  */
 export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
   const query: Record<string, string | number> = {}
@@ -21,7 +21,7 @@ export function readQuery(text: string, schema: TObject<TProperties>): Record<st
 }
 
 /**
- * The parameters of a path, decoded by the router, as the query's are.
+ * Reads path parameters, which the router has decoded, like readQuery.
  *
  * @throws Refusal field_invalid for one that is not UTF-8
  */
@@ -34,7 +34,7 @@ export function readParams(
   return values
 }
 
-/** The headers that a schema knows, by its spelling of their names. */
+/** Reads the headers in a schema, spelled as in the schema. */
 export function readHeaders(headers: Headers, schema: TObject<TProperties>): Record<string, string> {
   const sent: Record<string, string> = {}
   for (const name in schema.properties) {
@@ -58,13 +58,13 @@ function decode(text: string): string | null {
   }
 }
 
-/** How many names of an object are looked at, and how many misspellings are told. */
+/** Names checked per object, and suggestions per response. */
 const mostNames = 100
 const mostSuggestions = 5
 
 /**
- * What is told of members of a body that would be ignored although their names are almost known ones. Other
- * names are not repeated: an answer holds nothing of the sender's choice.
+ * Suggestions for unknown body fields with nearly known names. Other names are not repeated, so that a
+ * response does not echo arbitrary input.
  */
 export function typoWarning(body: unknown, schema: TSchema): string {
   return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
@@ -84,7 +84,7 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
     })
 }
 
-/** Whether two names differ by little more than a slip of the fingers, or by case, underscores, hyphens and blanks alone. */
+/** True for a small typo, or a difference only in case, underscores, hyphens or spaces. */
 function isNear(name: string, known: string): boolean {
   const [one, other] = [fold(name), fold(known)]
   const most = other.length > 5 ? 2 : 1
@@ -95,7 +95,6 @@ function fold(name: string): string {
   return name.replace(/[_ -]/g, '').toLowerCase()
 }
 
-/** The URL of a page of a list: the public address, the query that was sent, and the page. */
 export function pageUrl(base: string, path: string, query: Record<string, unknown>, page: number): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
@@ -104,7 +103,7 @@ export function pageUrl(base: string, path: string, query: Record<string, unknow
   return `${base}${path}?${parameters}`
 }
 
-/** The pagination headers of a list: Link (RFC 8288) and X-Total-Count. */
+/** Link (RFC 8288) and X-Total-Count. */
 export function pageHeaders(page: Page<unknown>, urlOf: (page: number) => string): Record<string, string> {
   const link = (rel: string, to: number) => `<${urlOf(to)}>; rel="${rel}"`
   const links = [

@@ -1,4 +1,4 @@
-// What partners can ask for, a line each: all else that is to be known of an endpoint stands in its own file.
+// Every endpoint of the API. Add new ones here.
 export { bookingRequest } from './booking-request'
 export { providerRegions } from './provider-regions'
 export { providers } from './providers'

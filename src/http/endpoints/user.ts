@@ -20,7 +20,6 @@ const UserBody = Type.Object(
   { title: 'Member', description: 'A member whom the partner created' },
 )
 
-/** GET user: a member whom the partner created through the booking endpoint. */
 export const user = endpoint({
   method: 'GET',
   path: '/partners/v1/user/',
@@ -44,7 +43,6 @@ export const user = endpoint({
     }),
 })
 
-/** The contract's member. */
 export function presentMember({ id, externalUserId, profile }: Member): typeof UserBody.static {
   return {
     id,

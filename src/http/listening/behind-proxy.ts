@@ -4,26 +4,27 @@ import { memo } from '../../domain/memo'
 import { errorAnswer, strictTransport, transportRefusals } from '../errors'
 import type { LogEntry } from '../log'
 
-/** What tells of a request that may have come through a proxy. */
 export interface Forwarding {
-  /** The address of its client. */
   readonly clientOf: (request: Request) => string
-  /** The refusal of one that did not come by HTTPS; null if there is none, and its answer tells to go on so. */
+  /**
+   * The error for a request that did not come by HTTPS, or null. A request accepted from a proxy gets an HSTS
+   * header and takes the proxy's request id.
+   */
   readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
-/** How many proxies one request is believed to have come through: whoever is inside their networks can name any number. */
+/** Proxies read from X-Forwarded-For: a host inside a trusted network could list any number. */
 const mostHops = 16
 
-/** Peers that are remembered as they were judged: those who connect are the proxies. */
+/** Cached checks of peer addresses; most peers are proxies. */
 const mostPeers = 1_000
 
 /**
- * What the headers of proxies say, of those alone that are to be believed: to everybody else it is no request that came by
- * HTTPS, whatever it says. Without such proxies the headers mean nothing.
+ * Reads forwarding headers of trusted proxies only. A request from another address counts as plain HTTP.
+ * Without `proxies` the headers are ignored.
  *
- * @param peerOf who sent a request to this machine
- * @param report is told once of each way in which a proxy may be set up wrongly, so that nobody is served
+ * @param peerOf address that connected to this machine
+ * @param report gets each kind of likely proxy misconfiguration once
  */
 export function forwarding(
   proxies: Networks | null,
@@ -39,7 +40,7 @@ export function forwarding(
       return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
     },
     refusePlain(request, entry) {
-      // A list, as several proxies write it, tells of one plain hop at least, or of who knows whom.
+      // A list of protocols is rejected: it contains a plain hop, or hops of unknown origin.
       const protocol = request.headers.get('x-forwarded-proto')
       const isHttps = protocol === 'https'
       const isFromProxy = isProxy(peerOf(request))
@@ -68,10 +69,10 @@ function once(report: Report, line: string): () => void {
   }
 }
 
-/** What a name that a proxy gives a request is made of: a UUID, with hyphens or, as nginx writes it, without. It tells nothing of anybody. */
+/** A request id from a proxy must be a UUID, with hyphens or without, so it cannot contain personal data. */
 const requestName = /^[\da-f]{8}(-?)(?:[\da-f]{4}\1){3}[\da-f]{12}$/i
 
-/** Calls a request as the proxy does that it came through, so that both logs speak of it by one name. */
+/** Uses the proxy's request id, so that entries of both logs can be matched. */
 function takeName(name: string | null, entry: LogEntry): void {
   if (name === null || !requestName.test(name)) return
   entry.id = name
@@ -79,12 +80,12 @@ function takeName(name: string | null, entry: LogEntry): void {
 }
 
 /**
- * The client among the addresses that proxies wrote down, each of which added the one it was asked from at the right: the
- * rightmost that is no proxy's, since what stands before it the client may have sent itself. Where a proxy wrote none, or
- * what is no address, it is that proxy's own.
+ * The client's address: the rightmost in X-Forwarded-For that is not a proxy. Each proxy appends the address
+ * that connected to it; the client may have forged everything before. If a proxy adds no valid address, the
+ * result is that proxy.
  *
- * @param forwardedFor X-Forwarded-For, of all its lines
- * @param peer the proxy that sent it
+ * @param forwardedFor X-Forwarded-For, all lines joined
+ * @param peer the proxy that connected
  */
 export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
   if (forwardedFor === null) return peer
@@ -101,10 +102,10 @@ export function clientAmong(forwardedFor: string | null, peer: string, proxies: 
   return client
 }
 
-/** An IPv6 address with a zone is the longest that is looked at; a port of five digits and brackets around it. */
+/** Longest text parsed as an address: IPv6 in brackets, with a zone and a port. */
 const mostLength = 64
 
-/** An address as proxies write it, some with the port of its client; null if it is none. */
+/** An address in a proxy's notation, some with a port; null if it is none. */
 function addressIn(text: string): string | null {
   if (text.length > mostLength) return null
   const entry = text.trim()

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 import { pause } from '../../domain/ports/time'
 
 /**
- * Whether the kernel holds anything for a port that this process has not been given: connections whose clients have sent
- * nothing yet (TCP_DEFER_ACCEPT keeps them from being accepted, and closing resets them), those that wait to be accepted, and
- * bytes that were not read. False where that cannot be had: Linux alone tells it (proc_pid_net(5)).
+ * True if the kernel holds something for a port that this process has not received: deferred connections, the
+ * accept queue or unread bytes. TCP_DEFER_ACCEPT defers connections without data, and closing the port resets
+ * them. Always false outside Linux (proc_pid_net(5)).
  */
 export function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
-  // Local address, remote address, state (03 has sent nothing, 01 is connected, 0A listens), tx_queue:rx_queue.
+  // Local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
   const waiting = new RegExp(`:${hex} [0-9A-F]+:[0-9A-F]{4} (?:03|(?:01|0A) [0-9A-F]{8}:(?!0{8}))`)
   return ['tcp', 'tcp6'].some((table) => waiting.test(read(`/proc/self/net/${table}`)))
 }
@@ -23,33 +23,38 @@ function read(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/** How long a busy server goes on as before but for Connection: close, in ms: those who keep a connection use it once more. */
+/**
+ * How long a busy server only adds Connection: close, in ms. Clients with keep-alive use their connection
+ * once more.
+ */
 const lingerMillis = 500
 
-/** How often it is looked whether anybody still asks, in ms. */
+/** Interval between checks for new requests, in ms. */
 const lookMillis = 25
 
-/** How many looks in a row find nothing new until it is quiet: longer than a client takes from an answer to its next request. */
+/**
+ * Consecutive checks without a new request before closing. Longer than a client needs to send its next
+ * request.
+ */
 const quietLooks = 8
 
-/** How many looks there are at most, where clients go on asking. */
+/** Maximum number of checks, if clients keep sending. */
 const mostLooks = 24
 
-/** How long those who have connected and sent nothing are waited for, in looks, and how far these are apart, in ms. */
+/** Wait for connections that have sent nothing: maximum number of checks, and ms between them. */
 const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
- * Draining, as the first part of a graceful shutdown: whatever reaches a server before it closes is answered, and told that
- * its connection ends with that (RFC 9112 §9.6). What the kernel holds when a server stops listening it resets, so answers
- * are held back in the end: their clients, who have no more than so many requests under way, send nothing new meanwhile.
+ * Draining, the first part of a graceful shutdown. All requests that arrive before closing are answered with
+ * Connection: close (RFC 9112 §9.6). Closing resets pending connections, so the last responses are held back
+ * until then: clients that limit their requests in flight send nothing new.
  */
 export class Drain {
   #arrived = 0
   #isDraining = false
-  /** Resolves once nobody is listened to any more; null while answers are not held back. */
+  /** Resolves when the server no longer listens; null until responses are held back. */
   #closing: PromiseWithResolvers<void> | null = null
 
-  /** Hands a request on. */
   answer(request: Request, handle: Handle): Response | Promise<Response> {
     this.#arrived++
     const answer = handle(request)
@@ -57,7 +62,7 @@ export class Drain {
     return this.#isDraining ? this.#last(answer) : answer
   }
 
-  /** The answer to what was under way when the draining began counts too. */
+  /** Also applied to requests that were in flight when draining began. */
   readonly #last = (answer: Response): Response | Promise<Response> => {
     if (!this.#isDraining) return answer
     answer.headers.set('Connection', 'close')
@@ -65,11 +70,11 @@ export class Drain {
   }
 
   /**
-   * Closes once it is quiet.
+   * Closes as soon as no requests arrive, or after the maximum wait.
    *
-   * @param isAnswering whether anything is being answered: where nothing is, nor anything waits, it soon is quiet
-   * @param hasWaiting whether the kernel holds anything that would be cut off: asked last, and closed in the same moment
-   * @param close is called where neither a look brought anything nor anything waits, if that comes to be
+   * @param isAnswering true if requests are in flight; an idle server closes sooner
+   * @param hasWaiting true if closing would reset pending connections; called immediately before `close`
+   * @param close stops listening
    */
   async close<T>(isAnswering: boolean, hasWaiting: () => boolean, close: () => T): Promise<Awaited<T>> {
     this.#isDraining = true

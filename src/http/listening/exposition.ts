@@ -1,30 +1,27 @@
 import type { Distribution } from '../../domain/measures'
 
-/** One series of a metric: its labels and its value. */
 export type Sample = readonly [labels: Record<string, string | number>, value: number]
 
-/** A metric with all its series. */
 export interface Metric {
   readonly name: string
-  /** What it tells, in one line. */
+  /** One line. */
   readonly help: string
   readonly type: 'counter' | 'gauge'
   readonly samples: readonly Sample[]
 }
 
-/** A histogram, of whose measures each is multiplied by a scale: they are kept in ms and told in seconds. */
+/** Values are multiplied by `scale`: durations are measured in ms and exposed in seconds. */
 export interface Histogram extends Pick<Metric, 'name' | 'help'> {
   readonly type: 'histogram'
   readonly scale: number
   readonly of: readonly (readonly [labels: Record<string, string | number>, Distribution])[]
 }
 
-/** The media type of the text below. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
 /**
- * Metrics as Prometheus reads them (text-based format, version 0.0.4). It is written here: counting each request with
- * prom-client takes 0.6 to 1.4 us, a fifth of a whole answer, and it takes no histogram that was counted elsewhere.
+ * Prometheus text format, version 0.0.4. Written here because prom-client takes 0.6 to 1.4 us per request, a
+ * fifth of a response, and cannot export histograms counted elsewhere.
  */
 export function exposed(metrics: readonly (Metric | Histogram)[]): string {
   return metrics.flatMap(lines).join('\n').concat('\n')
@@ -33,7 +30,7 @@ export function exposed(metrics: readonly (Metric | Histogram)[]): string {
 function lines(metric: Metric | Histogram): string[] {
   const { name, help, type } = metric
   const series = metric.type === 'histogram' ? bucketLines(metric) : sampleLines(name, metric.samples)
-  // Nothing is known of it at the moment: no series, rather than one that is wrong.
+  // Value unknown: no series is better than a wrong one.
   return series.length === 0 ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series]
 }
 
@@ -47,7 +44,7 @@ function bucketLines({ name, scale, of }: Histogram): string[] {
     const buckets = counts.map((more, place): Sample => {
       count += more
       const bound = bounds[place]
-      // Without the noise of a division in binary: 0.0025 and not 0.0025000000000000001.
+      // Removes binary rounding noise: 0.0025, not 0.0025000000000000001.
       const le = bound === undefined ? '+Inf' : String(Number((bound * scale).toPrecision(12)))
       return [{ ...labels, le }, count]
     })

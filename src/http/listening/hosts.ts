@@ -4,21 +4,20 @@ import { type Networks, parseNetworks } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import type { AskServer } from '../../operations/status'
 
-/** A host as it stands in a URL. One that means all addresses becomes the loopback address. */
+/** A host as written in a URL. A wildcard address becomes the loopback address. */
 export function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** How long a server has to answer a health check, in ms. /readyz tries to store something. */
+/** Health check timeout in ms. /readyz tries to store something. */
 const answerMillis = 2_000
 
-/** Asks the server's health endpoints at the address that it stored. */
 export const askServer: AskServer = async ({ host, port, isSecure }) => {
   const isFine = (path: string) => {
     // No proxy, even if the environment names one: the server is on this machine.
-    // The certificate names the public address, and nothing secret is sent.
+    // The certificate is not checked: it names the public address, and nothing secret is sent.
     const tls = { rejectUnauthorized: false }
     const options = { proxy: false, tls, signal: AbortSignal.timeout(answerMillis) } as RequestInit
     return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
@@ -34,9 +33,9 @@ export const askServer: AskServer = async ({ host, port, isSecure }) => {
 const loopback = parseNetworks('127.0.0.0/8,::1') as Networks
 
 /**
- * Refuses a host on which requests would arrive unencrypted over a network (contract: all requests must use HTTPS).
+ * Rejects a host on which requests would cross a network unencrypted (contract: all requests must use HTTPS).
  *
- * @throws Refusal settings_invalid for a host that other machines can reach, or that cannot be resolved
+ * @throws Refusal settings_invalid if other machines can reach the host, or it cannot be resolved
  */
 export async function requireLoopback(host: string): Promise<void> {
   if ((await addressesOf(host)).every(loopback.include)) return
@@ -49,7 +48,7 @@ export async function requireLoopback(host: string): Promise<void> {
   throw new Refusal('settings_invalid', `${why}; ${ways.join(', ')}`)
 }
 
-/** Whether a public address uses plain HTTP to another machine. */
+/** True for plain HTTP to another machine. */
 export function isPlainAddress(address: string): boolean {
   const { protocol, hostname } = new URL(address)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

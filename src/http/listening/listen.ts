@@ -1,60 +1,55 @@
 import { Refusal } from '../../domain/errors'
 import { Drain, hasWaiting } from './drain'
 
-/** A server that is listening. */
 export interface Listening {
   readonly host: string
   readonly port: number
   /**
-   * Shows another certificate to all who connect from now on. What is being answered is answered;
-   * idle connections are closed, and those that are being made in that moment may be reset. What cannot be used changes nothing.
+   * New connections get this certificate. Requests in flight are finished. Idle connections are closed, and
+   * connections made at that moment may be reset.
    *
-   * @throws Refusal settings_invalid for one that cannot be used
+   * @throws Refusal settings_invalid if it cannot be used; then nothing changes
    */
   replaceCertificate(certificate: TlsIdentity): void
-  /** How many requests are under way. */
+  /** Requests in flight. */
   underWay(): number
   /**
-   * Graceful shutdown: answers what is under way, waits in the kernel or comes in this moment, takes no more, and resolves once
-   * all is answered, or the time for that is up: 15 s. Who has connected and sent nothing is waited for, up to 5 s. Where
-   * nobody asks, within some 30 ms.
+   * Graceful shutdown. Answers requests in flight, those waiting in the kernel and those arriving now, for at
+   * most 15 s. Waits up to 5 s for connections that have sent nothing. An idle server stops within about 30
+   * ms.
    */
   stop(): Promise<void>
 }
 
-/** What a server proves with who it is, in PEM. */
+/** PEM. */
 export interface TlsIdentity {
-  /** With the chain behind it. */
+  /** With its chain. */
   readonly cert: string
   readonly key: string
 }
 
-/** What a handler slower than this gets is a closed connection, in seconds. */
+/** Idle timeout in seconds. A slower handler loses its connection. */
 const idleSeconds = 60
 
-/**
- * What TLS 1.2 is spoken with (RFC 9325 §4.2): what was recorded stays sealed from who steals the key later, and nothing is
- * in CBC. TLS 1.3 has no others.
- */
+/** Ciphers for TLS 1.2 (RFC 9325 §4.2): forward secrecy, and no CBC. TLS 1.3 has no others. */
 const ciphers = ['ECDSA', 'RSA']
   .flatMap((kind) =>
     ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((how) => `ECDHE-${kind}-${how}`),
   )
   .join(':')
 
-/** How long a stop may take: a client may never send the rest of its request, and a body has 10 s for it. */
+/** Shutdown timeout in ms. A client may never send the rest of its request, and a body has 10 s. */
 const stoppingMillis = 15_000
 
-/** How long one who has connected may take to ask something, of a server that stops, in ms. */
+/** How often a stopping server closes connections without requests, in ms. */
 const silentMillis = 500
 
 /**
- * Listens on a host and port, 0 for a free one. Throws the system's error, with its address and port, where
- * they cannot be had.
+ * Listens on a host and port; port 0 selects a free one. Throws the system's error with its address and port.
  *
- * @param createFetch makes the handler once the port is known, and what tells where a request came from: to be asked before
- *   anything is waited for, since a connection that was closed meanwhile cannot tell any more; what it told is remembered
- * @param certificate speaks HTTPS with it; plain HTTP unless given
+ * @param createFetch creates the handler for the actual port. Its `addressOf` must be called before any wait,
+ *   because a closed connection has no address; results are remembered
+ * @param certificate enables HTTPS
  */
 export function listen(
   host: string,
@@ -77,13 +72,13 @@ export function listen(
     serve({
       hostname: host,
       port,
-      // Errors would be answered with a page of our source.
+      // In development mode, error responses show source code.
       development: false,
-      // With that alone Bun shares the port with whoever else asks for it, and the kernel splits the requests: it is shared
-      // with our own alone, who take another's place when a certificate is replaced.
+      // Lets the next server open the same port when a certificate is replaced. Bun shares it with any
+      // program, so openShared first checks that the port is free.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
-      // A body that is too large is refused where the caller is known, and is not read before (decisions, Order of checks).
+      // The size is checked after authentication, before reading (decisions, Order of checks).
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       idleTimeout: idleSeconds,
       fetch(request) {
@@ -94,7 +89,7 @@ export function listen(
     })
   let newest = certificate ? openShared(open, port, certificate) : open(port)
   const actualPort = newest.port as number
-  /** The newest, and those before it that still answer a request. */
+  /** The current server, and replaced ones with requests in flight. */
   const servers = new Set([newest])
   handle = createFetch(actualPort, addressOf)
   return {
@@ -104,7 +99,8 @@ export function listen(
       const replaced = newest
       newest = open(actualPort, next)
       servers.add(newest)
-      // At once: it would show the old certificate to every second client that connects. Those in its accept queue are reset.
+      // At once, otherwise every second client would get the old certificate. Connections in the old accept
+      // queue are reset.
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
@@ -112,7 +108,6 @@ export function listen(
   }
 }
 
-/** Lets requests end that are being answered, for a limited time. */
 async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number): Promise<void> {
   const cutOff = () => {
     for (const server of servers) server.stop(true)
@@ -121,7 +116,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   let looking: Timer | undefined
   const waits = () => hasWaiting(port)
   await drain.close(!isQuiet(servers), waits, () => {
-    // Over TLS Bun would wait for clients that have connected and send no request.
+    // Over TLS, Bun would wait for connections that send no request.
     looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
     return Promise.all([...servers].map((server) => server.stop()))
   })
@@ -130,8 +125,8 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
 }
 
 /**
- * Listens on this machine alone, for whoever looks after the service, and stops at once. Throws as listen does, with the flag
- * that the port was given by.
+ * Listens on 127.0.0.1 for operators. Its stop() does not drain. Throws like listen, with `flag` added to the
+ * error.
  */
 export function listenLocally(
   flag: string,
@@ -151,7 +146,7 @@ export function listenLocally(
   return { port: server.port as number, stop: () => server.stop(true) }
 }
 
-/** Whoever sends no more of a question, or takes no answer, is not waited for any longer. */
+/** Idle timeout in seconds. */
 const localIdleSeconds = 10
 
 function serveLocally(flag: string, options: Parameters<typeof serve>[0]) {
@@ -164,12 +159,11 @@ function serveLocally(flag: string, options: Parameters<typeof serve>[0]) {
 
 type Server = ReturnType<typeof Bun.serve>
 
-/** Whether nothing is being answered. */
 function isQuiet(servers: ReadonlySet<Server>): boolean {
   return [...servers].every(({ pendingRequests }) => pendingRequests === 0)
 }
 
-/** Opens a port that is to be shared with our own, and with nobody who has it already. */
+/** Opens a port that only our own servers may share: fails if another program has it. */
 function openShared(
   open: (port: number, tls?: TlsIdentity) => Server,
   port: number,
@@ -180,12 +174,12 @@ function openShared(
 }
 
 /**
- * The codes of Bun's resolver for a host that has no address: not a name, an unknown name, no name server. It returns ENOENT
- * for any of them, for example if the machine is busy.
+ * Codes of Bun's resolver for a host without an address: invalid name, unknown name, no name server. ENOENT
+ * can mean any of these, for example on a busy machine.
  */
 const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
 
-/** Serves, or says as Node does which address could not be had. */
+/** Bun.serve, with the address and port in its errors as in Node. */
 function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
   const { hostname, port } = options
   try {
@@ -205,13 +199,12 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
   }
 }
 
-/** Where the path of an HTTPS address is looked for: behind hosts of three characters and more. */
+/** Elysia looks for the path of an HTTPS URL from this index on. */
 const shortestBefore = 'https://abc'.length
 
 /**
- * The request with a URL in which the path can be found: where the Host header is missing or no host at all, Bun
- * gives the path alone, and no route would be reached; behind a shorter host than is reckoned with, a part of the path would be
- * taken for all of it. The path stays as it was sent.
+ * A request with a URL that the router can parse; the path stays unchanged. Without a valid Host header Bun
+ * passes only the path, which matches no route. With a very short host, the router would misread the path.
  */
 function withWholeUrl(request: Request): Request {
   const { url } = request

@@ -11,39 +11,34 @@ import type { RequestMeasures } from '../request-measures'
 import { exposed, expositionType, type Histogram, type Metric, type Sample } from './exposition'
 import { listenLocally } from './listen'
 
-/** Where what is measured comes from. */
 export interface Measured {
   readonly requests: RequestMeasures
   readonly places: ConcurrencyLimits
-  /** Of the build: its version, say, by the names of labels. */
+  /** Labels, for example the version. */
   readonly build: Readonly<Record<string, string>>
   readonly zones: Pick<ZoneData, 'edition' | 'folder' | 'age'>
   readonly engine: () => EngineMeasures
   readonly records: () => Promise<RecordMeasures>
   readonly isReady: () => Promise<boolean>
-  /** When the certificate ends that it serves HTTPS with, in ms; null where it has none. */
+  /** Expiry of the HTTPS certificate in ms; null without one. */
   readonly certificateEndsAt?: () => number | null
   /** ms */
   readonly now: () => number
 }
 
-/** For how long what was measured is told to whoever asks: a scraper that does nothing else holds nobody up. */
+/** Cache lifetimes in ms, for all metrics and for record counts. They limit the load that scraping causes. */
 const [knownMillis, recordsKnownMillis] = [1_000, 15_000]
 
-/** How often it is looked how late the event loop comes to what is due, in ms. */
+/** Sampling interval of the event loop lag, in ms. */
 const beatMillis = 100
 
-/** A listener of its own, on this machine alone. */
 export interface MetricsListening {
   readonly port: number
-  /** At once, whoever is being answered. */
+  /** At once; requests in flight are cut off. */
   stop(): Promise<void>
 }
 
-/**
- * Tells whoever asks on this machine what is measured: GET /metrics, and nothing else. Throws the system's error where the
- * port cannot be had.
- */
+/** Serves GET /metrics on 127.0.0.1. Throws the system's error if the port is not available. */
 export function listenForMetrics(port: number, measured: Measured): MetricsListening {
   const lag = new Distribution(durationBounds)
   let due = elapsedMillis() + beatMillis
@@ -54,7 +49,7 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }, beatMillis)
   const records = remembered(recordsKnownMillis, () => measured.records().catch(() => null))
   const read = remembered(knownMillis, async () => {
-    // Where the disk is gone, all else is told.
+    // If the disk fails, all other metrics are still reported.
     const [counts, isReady] = await Promise.all([records(), measured.isReady().catch(() => false)])
     return exposed([
       ...measured.requests.metrics(),
@@ -77,7 +72,7 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }
 }
 
-/** Host, by an address or as localhost: by any other name a browser was led here from a page of a stranger (DNS rebinding). */
+/** Host header with an address or localhost. Any other name may be DNS rebinding from a web page. */
 const thisMachine = /^(localhost|[\d.]+|\[[\da-f:.]+\])(:\d+)?$/i
 
 function answering(read: () => Promise<string>) {
@@ -102,7 +97,7 @@ function answering(read: () => Promise<string>) {
   }
 }
 
-/** What is asked once in so many ms, however often it is wanted, and never twice at once. */
+/** Caches a result for some ms. Concurrent callers share one call. */
 function remembered<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
   let asked: { readonly at: number; readonly answer: Promise<T> } | null = null
   return () => {
@@ -116,7 +111,7 @@ function gauge(name: string, help: string, samples: readonly Sample[]): Metric {
   return { ...{ name, help, samples }, type: 'gauge' }
 }
 
-/** A gauge of a single value; none where it is not known. */
+/** A gauge with a single value; no sample if it is null. */
 function value(name: string, help: string, value: number | null): Metric {
   return gauge(name, help, value === null ? [] : [[{}, value]])
 }
@@ -183,7 +178,6 @@ function serviceMetrics(
   ]
 }
 
-/** A sample of what is known. */
 function known(labels: Sample[0], value: number | null): Sample[] {
   return value === null ? [] : [[labels, value]]
 }
