@@ -9,9 +9,7 @@ export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
   return { kid: randomBytes(12).toString('base64url'), secret: randomBytes(32) }
 }
 
-/**
- * A key's token: a JWT signed with HS256 that does not expire (contract, Authentication 4). Deterministic.
- */
+/** A key's token: a JWT signed with HS256, without expiry (contract, Authentication 4). Deterministic. */
 export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>): Promise<string> {
   return new SignJWT({})
     .setProtectedHeader({ alg: 'HS256', kid: key.kid, typ: 'JWT' })
@@ -37,16 +35,13 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// Per key, the last verified and the last forged token. A key object is replaced whenever its partner
-// changes, which drops both.
+// The last verified and last forged token. A key object is replaced whenever its partner changes.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
 /**
- * Returns the key that signed a token, if it is in force and its partner is active. A promise only if the
- * signature is not yet verified.
+ * The key that signed a token. A promise only if the signature is not yet verified.
  *
- * @param findKey also finds keys that are not in force
  * @param now ms
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the documented
  *   order: only a verified signature reveals anything about a partner
@@ -75,7 +70,6 @@ export function claimedPartner(token: string, findKey: (kid: string) => PartnerK
   return findKey(claimedKid(token) ?? '')?.partner ?? null
 }
 
-/** Null if the token has no readable kid. */
 const claimedKid = memo(1_000, (token) => {
   const end = token.indexOf('.')
   try {

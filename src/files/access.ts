@@ -15,7 +15,6 @@ export function whyNoAccess(path: string): string {
   return 'nothing may be written in its folder'
 }
 
-/** Checks the folder that contains `path`. */
 export function isFolderWritable(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK | constants.X_OK)

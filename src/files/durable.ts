@@ -49,12 +49,7 @@ export function beginFile(path: string, { replace = false, mode = 0o600 }: Makin
   }
 }
 
-/**
- * Creates a temporary folder (mode 700), which disposing deletes. First deletes those that killed processes
- * left.
- *
- * @param path prefix of the folder's name
- */
+/** A temporary folder (mode 700) with this path prefix. First deletes those that killed processes left. */
 export function beginFolder(path: string): Disposable & { readonly path: string } {
   removeAbandoned(path)
   const folder = asidePath(path)
@@ -63,10 +58,7 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/**
- * Unfinished files and folders of this process. Touched every minute, so that processes in other containers
- * see that this one is running.
- */
+/** Touched every minute, so that processes in other containers see that this one is running. */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -124,10 +116,7 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/**
- * A new temporary path in the same folder. It contains the process id, so that others can check if the
- * process still runs.
- */
+/** Contains the process id, so that other processes can check if this one is still running. */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
@@ -145,7 +134,6 @@ function findPidSpace(): string {
   }
 }
 
-/** Unfinished files for a path, of any process, running or not. */
 export function listUnfinished(path: string): string[] {
   const folder = dirname(path)
   const prefix = `${basename(path)}.unfinished-`
@@ -172,10 +160,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/**
- * Deletes files and folders that killed processes left unfinished for a path. Folders must belong to this
- * user, because in a shared folder another user may have created them. Ignores failures.
- */
+/** Deletes what killed processes left. In a shared folder, other users may own such folders: skip them. */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
     const found = lstatSync(left, { throwIfNoEntry: false })
@@ -192,10 +177,7 @@ function tryToRemove(path: string): void {
   }
 }
 
-/**
- * The same for all of this user's files in the folder of a path. Scheduled backups need it: each has a new
- * name.
- */
+/** The same for all of this user's files in the folder, because scheduled backups have new names. */
 export function removeAbandonedFiles(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
@@ -211,7 +193,6 @@ export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
-/** fsync of a file or a folder. */
 export function sync(path: string): void {
   // On Windows fsync needs write access, which a folder cannot have. The file system there logs names itself.
   const isWindows = process.platform === 'win32'

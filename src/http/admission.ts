@@ -15,7 +15,6 @@ export interface BudgetState {
   readonly secondsToFull: number
 }
 
-/** Budgets kept in memory. */
 const mostCallers = 10_000
 
 /**
@@ -28,7 +27,6 @@ const mostPromised = 10
 interface Bucket {
   /** ms of the last request. */
   at: number
-  /** The rate's `most` at that time. */
   most: number
   spent: number
   /** Spent, or promised to rejected requests. */
@@ -36,12 +34,10 @@ interface Bucket {
 }
 
 /**
- * Token buckets, one per caller. A full budget can be spent at once and refills evenly over the rate's
- * seconds. While the clock stands still or is set back, nothing refills.
- *
- * Memory is bounded: the buckets that have been idle longest are dropped first, because they are full or
- * nearly full. Evicting one takes 10,000 other callers, each with a budget of its own, so an attacker gains
- * nothing.
+ * Token buckets, one per caller: a full budget can be spent at once and refills evenly. While the clock
+ * stands still or is set back, nothing refills. Memory is bounded: the buckets idle longest are dropped,
+ * which are full or nearly full. Evicting one takes 10,000 other callers, each with a budget of its own, so
+ * an attacker gains nothing.
  */
 export class Limiter<Caller> {
   /** Least recent request first. */
@@ -49,12 +45,7 @@ export class Limiter<Caller> {
 
   constructor(private readonly most = mostCallers) {}
 
-  /**
-   * Charges a request to the caller's budget if enough is left. A cost above the whole budget counts as the
-   * whole budget, otherwise the request could never be admitted.
-   *
-   * @param now whole ms, read immediately before the call: calls are judged in clock order
-   */
+  /** A cost above the whole budget counts as the whole. `now`: whole ms, read just before the call. */
   spend(caller: Caller, rate: Rate, cost: number, now: number): BudgetState {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
@@ -102,8 +93,7 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // A request this large may come up to 1 s late and then leave too little, so the next is due a second
-  // later.
+  // It may be sent up to 1 s late and leave too little, so the next is due a second later.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
@@ -111,23 +101,16 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
 /** By then, all requests now in flight should be answered. */
 const retryAfterSeconds = 1
 
-/** The error for a request above the concurrency limit. */
 export function overloaded(): Refusal {
   return new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
 }
 
-/**
- * Limits the requests in flight (load shedding). Excess requests are rejected at once, so that admitted
- * requests are answered quickly under any load.
- */
+/** Load shedding: excess requests are rejected at once, so that admitted ones are answered quickly. */
 export class ConcurrencyLimit {
   #taken = 0
   readonly #takenBy = new Map<number, number>()
 
-  /**
-   * @param most for all partners together
-   * @param share for one partner; leaves room for others
-   */
+  /** @param share for one partner; leaves room for others */
   constructor(
     private readonly most: number,
     private readonly share: number,
@@ -166,7 +149,6 @@ const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
 
-/** Reads and bookings have separate limits of the same size. */
 export function concurrencyLimits() {
   const places = () => new ConcurrencyLimit(mostInFlight, mostOfOnePartner)
   return { reads: places(), bookings: places() }
@@ -175,9 +157,7 @@ export function concurrencyLimits() {
 /** Time slice of one partner, in ms. Its last step may exceed it. */
 const sliceMillis = 0.1
 
-/**
- * Work that may start without a wait in one event loop turn, in ms. A wait costs as much as a short search.
- */
+/** Work per event loop turn that may start without a wait, in ms. A wait costs as much as a short search. */
 const atOnceMillis = 2
 
 interface Slice {
@@ -192,23 +172,18 @@ interface Waiter {
 }
 
 /**
- * Shares the event loop fairly between partners (deficit round robin). Long work waits for its turn between
- * small steps. Each event loop turn resumes the oldest work of one partner, for one time slice. A request
- * thus waits about one slice per other partner, however much they have sent.
+ * Shares the event loop fairly between partners (deficit round robin). Each event loop turn resumes the
+ * oldest work of one partner for one time slice. A request thus waits about one slice per other partner.
  */
 export class FairQueue {
   /** By partner id; the next partner comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** By partner id: ms by which the last slice was too long, reduced each time the partner is skipped. */
+  /** By partner id: ms by which the last slice was too long, reduced each time it is skipped. */
   readonly #excess = new Map<number, number>()
   #slice: Slice | null = null
   #isScheduled = false
   #doneAtOnceMillis = 0
 
-  /**
-   * @param now ms from any origin
-   * @param later runs a function in the next event loop turn
-   */
   constructor(
     private readonly now: () => number = elapsedMillis,
     private readonly later: (run: () => void) => void = setImmediate,
@@ -220,8 +195,7 @@ export class FairQueue {
   }
 
   /**
-   * Returns a function to call before each step of long work. The first step runs without a wait if the
-   * partner has none waiting and this event loop turn has done little such work.
+   * Call the result before each step. A partner with no work waiting may start at once, up to atOnceMillis.
    */
   turnsOf(partnerId: number): Turn {
     const owner = {}

@@ -6,12 +6,7 @@ import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 
-/**
- * The request handler, without a listener.
- *
- * @param peerOf address that connected to this machine: the client, or a proxy
- * @param isReady readiness check; always ready by default
- */
+/** The request handler, without a listener. `peerOf` gives the address of the client or proxy. */
 export function createApp(
   serving: Serving,
   peerOf: (request: Request) => string,
@@ -45,10 +40,7 @@ export function createApp(
   }
 }
 
-/**
- * Health endpoints, without a token or details. /livez: the process answers. /readyz: it can store requests.
- * Not in the OpenAPI document.
- */
+/** No token. /livez: the process answers. /readyz: it can store requests. Not in the OpenAPI document. */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })
   const serve = (path: string, answer: (entry: LogEntry) => Response | Promise<Response>) =>

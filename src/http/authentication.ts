@@ -7,7 +7,6 @@ import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
 import type { LogEntry } from './log'
 import { addressBudgets } from './rate-limits'
 
-/** Signature of the plugin's transform hook. */
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
 // Called, not mounted: for a hook, Elysia would parse the query and all headers and await a promise. That
@@ -25,11 +24,8 @@ export function tokenOf({ headers }: Request): string {
 }
 
 /**
- * Answers callers that could not be authenticated: charges the budget of their address and records the
- * failure. Other requests are not charged, so a valid token works even if others at the address send bad
- * ones.
- *
- * @param addressOf the client's address
+ * Answers callers that could not be authenticated, and charges the budget of their address. Other requests
+ * are not charged, so a valid token works even if others at the address send bad ones.
  */
 export function refusing(
   { notebook, clock, directory, limits }: Context,

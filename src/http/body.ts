@@ -9,19 +9,13 @@ const maximumDepth = 32
 /** Timeout for receiving a body, in ms. The request counts as in flight meanwhile. */
 const mostMillis = 10_000
 
-/** Errors that any request with a body can get. */
 export const bodyRefusals = {
   media_type_unsupported: 'Content-Type: must be application/json in UTF-8',
   body_too_large: `body: larger than ${maximumBodyBytes} bytes`,
   body_malformed: 'body: not JSON in UTF-8',
 } as const satisfies Words
 
-/**
- * Reads a JSON body, up to the size limit.
- *
- * @throws Refusal media_type_unsupported, body_too_large, or body_malformed if it breaks off or takes too
- *   long
- */
+/** @throws Refusal media_type_unsupported, body_too_large, or body_malformed if cut off or too slow */
 export async function readBody(request: Request): Promise<Uint8Array> {
   const { headers } = request
   if (!isJson(headers.get('content-type') ?? '')) {
@@ -89,10 +83,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 const [quote, backslash, openArray, closeArray, openObject, closeObject] = Buffer.from('"\\[]{}')
 
-/**
- * Checked before parsing, because walking through deeply nested values costs far more than their size
- * suggests.
- */
+/** Checked before parsing: walking through deeply nested values costs far more than their size. */
 function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0
   let isInString = false

@@ -4,7 +4,6 @@ import { type LogEntry, logDefect, requestIdHeader } from './log'
 /** HSTS for one year (RFC 6797 §6.1). Not sent in a response to plain HTTP (§7.2). */
 export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
 
-/** Values of X-Error-Code. */
 export type ErrorCode = PartnerKind | 'internal_error'
 
 /** Status of an error code, and its row in the OpenAPI document. */
@@ -116,7 +115,6 @@ export const transportRefusals = {
   https_required: 'nothing is answered here but what came by HTTPS',
 } as const satisfies Words
 
-/** Errors that every endpoint can return. */
 export const refusalsEverywhere = {
   method_not_allowed: 'the path does not take this method',
   overloaded: 'more is asked for than can be answered; try again',
@@ -191,8 +189,7 @@ export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, to
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (entry, token) => {
     const init = token === '' ? toNone : toToken
-    // No other headers: if the token was revoked during the upload, the entry already has the partner's rate
-    // limit.
+    // No others: if the token was revoked during the upload, the entry has rate limit headers.
     for (const name of inEveryResponse) {
       const value = entry.headers[name]
       if (value !== undefined) init.headers.set(name, value)

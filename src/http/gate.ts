@@ -22,10 +22,7 @@ import { respond } from './respond'
 /** Faults listed in one response. */
 const mostFaults = 20
 
-/**
- * Largest body that is parsed without waiting for a turn, in bytes. Hundreds of larger bodies at once would
- * delay other partners by seconds.
- */
+/** In bytes. Larger bodies wait for a turn: hundreds at once would delay other partners by seconds. */
 const mostBytesAtOnce = 8 * 1024
 
 export interface Serving {
@@ -35,7 +32,6 @@ export interface Serving {
   /** A sandbox warns of likely typos and offers examples that work now. */
   readonly isSandbox: boolean
   readonly noDocs?: boolean
-  /** Shared with the metrics. */
   readonly places?: ConcurrencyLimits
   readonly isSecure?: boolean
   /** Proxies that terminate HTTPS. Requests from elsewhere, or forwarded as plain HTTP, are rejected. */
@@ -50,9 +46,8 @@ export function admissionOf({ context, places = concurrencyLimits() }: Serving) 
 }
 
 /**
- * Load shedding for bookings. Returns a function that gives the error response if no place is free, otherwise
- * undefined. It runs before routing, because rejecting must cost a fraction of a booking: otherwise a flood
- * delays the admitted bookings. It rejects only tokens that were verified before.
+ * Rejects bookings above the limit before routing: a rejection must cost a fraction of a booking, or a flood
+ * delays admitted bookings. Rejects only tokens that were verified before.
  */
 export function shedding(
   endpoints: readonly Endpoint[],
@@ -95,10 +90,7 @@ interface Incoming {
   readonly entry: LogEntry
 }
 
-/**
- * Adds all endpoints to an app. Each path is one route for all methods, because authentication precedes the
- * method check (decisions, Order of checks).
- */
+/** One route per path: authentication precedes the method check (decisions, Order of checks). */
 export function gate(
   endpoints: readonly Endpoint[],
   serving: Serving,
@@ -212,10 +204,7 @@ class Gate {
   }
 }
 
-/**
- * Reads the query early, because it decides the cost. Returns an error, to be thrown later in the order of
- * checks.
- */
+/** Read early, because the query decides the cost. An error is returned, to be thrown in its order. */
 function readQueryOf({ checks }: Endpoint, url: string) {
   const mark = url.indexOf('?')
   try {

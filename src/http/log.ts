@@ -4,7 +4,6 @@ import { elapsedMillis } from '../domain/ports/time'
 export interface Counted {
   readonly slotsShown?: number
   readonly stored?: 'booking' | 'intake'
-  /** True if the response to an earlier call is repeated. */
   readonly isReplay?: boolean
 }
 
@@ -31,7 +30,6 @@ export interface LogEntry {
   readonly headers: Record<string, string>
 }
 
-/** Called for each request after its response is created. */
 export type RequestObserver = (entry: LogEntry) => void
 
 const sightings = new WeakMap<Request, LogEntry>()
@@ -74,11 +72,7 @@ function firstSightOf({ method }: Request, always: Record<string, string>): LogE
   }
 }
 
-/**
- * Wraps a handler: creates each request's log entry and passes it to the observers.
- *
- * @param always headers of every response
- */
+/** Creates each request's log entry and passes it to the observers. `always`: headers of every response. */
 export function withLogEntries(
   handle: (request: Request) => Response | Promise<Response>,
   observers: readonly RequestObserver[],

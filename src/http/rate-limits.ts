@@ -6,10 +6,7 @@ import type { Context } from '../operations/context'
 import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
-/**
- * The key of an address budget: an IPv4 address, also if written as IPv6 (RFC 4291 §2.5.5.2), or an IPv6 /64,
- * which is one network (RFC 6177).
- */
+/** An IPv4 address, also if written as IPv6 (RFC 4291 §2.5.5.2), or an IPv6 /64: one network (RFC 6177). */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address)
@@ -25,7 +22,6 @@ export function networkOf(address: string): string {
     .join('.')
 }
 
-/** Eight 16-bit groups of an IPv6 address, without the zone. */
 function groupsOf(address: string): number[] {
   const [text = ''] = address.split('%')
   const [head = [], tail] = text.split('::').map((part) => part.split(':').filter(Boolean).flatMap(groupsIn))
@@ -82,11 +78,7 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   }
 }
 
-/**
- * One budget per client address. The rate limit headers are sent only once it is used up.
- *
- * @param rateNow current limit of an address
- */
+/** One budget per client address. Sets the rate limit headers only once it is used up. */
 export function addressBudgets(
   name: string,
   kind: keyof typeof rateRefusals,

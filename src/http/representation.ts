@@ -1,12 +1,8 @@
 import { constants, gzip } from 'node:zlib'
 import { memo } from '../domain/memo'
 
-/**
- * One encoding of a cached response. Its body is stored once: as a Blob, which is sent without copying, or as
- * bytes, for late responses.
- */
+/** One encoding of a cached response. A Blob is sent without copying; bytes are for late responses. */
 export class Form {
-  /** Size of the body in bytes. */
   readonly size: number
   #body: Blob | Uint8Array<ArrayBuffer> | null
   #wasRead = false
@@ -25,9 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /**
-   * Body bytes. Kept from the second read on: with a database server every response is late and needs them.
-   */
+  /** Keeps the bytes from the second read on: with a database server, every response needs them. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -41,7 +35,6 @@ export class Form {
     })
   }
 
-  /** Part of the body, for building the next page. */
   slice(start: number, end: number): Blob | Uint8Array<ArrayBuffer> {
     const body = this.#body ?? new Uint8Array()
     return body instanceof Uint8Array ? body.subarray(start, end) : body.slice(start, end)
@@ -91,17 +84,13 @@ export class Representation {
     return this.#compressed.get(coding)
   }
 
-  /**
-   * False on the first call for a rebuilt representation: it may soon be outdated, and compressing takes
-   * longer than building it.
-   */
+  /** False once if rebuilt: it may soon be outdated, and compressing takes longer than building. */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
     this.#isSettled = true
     return isSettled
   }
 
-  /** Stores a compressed body. */
   keep(coding: Coding, bytes: Uint8Array): Form {
     const headers = new Headers(this.plain.headers)
     headers.set('Content-Encoding', coding)
@@ -117,7 +106,6 @@ export function digestOf(bytes: Uint8Array): bigint {
   return Bun.hash.xxHash3(bytes)
 }
 
-/** Weak entity tag, from the digests of a body's parts. */
 export function tagOf(digests: readonly bigint[]): string {
   return `W/"${digestOf(Buffer.from(digests.join())).toString(36)}"`
 }
@@ -131,7 +119,6 @@ export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8A
   gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
 }
 
-/** The coding that a client prefers; null for identity. */
 interface Wish {
   readonly coding: Coding | null
   /** True if the client refuses identity. */

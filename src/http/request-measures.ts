@@ -13,7 +13,6 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const mostPartners = 200
 
 class RouteMeasures {
-  /** Requests by method and status. */
   readonly counts = new Map<string, Map<number, number>>()
   readonly durations = outcomes.map(() => new Distribution(durationBounds))
 
@@ -29,10 +28,7 @@ class RouteMeasures {
   }
 }
 
-/**
- * Counts responses in plain numbers, because it runs for each request. Memory is bounded: clients cannot
- * create new routes, methods, statuses, reasons or partners.
- */
+/** Runs for each request, so it keeps plain numbers. Clients cannot create new labels: memory is bounded. */
 export class RequestMeasures {
   readonly #routes = new Map<string | null, RouteMeasures>()
   readonly #refusals = new Map(Object.keys(errorCodes).map((code) => [code, 0]))

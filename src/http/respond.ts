@@ -6,10 +6,7 @@ import { type LogEntry, setAll } from './log'
 import { rateHeaders } from './rate-limits'
 import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
 
-/**
- * From this size in bytes, Bun 1.4.5 does not buffer (cork) a late response. Separate system calls for each
- * header take eight times as long as everything else.
- */
+/** From this size in bytes, Bun 1.4.5 does not buffer (cork) a late response: headers cost system calls. */
 const leastBytes = 15 * 1024
 
 /** True if a late response of this size must be sent by inOnePiece. */
@@ -36,8 +33,7 @@ interface AnsweredRequest {
 }
 
 /**
- * Creates the response. A representation is answered with 304 if the client has it (RFC 9110 §13.1.2),
- * otherwise in the client's preferred coding. Compression waits for the partner's turn.
+ * 304 if the client has it (RFC 9110 §13.1.2), else in its preferred coding. Compression waits for a turn.
  */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
@@ -66,10 +62,7 @@ export function respond<Answer>(
   return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
-/**
- * Largest body that is sent without waiting for a turn, in bytes: a page of the usual size. A larger body
- * would delay other requests.
- */
+/** A page of the usual size, in bytes. Larger bodies wait for a turn, because they delay other requests. */
 const mostBytesAtOnce = 512 * 1024
 
 /** Headers that only some recipients of a shared response get. */

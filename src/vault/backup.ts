@@ -7,9 +7,7 @@ import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
-/**
- * Keys for decrypting a backup. A passphrase takes precedence over identities, and both over the master key.
- */
+/** A passphrase takes precedence over identities, and both over the master key. */
 export interface BackupKeys {
   readonly masterKey: Uint8Array
   /** Path of a file of age identities. */
@@ -18,8 +16,8 @@ export interface BackupKeys {
 }
 
 /**
- * Encrypts backups in the age format (age-encryption.org/v1), for the master key and all recipients, or for a
- * passphrase. Each backup is decrypted again to verify it.
+ * Encrypts in the age format (age-encryption.org/v1), for the master key and all recipients, or for a
+ * passphrase. Decrypts each backup again to verify it.
  *
  * @throws Refusal field_invalid for an invalid recipient, database_unusable as readSecretFile
  */
@@ -52,11 +50,7 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
   }
 }
 
-/**
- * Decrypts a backup to another file and authenticates it.
- *
- * @throws Refusal database_unusable if no key opens it or it is damaged
- */
+/** Decrypts and authenticates. @throws Refusal database_unusable if no key opens it or it is damaged */
 export async function openBackup(
   sealed: string,
   plain: string,
@@ -133,7 +127,6 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   }
 }
 
-/** An age identity file has one key per line, and comments. */
 function addIdentities(decrypter: Decrypter, path: string): void {
   const lines = readSecretFile(path, { what: 'identity' }).split(/\r?\n/)
   const identities = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
@@ -145,7 +138,6 @@ function addIdentities(decrypter: Decrypter, path: string): void {
   if (identities.length === 0) throw unusable('the identity file holds no identity')
 }
 
-/** Returns the first line. */
 function readPassphrase(path: string): string {
   const [passphrase = ''] = readSecretFile(path, { what: 'passphrase' }).split(/\r?\n/)
   if (passphrase === '') throw unusable('the passphrase file holds no passphrase')

@@ -7,18 +7,15 @@ import { readSecretFile } from './secret-file'
 export interface Certificate {
   /** PEM, with its chain. */
   readonly cert: string
-  /** PEM. */
   readonly key: string
   /** Earliest expiry in the chain, in ms. */
   readonly validUntil: number
 }
 
 /**
- * Reads a certificate and its key and checks them as a client would.
+ * Checks a certificate and its key as a client would, at `now` (ms).
  *
- * @param now ms
- * @throws Refusal settings_invalid if a file is missing, unreadable or not PEM, others can read the key, it
- *   does not match, or the certificate is not valid now
+ * @throws Refusal settings_invalid if a file cannot be used, others can read the key, or the dates are wrong
  */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = read(files.certificate, 'TLS certificate', true)
@@ -41,12 +38,7 @@ const dayMillis = 24 * 60 * 60_000
 /** Days before expiry at which warnings start. Automatic renewal is done by then. */
 const noticeDays = 14
 
-/**
- * Warnings about a certificate in use.
- *
- * @param baseUrl the address that partners connect to
- * @param now ms
- */
+/** Warnings for operators. `baseUrl` is the address that partners connect to; `now` in ms. */
 export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: string, now: number): string[] {
   const notes: string[] = []
   if (validUntil - now < noticeDays * dayMillis) {

@@ -40,11 +40,7 @@ export function parseMasterKey(text: string): Uint8Array {
   return key
 }
 
-/**
- * Creates a master key file (mode 600) atomically. If two processes do so at once, both get the first key.
- *
- * @param owner see readMasterKey; for an existing file
- */
+/** Creates the file (mode 600) atomically. If two processes do so at once, both get the first key. */
 export function createMasterKey(path: string, owner?: number): Uint8Array {
   try {
     writeDurably(path, `${Buffer.from(newMasterKey()).toString('base64')}\n`)

@@ -7,7 +7,7 @@ const mostBytes = 65_536
 interface Reading {
   /** Name in messages, for example `master key`. */
   readonly what: string
-  /** Additional uid that may own the file, for example a service's user if root runs a command. */
+  /** Additional uid that may own the file, such as a service's user if root runs a command. */
   readonly owner?: number | undefined
   /** Skips the check of owner and mode, if access is controlled elsewhere. */
   readonly anyMode?: boolean

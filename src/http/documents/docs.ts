@@ -40,10 +40,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/**
- * Outside the sandbox, calls cannot be tried out and no token can be entered. Tokens do not belong in a
- * browser, and bookings are real.
- */
+/** Outside the sandbox nothing can be tried out: bookings are real, and tokens must not be in a browser. */
 const readAlone = `
       supportedSubmitMethods: [],
       plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
@@ -68,7 +65,6 @@ fetch(new URL('openapi.json', root))
   })
 `
 
-/** Dark mode, table styles, and a layout for narrow screens. */
 const ownStyles = `body { margin: 0 }
 html.dark-mode { background: #1c2022; color-scheme: dark }
 .swagger-ui .info table { border-collapse: collapse; font-size: 14px }
@@ -81,7 +77,6 @@ html.dark-mode { background: #1c2022; color-scheme: dark }
 }
 `
 
-/** @param below path of the files relative to the page */
 const page = (below: string) => `<!doctype html>
 <html lang="en">
   <head>
@@ -114,10 +109,7 @@ const ownFiles = {
   '/docs/page.css': fresh(ownStyles, 'text/css; charset=utf-8'),
 }
 
-/**
- * Swagger UI's files by path. The page's URLs contain the version, so clients can cache the files
- * permanently.
- */
+/** The page's URLs contain the version, so clients can cache the files permanently. */
 const filesBelow = Object.fromEntries(
   Object.entries(files).map(([name, [file, type]]) => [
     `/docs/${name}`,
@@ -128,10 +120,7 @@ const filesBelow = Object.fromEntries(
 const pageType = 'text/html; charset=utf-8'
 const [pageWithSlash, pageWithoutSlash] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
-/**
- * /openapi.json and the page /docs, without a token. In the sandbox / redirects to the page, calls can be
- * tried out, examples use a free slot, and there is no rate limit.
- */
+/** No token. In the sandbox / redirects to /docs, examples use a free slot, and there is no rate limit. */
 export function documents(
   endpoints: readonly Endpoint[],
   { context, baseUrl, isSandbox }: Serving,

@@ -53,9 +53,7 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
   }
 }
 
-/**
- * Extracts the responses that several operations share, named by their codes. Replaces each use with a $ref.
- */
+/** Extracts responses shared by several operations, named by their codes. Leaves a $ref for each. */
 export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
   const uses = operations.flatMap(({ responses }) =>
     Object.entries(responses).map(([status, response]) => ({ responses, status, response })),

@@ -90,12 +90,7 @@ const errorSchemas = {
   },
 }
 
-/**
- * The OpenAPI document as JSON text. Deterministic.
- *
- * @param baseUrl public address of the service
- * @param slot the slot that the examples book
- */
+/** JSON text, deterministic. `baseUrl` is the public address and `slot` the one the examples book. */
 export async function openApiDocument(
   endpoints: readonly Endpoint[],
   baseUrl: string,
@@ -122,8 +117,7 @@ export async function openApiDocument(
 
 /** Paths as the plugin describes them: OpenAPI 3.0, without errors or examples. */
 async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
-  // The plugin serves its document at a path. This app never listens, because the document is incomplete and
-  // the plugin's page loads scripts from other hosts.
+  // Never listens: the document is incomplete, and the plugin's page loads scripts from other hosts.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
   for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
@@ -141,7 +135,6 @@ async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, R
   return ((await described.json()) as { paths: Record<string, Record<string, Operation>> }).paths
 }
 
-/** Component schemas by title. */
 type Schemas = Map<string, unknown>
 
 async function toOperation(
@@ -238,7 +231,6 @@ function toUnion(anyOf: readonly Json[]): Json {
 
 const firstKeywords = ['type', 'format', 'enum', 'description', 'required', 'properties', 'items']
 
-/** Fixed keyword order, so that the document is stable. */
 function inOrder(schema: Json): Json {
   const names = Object.keys(schema)
   const known = firstKeywords.filter((name) => names.includes(name))

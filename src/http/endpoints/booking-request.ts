@@ -279,7 +279,6 @@ function knownMembers(memberData: typeof MemberData.static): typeof MemberData.s
   return Object.fromEntries(known) as typeof memberData
 }
 
-/** The contract's booking response, for intakes and retries too. */
 export function presentBookingRequest(request: Receipt): typeof BookingResponse.static {
   const { id, providerId, authorizationNumber, acceptedAt, declinedAt, startsAt, member } = request
   return {

@@ -26,11 +26,9 @@ export interface Call<Params, Headers, Query, Body> {
   readonly bytes: Uint8Array
   /** Snapshot used for authentication, and a function to authenticate again. */
   readonly authenticated: Authenticated
-  /** Called between the steps of long work. */
   readonly turn: Turn
 }
 
-/** A successful response: a value, or a cached representation. */
 export interface Reply<Answer> {
   readonly body: Answer | Representation
   /** Extra headers, for values only: a Representation has its own. */
@@ -87,7 +85,6 @@ interface Definition<
   }
   /** Errors specific to this endpoint, in order of the checks. */
   readonly refusals: Words
-  /** @param slot the slot that the examples show */
   examples(
     slot: RequestedSlot,
     baseUrl: string,
@@ -133,7 +130,6 @@ export const organizationRefusals = {
   organization_deactivated: "the partner's organization is deactivated",
 } as const satisfies Words
 
-/** All errors of an endpoint, each with an example message. */
 export function refusalsOf({ body, refusals }: Pick<Endpoint, 'body' | 'refusals'>): Words {
   return {
     ...transportRefusals,

@@ -6,7 +6,6 @@ import { modalities } from '../../domain/provider'
 import { Choice, formats, Text } from '../../domain/validation'
 import { formatInstant } from '../../scheduling/calendar'
 
-/** An id assigned by the service. */
 export const Id = (description: string) => Type.Integer({ format: 'int64', description })
 
 export const CountryCode = Text({

@@ -22,9 +22,7 @@ interface Entry extends Readonly<Range> {
   readonly slots: number
 }
 
-/**
- * A cached page of search results. Valid until data changes, or until time changes which slots are available.
- */
+/** A cached search page, valid until data changes or time changes which slots are available. */
 export interface ProviderPage {
   readonly representation: Representation
   readonly entries: readonly Entry[]
@@ -37,7 +35,6 @@ export interface ProviderPage {
   readonly holdsUntil: number
 }
 
-/** Checks the time only, not the version. `now` in ms. */
 function holds({ heldFrom, holdsUntil }: Pick<Entry, 'heldFrom' | 'holdsUntil'>, now: number): boolean {
   return heldFrom <= now && now < holdsUntil
 }
@@ -61,7 +58,6 @@ function heldBy(entries: readonly Entry[], { holdsUntil }: FoundPage, now: numbe
   return { heldFrom: now, holdsUntil: Math.min(holdsUntil, ...entries.map((entry) => entry.holdsUntil)) }
 }
 
-/** A growing buffer for a page. */
 export class Draft {
   #bytes = Buffer.allocUnsafeSlow(256 * 1024)
   #end = 0
@@ -106,12 +102,7 @@ function takeDraft(): Draft {
   return draft
 }
 
-/**
- * Builds a page in steps. Copies the entries of the previous page that are unchanged and still valid.
- *
- * @param head JSON before the entries
- * @param write appends an entry's JSON
- */
+/** Builds a page in steps. Copies entries of `before` that are unchanged and still valid. */
 export async function makePage(
   found: FoundPage,
   head: string,
@@ -211,7 +202,6 @@ export class PageCache {
   }
 }
 
-/** Slots per row: the horizon and one more day. */
 const rowSlots = Math.ceil((horizonMinutes + dayMinutes) / slotMinutes)
 
 const bytesOf = (start: number) => Buffer.from(`,${JSON.stringify(presentSlot(start * minuteMillis))}`)
@@ -229,11 +219,7 @@ export class SlotTable {
   /** Index of a row's first slot, counted from 1970. */
   #first = 0
 
-  /**
-   * Writes slots in ascending order, each with a leading comma. Returns the end offset.
-   *
-   * @param starts minutes since 1970, within 30 days of `now` (ms)
-   */
+  /** Writes ascending slots (minutes since 1970), each with a leading comma. Returns the end offset. */
   write(starts: ArrayLike<number>, now: number, target: Uint8Array, at: number): number {
     this.#turnTo(Math.floor(now / minuteMillis))
     let end = at

@@ -23,7 +23,6 @@ const RegionBody = Type.Object(
   { title: 'Region', description: 'A state or province, or a country as a whole' },
 )
 
-/** Cached replies of all countries together. */
 const mostReplies = 1_000
 
 export const providerRegions = endpoint({

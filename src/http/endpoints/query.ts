@@ -3,8 +3,8 @@ import { editDistance, Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
 /**
- * Reads the known parameters of a query string (without `?`). Decimal integers become numbers if the schema
- * wants integers; all else stays text. The schema is checked later.
+ * Known parameters of a query string (without `?`). Decimal integers become numbers if the schema wants
+ * integers.
  *
  * @throws Refusal field_invalid for a parameter that is repeated or not UTF-8
  */
@@ -20,11 +20,7 @@ export function readQuery(text: string, schema: TObject<TProperties>): Record<st
   return query
 }
 
-/**
- * Reads path parameters, which the router has decoded, like readQuery.
- *
- * @throws Refusal field_invalid for one that is not UTF-8
- */
+/** Like readQuery, for decoded path parameters. @throws Refusal field_invalid if one is not UTF-8 */
 export function readParams(
   params: Record<string, string | null> = {},
   schema: TObject<TProperties>,
@@ -34,7 +30,6 @@ export function readParams(
   return values
 }
 
-/** Reads the headers in a schema, spelled as in the schema. */
 export function readHeaders(headers: Headers, schema: TObject<TProperties>): Record<string, string> {
   const sent: Record<string, string> = {}
   for (const name in schema.properties) {
@@ -62,10 +57,7 @@ function decode(text: string): string | null {
 const mostNames = 100
 const mostSuggestions = 5
 
-/**
- * Suggestions for unknown body fields with nearly known names. Other names are not repeated, so that a
- * response does not echo arbitrary input.
- */
+/** Suggests known names. Other unknown names are not echoed, because they are arbitrary input. */
 export function typoWarning(body: unknown, schema: TSchema): string {
   return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
 }

@@ -6,10 +6,7 @@ import type { LogEntry } from '../log'
 
 export interface Forwarding {
   readonly clientOf: (request: Request) => string
-  /**
-   * The error for a request that did not come by HTTPS, or null. A request accepted from a proxy gets an HSTS
-   * header and takes the proxy's request id.
-   */
+  /** The error for plain HTTP, or null. Behind a proxy, also adds HSTS and takes over its request id. */
   readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
@@ -20,11 +17,8 @@ const mostHops = 16
 const mostPeers = 1_000
 
 /**
- * Reads forwarding headers of trusted proxies only. A request from another address counts as plain HTTP.
- * Without `proxies` the headers are ignored.
- *
- * @param peerOf address that connected to this machine
- * @param report gets each kind of likely proxy misconfiguration once
+ * Trusts forwarding headers of `proxies` only; without proxies they are ignored. A request from another
+ * address counts as plain HTTP. Reports each kind of likely misconfiguration once.
  */
 export function forwarding(
   proxies: Networks | null,
@@ -80,12 +74,8 @@ function takeName(name: string | null, entry: LogEntry): void {
 }
 
 /**
- * The client's address: the rightmost in X-Forwarded-For that is not a proxy. Each proxy appends the address
- * that connected to it; the client may have forged everything before. If a proxy adds no valid address, the
- * result is that proxy.
- *
- * @param forwardedFor X-Forwarded-For, all lines joined
- * @param peer the proxy that connected
+ * The rightmost address in X-Forwarded-For that is not a proxy. Each proxy appends the address that connected
+ * to it; the client may have forged everything before. Without a valid address, the last known proxy.
  */
 export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
   if (forwardedFor === null) return peer
@@ -105,7 +95,6 @@ export function clientAmong(forwardedFor: string | null, peer: string, proxies: 
 /** Longest text parsed as an address: IPv6 in brackets, with a zone and a port. */
 const mostLength = 64
 
-/** An address in a proxy's notation, some with a port; null if it is none. */
 function addressIn(text: string): string | null {
   if (text.length > mostLength) return null
   const entry = text.trim()

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { pause } from '../../domain/ports/time'
 
 /**
- * True if the kernel holds something for a port that this process has not received: deferred connections, the
- * accept queue or unread bytes. TCP_DEFER_ACCEPT defers connections without data, and closing the port resets
- * them. Always false outside Linux (proc_pid_net(5)).
+ * True if closing the port would reset something: connections without data (TCP_DEFER_ACCEPT), the accept
+ * queue, or unread bytes. Always false outside Linux (proc_pid_net(5)).
  */
 export function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
@@ -23,19 +22,13 @@ function read(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/**
- * How long a busy server only adds Connection: close, in ms. Clients with keep-alive use their connection
- * once more.
- */
+/** For this many ms a busy server only adds Connection: close: clients reuse a connection once more. */
 const lingerMillis = 500
 
 /** Interval between checks for new requests, in ms. */
 const lookMillis = 25
 
-/**
- * Consecutive checks without a new request before closing. Longer than a client needs to send its next
- * request.
- */
+/** Quiet checks in a row before closing. Longer than a client needs to send its next request. */
 const quietLooks = 8
 
 /** Maximum number of checks, if clients keep sending. */
@@ -69,13 +62,7 @@ export class Drain {
     return this.#closing ? this.#closing.promise.then(() => answer) : answer
   }
 
-  /**
-   * Closes as soon as no requests arrive, or after the maximum wait.
-   *
-   * @param isAnswering true if requests are in flight; an idle server closes sooner
-   * @param hasWaiting true if closing would reset pending connections; called immediately before `close`
-   * @param close stops listening
-   */
+  /** Closes once no requests arrive, or after the maximum wait. `hasWaiting` runs just before `close`. */
   async close<T>(isAnswering: boolean, hasWaiting: () => boolean, close: () => T): Promise<Awaited<T>> {
     this.#isDraining = true
     const isBusy = isAnswering || hasWaiting()

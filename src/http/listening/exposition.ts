@@ -4,7 +4,6 @@ export type Sample = readonly [labels: Record<string, string | number>, value: n
 
 export interface Metric {
   readonly name: string
-  /** One line. */
   readonly help: string
   readonly type: 'counter' | 'gauge'
   readonly samples: readonly Sample[]
@@ -19,10 +18,7 @@ export interface Histogram extends Pick<Metric, 'name' | 'help'> {
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/**
- * Prometheus text format, version 0.0.4. Written here because prom-client takes 0.6 to 1.4 us per request, a
- * fifth of a response, and cannot export histograms counted elsewhere.
- */
+/** Prometheus text format 0.0.4. prom-client would take 0.6 to 1.4 us per request, a fifth of a response. */
 export function exposed(metrics: readonly (Metric | Histogram)[]): string {
   return metrics.flatMap(lines).join('\n').concat('\n')
 }

@@ -5,25 +5,22 @@ export interface Listening {
   readonly host: string
   readonly port: number
   /**
-   * New connections get this certificate. Requests in flight are finished. Idle connections are closed, and
-   * connections made at that moment may be reset.
+   * For new connections. Requests in flight are finished; idle connections are closed, and those being made
+   * may be reset.
    *
    * @throws Refusal settings_invalid if it cannot be used; then nothing changes
    */
   replaceCertificate(certificate: TlsIdentity): void
-  /** Requests in flight. */
   underWay(): number
   /**
-   * Graceful shutdown. Answers requests in flight, those waiting in the kernel and those arriving now, for at
-   * most 15 s. Waits up to 5 s for connections that have sent nothing. An idle server stops within about 30
-   * ms.
+   * Answers requests that are in flight, waiting in the kernel or arriving now, for at most 15 s. Waits up to
+   * 5 s for connections that have sent nothing. An idle server stops within about 30 ms.
    */
   stop(): Promise<void>
 }
 
-/** PEM. */
+/** PEM, with its chain. */
 export interface TlsIdentity {
-  /** With its chain. */
   readonly cert: string
   readonly key: string
 }
@@ -45,11 +42,8 @@ const stoppingMillis = 15_000
 const silentMillis = 500
 
 /**
- * Listens on a host and port; port 0 selects a free one. Throws the system's error with its address and port.
- *
- * @param createFetch creates the handler for the actual port. Its `addressOf` must be called before any wait,
- *   because a closed connection has no address; results are remembered
- * @param certificate enables HTTPS
+ * Port 0 selects a free one. Throws the system's error, with its address and port. `addressOf` must be called
+ * before any wait, because a closed connection has no address; results are remembered.
  */
 export function listen(
   host: string,
@@ -99,8 +93,7 @@ export function listen(
       const replaced = newest
       newest = open(actualPort, next)
       servers.add(newest)
-      // At once, otherwise every second client would get the old certificate. Connections in the old accept
-      // queue are reset.
+      // At once, or every second client gets the old certificate. Resets its accept queue.
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
@@ -124,10 +117,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   clearInterval(looking)
 }
 
-/**
- * Listens on 127.0.0.1 for operators. Its stop() does not drain. Throws like listen, with `flag` added to the
- * error.
- */
+/** For operators, on 127.0.0.1. stop() does not drain. Throws like listen, with `flag` in the error. */
 export function listenLocally(
   flag: string,
   port: number,
@@ -174,8 +164,7 @@ function openShared(
 }
 
 /**
- * Codes of Bun's resolver for a host without an address: invalid name, unknown name, no name server. ENOENT
- * can mean any of these, for example on a busy machine.
+ * Codes for a host without an address. Bun returns ENOENT for any cause, for example if the machine is busy.
  */
 const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
 
@@ -203,8 +192,8 @@ function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; po
 const shortestBefore = 'https://abc'.length
 
 /**
- * A request with a URL that the router can parse; the path stays unchanged. Without a valid Host header Bun
- * passes only the path, which matches no route. With a very short host, the router would misread the path.
+ * The path stays as sent. Without a valid Host header Bun passes only the path, which matches no route. After
+ * a very short host, the router would misread the path.
  */
 function withWholeUrl(request: Request): Request {
   const { url } = request

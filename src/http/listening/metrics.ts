@@ -14,7 +14,6 @@ import { listenLocally } from './listen'
 export interface Measured {
   readonly requests: RequestMeasures
   readonly places: ConcurrencyLimits
-  /** Labels, for example the version. */
   readonly build: Readonly<Record<string, string>>
   readonly zones: Pick<ZoneData, 'edition' | 'folder' | 'age'>
   readonly engine: () => EngineMeasures
@@ -34,7 +33,6 @@ const beatMillis = 100
 
 export interface MetricsListening {
   readonly port: number
-  /** At once; requests in flight are cut off. */
   stop(): Promise<void>
 }
 
@@ -111,7 +109,6 @@ function gauge(name: string, help: string, samples: readonly Sample[]): Metric {
   return { ...{ name, help, samples }, type: 'gauge' }
 }
 
-/** A gauge with a single value; no sample if it is null. */
 function value(name: string, help: string, value: number | null): Metric {
   return gauge(name, help, value === null ? [] : [[{}, value]])
 }
