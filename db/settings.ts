@@ -20,7 +20,6 @@ interface Running {
 const upsert =
   'INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = $2'
 
-/** Settings that a database stores about itself. */
 export function settingsOver(database: Running) {
   const read = (name: string) =>
     then(
@@ -37,7 +36,6 @@ export function settingsOver(database: Running) {
     readPurpose: () => readText(purposeName),
     readCopyNote: () => then(readText(copyNoteName), parseCopyNote),
     markCopied: ({ to, at }: CopyNote) => write(copyNoteName, JSON.stringify({ to, at })),
-    /** Writes the settings of a new database. */
     writeFirst(purpose: Purpose, masterKey: MasterKey) {
       const { sealed, vault } = newDataKey(purpose, masterKey)
       const state = formatState(auditHashes(vault), emptyAudit)
@@ -48,10 +46,7 @@ export function settingsOver(database: Running) {
       then(read(dataKeyName), (sealed) => openVault(sealed, purpose, masterKey)),
     isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
       then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
-    /**
-     * Seals the data key under the next master key; false if it already is. Requires a transaction that
-     * blocks another rotation: otherwise the database could end with a key that neither has.
-     */
+    /** False if it already is sealed under `next`. Requires a transaction that blocks another rotation. */
     rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>
       then(read(dataKeyName), (current) => {
         const sealed = resealed(current, purpose, masterKey, next)
@@ -71,7 +66,6 @@ export function requirePurpose(found: string | null, purpose: Purpose): void {
 
 // The schema number of a database is the number of migration steps that it has had.
 
-/** Length of a step's SHA-256. */
 export const hashBytes = 32
 
 /** SHA-256 of each step, concatenated. */
@@ -89,7 +83,6 @@ export function newerSchema() {
   return unusable('the database was written by a newer version of this program')
 }
 
-/** @param way the remedy for the operator */
 export function olderSchema(way: string) {
   return unusable(`the database has an older schema: ${way}`)
 }

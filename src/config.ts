@@ -16,43 +16,37 @@ import { Fault, type Flags, settings, type Values, valuesOf } from './settings'
 
 export type { Flags } from './settings'
 
-/** The name of our credential of systemd. */
+/** Name of the systemd credential with the master key. */
 const credentialName = 'anteroom-master-key'
 
-/** Where the master key is: in a file, in base64 in the environment, behind a file descriptor, or systemd's to keep. */
+/** `credential` is the path of a systemd credential. */
 export type MasterKeySource =
   | { readonly file: string }
   | { readonly base64: string }
   | { readonly descriptor: number }
   | { readonly credential: string }
 
-/** What every command that opens the database needs. */
 export interface StorageConfig extends DatabaseSetting {
   readonly masterKey: MasterKeySource
   readonly zoneFolder: string | undefined
 }
 
-/** The settings of `anteroom serve`. */
 export interface ServerConfig extends StorageConfig, ServerOptions {
   readonly baseUrl: string
-  /** Certificate and key files; null for plain HTTP. */
   readonly tls: CertificateFiles | null
   readonly limits: Limits
-  /** Which requests the log has a line for: all, or those with status 400 and above. */
+  /** `errors` logs only responses with status 400 and above. */
   readonly logRequests: 'all' | 'errors'
-  /** What each setting is set to, as it was given. */
+  /** The text of each setting, before it is parsed. */
   readonly given: Flags
-  /** Lines of the settings file that a flag or the environment overrules, each as a notice. */
+  /** Notices about lines of the settings file that a flag or the environment overrides. */
   readonly overruled: readonly string[]
 }
 
-/**
- * What the runtime itself obeys before the first line of ours: code to run first, a debugger to open, files to write.
- * An installer sets others of its names, which do nothing here.
- */
+/** Variables by which Bun runs other code, opens a debugger or writes files before this program starts. */
 const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
-/** @throws Refusal settings_invalid where the environment has the runtime do other things than this program */
+/** @throws Refusal settings_invalid if the environment makes Bun do more than run this program */
 export function requireOwnRuntime(environment: Environment = process.env): void {
   const faults = Object.keys(environment)
     .filter((name) => environment[name] && runtimeVariable.test(name))
@@ -60,25 +54,19 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
 }
 
-/** Where the data is. Flags come before the environment. @throws Refusal settings_invalid with every fault */
+/** @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // What set-rates is given for one partner is no setting, though it is called like one.
+  // set-rates has flags of the same names for one partner; they are not settings.
   const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
 
-/** Which database is copied where, as the words of a command tell it. */
 export interface CopyFlags extends Flags {
   readonly from: string
   readonly to: string
 }
 
-/**
- * Where a database is and where it shall be copied, and its master key: beside it, unless it is told otherwise. Which database
- * is set for all other commands says nothing here.
- *
- * @throws Refusal settings_invalid with every fault
- */
+/** The default key file is `<from>.key`. @throws Refusal settings_invalid with every fault */
 export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: Environment = process.env) {
   const { database: _, ...values } = readSettings(environment, flags, [])
   const faults = Object.entries({ '--from': from, '--to': to }).flatMap(([flag, database]) => {
@@ -94,27 +82,19 @@ export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: E
   })
 }
 
-/** The age in ms from which the last backup is too old; null for none. @throws Refusal settings_invalid with every fault */
+/** In ms; null for no limit. @throws Refusal settings_invalid with every fault */
 export function readBackupMaxAge(flags: Flags, environment: Environment = process.env): number | null {
   return valuesOf(readSettings(environment, flags, [])).backupMaxAge ?? null
 }
 
-/**
- * Where the database is, and the zone data, for a command that can do without either.
- *
- * @throws Refusal settings_invalid with every fault
- */
+/** `setting` is null without a database. @throws Refusal settings_invalid with every fault */
 export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
   const { database, zones } = readSettings(environment, flags, [])
   const setting = database === undefined ? null : databaseSetting(environment, database)
   return { setting, zoneFolder: zones }
 }
 
-/**
- * Where the master key is, for a command on a database that is yet to be made: beside it, or beside the file that is set.
- *
- * @throws Refusal settings_invalid with every fault
- */
+/** Default: next to the configured database file, else to `database`. @throws Refusal settings_invalid */
 export function readMasterKeySource(
   flags: Flags,
   database: string,
@@ -125,7 +105,7 @@ export function readMasterKeySource(
   return masterKeySource(environment, values, isFile ? values.database : database)
 }
 
-/** The whole of serve's settings. @throws Refusal settings_invalid with every fault, a line each */
+/** @throws Refusal settings_invalid with every fault, one per line */
 export function readServerConfig(flags: Flags, environment: Environment = process.env): ServerConfig {
   const given = readSettings(environment, flags, ['database', 'baseUrl'])
   const values = valuesOf(given)
@@ -150,7 +130,6 @@ function tlsFrom(environment: Environment, { tlsCertificate, tlsKey }: Flags): C
   return { certificate: tlsCertificate, key: tlsKey, isCredential: isCredential(environment, tlsKey) }
 }
 
-/** The settings that limit callers. */
 export type LimitValues = Pick<
   Values,
   | 'nodes'
@@ -187,14 +166,14 @@ function databaseSetting(environment: Environment, database: string): DatabaseSe
   return isDatabaseAddress(database) ? { database, login: loginFrom(environment) } : { database }
 }
 
-/** As libpq takes it of the environment (PostgreSQL §34.15). */
+/** Environment variables of libpq (PostgreSQL §34.15). */
 function loginFrom({ PGPASSWORD, PGPASSFILE, HOME, ...environment }: Environment): DatabaseLogin {
   const passFile = PGPASSFILE || (HOME ? `${HOME}/.pgpass` : null)
   const isPassFileCredential = passFile !== null && isCredential(environment, passFile)
   return { password: PGPASSWORD || null, passFile, isPassFileCredential }
 }
 
-/** Whether a file is one of those that systemd hands over. */
+/** Whether systemd provides the file as a credential. */
 function isCredential(environment: Environment, path: string): boolean {
   const credentials = environment[credentialsVariable]
   return Boolean(credentials && path.startsWith(`${credentials}/`))

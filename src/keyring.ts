@@ -15,16 +15,15 @@ import {
 } from './vault/master-key-file'
 import { masterKeyOf } from './vault/vault'
 
-/** A database, and where its master key is. */
 interface Keeping {
   readonly source: MasterKeySource
   readonly place: DatabaseLocation
   readonly purpose: Purpose
-  /** Whether to make a key file with a database that is not there. */
+  /** Whether to create the key file if there is no database yet. */
   readonly create: boolean
 }
 
-/** Reads the master key of a database, once. @throws Refusal database_unusable */
+/** Finishes an interrupted rotation first. @throws Refusal database_unusable */
 export async function openKeyring({ source, place, purpose, create }: Keeping) {
   const found = await place.find()
   const isNew = create && found === null
@@ -40,16 +39,12 @@ export async function openKeyring({ source, place, purpose, create }: Keeping) {
   return { key, keyring }
 }
 
-/** The master key of a source, for a backup, whose owner may be the key's too. */
+/** The master key for a backup. The key file may also belong to the backup's owner. */
 export function readBackupKey(source: MasterKeySource, backup: string): Uint8Array {
   return readKey(source, ownerOf(backup))
 }
 
-/**
- * The master key of a source. A key is made with a database and never for one that is there: it would not fit.
- *
- * @param owner whose the key may be beside ours, by uid
- */
+/** A key is created only with its database. @param owner uid that may own the key file too */
 function readKey(source: MasterKeySource, owner: number | undefined, create = false): Uint8Array {
   if ('base64' in source) return parseMasterKey(source.base64)
   if ('descriptor' in source) return readMasterKeyDescriptor(source.descriptor)
@@ -62,16 +57,16 @@ function ownerOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.uid
 }
 
-// A rotation makes the next key beside the file of this one, has the database sealed under it, and gives it the name of
-// this one. Where it was killed before the last step, whoever opens the database takes that.
+// A rotation writes the next key to a second file, seals the database under it, then renames it over the old
+// key. If it is killed before the rename, the next process to open the database renames it.
 const nextEnd = '.next'
 
-/** A link is none of ours: given the name of the key that it leads to, it would lead nowhere, and the key be gone. */
+/** Not a symbolic link: a link to the key, renamed over it, would destroy the key. */
 function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** What a rotation that was cut short has left beside a key file; null for nothing, and for what is no key of ours. */
+/** The next key of an interrupted rotation; null for none, or an unreadable one. */
 function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   if (!('file' in source) || !existsSync(source.file)) return null
   const file = realpathSync(source.file)
@@ -80,7 +75,7 @@ function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   try {
     return { file, path, key: readMasterKey(path, owner) }
   } catch {
-    // It is not to stop a service whose key is in order.
+    // A broken next key must not stop a service that has a valid current key.
     return null
   }
 }
@@ -96,7 +91,7 @@ async function rotate(
   if (path === null) {
     throw new Refusal('field_invalid', '--new-key-file: is needed, since the master key is given in no file')
   }
-  // What another rotation has begun is gone on with: of two at once, none is left with a key that nothing is sealed under.
+  // An existing next key is reused: two rotations at once end with the same key.
   const next = makeNext(path, file)
   if (Buffer.from(next).equals(key)) {
     throw new Refusal('field_invalid', '--new-key-file: holds the master key that is in force')
@@ -106,7 +101,7 @@ async function rotate(
   return file ?? path
 }
 
-/** @param file whose place it shall take, and so whose owner it gets: root's would be of no use to the service */
+/** @param file to be replaced; the new file gets its owner, because a service cannot read root's key */
 function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
@@ -127,14 +122,14 @@ function makeNext(path: string, file: string | null): Uint8Array {
   }
 }
 
-/** A file that is mounted by itself, as containers have them, cannot be replaced: that must be known before. */
+/** Fails early if the file cannot be renamed over, for example a bind mount in a container. */
 function requireReplaceable(file: string): void {
   const probe = asidePath(`${file}${nextEnd}`)
   try {
     linkSync(file, probe)
     rmSync(probe)
   } catch (error) {
-    // Other faults say nothing of it: some file systems know no links.
+    // Other errors are inconclusive: some file systems have no hard links.
     if (isNoPlace(error)) throw error
   }
 }
@@ -143,7 +138,7 @@ function isNoPlace(error: unknown): boolean {
   return /^(EACCES|EROFS|EXDEV)$/.test((error as { code?: string }).code ?? '')
 }
 
-/** Somebody else's taking the same step meanwhile is as good. */
+/** Renames the next key over the current one. Idempotent: another process may do it first. */
 function takePlace(path: string, key: Uint8Array, file: string): void {
   if (!isPlainFile(path) || !Buffer.from(key).equals(readMasterKey(path, ownerOf(path)))) return
   try {
@@ -151,6 +146,6 @@ function takePlace(path: string, key: Uint8Array, file: string): void {
   } catch (error) {
     if (existsSync(path)) throw error
   }
-  // No other copy of a key is left lying, finished or not.
+  // Temporary copies of the key must not remain.
   for (const left of listUnfinished(path)) rmSync(left, { force: true })
 }

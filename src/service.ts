@@ -30,58 +30,47 @@ export type { Copied } from './operations/database-copy'
 export type { Server } from './serving'
 export { type Certificate, certificateNotes, readCertificate } from './vault/certificate'
 
-/** How a service opens its database, and what it is put together of. */
 export interface ServiceOptions extends DatabaseSetting {
   readonly purpose: Purpose
   readonly masterKey: MasterKeySource
-  /** Whether to make the database and the master key file where they are missing. */
+  /** Whether to create the database and the master key file if they are missing. */
   readonly create: boolean
-  /** Whether to bring a database of an older schema up to date. */
+  /** Whether to migrate an older schema. */
   readonly upgrade?: boolean
-  /** Whether to serve the database, which is to be there, for as long as it is open. */
+  /** Whether a server opens the database. Only one server at a time can open a SQLite file. */
   readonly alone?: boolean
-  /** A zoneinfo folder to take time zones from instead of the built-in data. */
+  /** Default: the built-in time zones. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
-  /** None unless given. */
+  /** Default: no limits. */
   readonly limits?: Limits
-  /** Logs an event for the operator. */
   readonly report: Report
-  /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
+  /** Maximum number of writes in one transaction, for benchmarks; SQLite only. */
   readonly largestGroup?: number | undefined
 }
 
-/** The service, put together and not yet listening. */
 export interface Service extends Pick<Engine, 'close'> {
   readonly context: Context
   readonly zones: ZoneData
   listen(options: ServerOptions): Promise<Server>
   setLimits(limits: Limits): void
-  /**
-   * Makes a database of a backup that the master key opens, and holds it to the backup's manifest.
-   *
-   * @throws Refusal database_unusable
-   */
+  /** Restores to an unused path and checks the manifest. @throws Refusal database_unusable */
   restore(backup: string, path: string, progress: ReportProgress): Promise<Restored>
-  /** Puts the service together on another database under the same master key, with the same zone data. */
+  /** Opens another database under the same master key, with the same zone data. */
   openOn(database: string, clock: Clock): Promise<Service>
 }
 
 const noLogin: DatabaseLogin = { password: null, passFile: null }
 
-/** Where a database is, in an engine's keeping. What kind of place it is says which, and nothing else asks for that. */
+/** The only code that chooses an engine. */
 export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabaseLocation> {
   if (!isDatabaseAddress(database)) return fileDatabase(database)
-  // Loaded here, since whoever has a file would start the slower for it.
+  // Loaded lazily: commands on a SQLite file start faster without it.
   const { serverDatabase } = await import('../db/postgres/database')
   return serverDatabase(database, login)
 }
 
-/**
- * Opens the database alone: its directory is not read into memory.
- *
- * @throws Refusal database_unusable; storage_busy where it has a server that is to be alone
- */
+/** Does not load the directory. @throws Refusal database_unusable; storage_busy if others hold it */
 export async function openStorage(options: ServiceOptions) {
   const { key: _, ...storage } = await openWithKey(options)
   return storage
@@ -100,17 +89,17 @@ async function openWithKey(options: ServiceOptions) {
   return { ...opened, records, upgraded, key }
 }
 
-/** The time zones of a zoneinfo folder, or those that are built in. @throws Refusal settings_invalid */
+/** Default: the built-in zones. @throws Refusal settings_invalid */
 export function readZones(folder: string | undefined): ZoneData {
   return folder === undefined ? builtInZones() : zonesFromFolder(folder)
 }
 
-/** Opens the database and puts the service together. @throws Refusal as openStorage does */
+/** @throws Refusal as openStorage and readZones do */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, report } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, measure, close, key } = await openWithKey(options)
-  // A key that came by a descriptor cannot be read again.
+  // A key from a file descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
     async (error) => {
@@ -119,7 +108,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
   )
   const notebook = new Notebook()
-  // One object that is asked each time, so that others can be set while it runs.
+  // Shared with the context: setLimits changes it in place.
   const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
   const served: Served = {
@@ -147,16 +136,15 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** A backup, where it shall stand, and what opens it: the master key unless another key of it is named. */
+/** The master key decrypts the backup unless another of its keys is named. */
 export interface Restoring
   extends Pick<ServiceOptions, 'purpose' | 'masterKey'>,
     Pick<RestoringPlace, 'backup' | 'against' | 'agree'>,
     Omit<BackupKeys, 'masterKey'> {
-  /** Where the database is to be made. */
   readonly path: string
 }
 
-/** Makes a database of a backup, at a path where nothing is, and checks it against the backup's manifest. @throws Refusal database_unusable */
+/** Restores to an unused path and checks the manifest. @throws Refusal database_unusable */
 export async function restoreBackup(
   { masterKey: source, path, ...restoring }: Restoring,
   progress: ReportProgress,
@@ -169,15 +157,14 @@ export async function restoreBackup(
   return place.restore({ ...restoring, takeKey, decrypt }, progress)
 }
 
-/** A database that is there, and where it shall be too. */
 export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
   readonly from: DatabaseSetting
   readonly to: DatabaseSetting
-  /** Whether a server may work with the one that is copied. */
+  /** Whether servers of the source may keep running. */
   readonly whileServing: boolean
 }
 
-/** Copies a database to a place where nothing is. @throws Refusal as copyDatabase does */
+/** The target must be empty. @throws Refusal as copyDatabase does */
 export async function copyBetween(
   { from, to, masterKey: source, purpose, whileServing, clock }: Relocating,
   progress: ReportProgress,
@@ -188,7 +175,7 @@ export async function copyBetween(
   return copyDatabase({ ...places, purpose, takeKey, whileServing, clock }, progress)
 }
 
-/** A key that comes by a descriptor cannot be read again. */
+/** Memoizes `make`: a key from a file descriptor can be read only once. */
 function once<Made>(make: () => Made): () => Made {
   let made: { readonly it: Made } | undefined
   return () => {

@@ -17,21 +17,20 @@ export interface ServerOptions {
   readonly host: string
   /** 0 for a free port. */
   readonly port: number
-  /** Public address, if clients use another than the one listened on. */
+  /** Public address, if it differs from the address listened on. */
   readonly baseUrl?: string | undefined
   readonly noDocs?: boolean
-  /** HTTPS with this certificate; plain HTTP if none is given. */
+  /** Plain HTTP if none is given. */
   readonly certificate?: Certificate | null
-  /** Networks of the proxies that terminate HTTPS; requests from elsewhere are refused. */
+  /** Networks of the proxies that terminate HTTPS. Requests from other addresses are refused. */
   readonly proxies?: Networks | null
-  /** Prometheus metrics port on 127.0.0.1, 0 for a free port; no metrics if none is given. */
+  /** Prometheus metrics port on 127.0.0.1, 0 for a free port. No metrics if none is given. */
   readonly metricsPort?: number | null
   /** Labels of the build metric. */
   readonly build?: Readonly<Record<string, string>>
   readonly observers?: readonly RequestObserver[]
 }
 
-/** The parts of a service that a server answers from. */
 export interface Served {
   readonly isSandbox: boolean
   readonly report: Report
@@ -45,7 +44,7 @@ export interface Served {
 export interface Server extends Listening {
   replaceCertificate(certificate: Certificate): void
   readonly baseUrl: string
-  /** Prometheus metrics port; null without metrics. */
+  /** Null without metrics. */
   readonly metricsPort: number | null
 }
 
@@ -57,7 +56,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
   let address = ''
   let isStopping = false
   let shown = certificate
-  // Checked last: the stop may begin while the database is asked.
+  // The stop is checked last, because it may begin during the health check.
   const isReady = async () => (await health.isReady()) && !isStopping
   const listening = listen(
     host,
@@ -91,7 +90,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
       shown = next
     },
     async stop() {
-      // A load balancer that sees this sends no more requests; those under way are answered.
+      // Load balancers see this and send no more requests; open requests are answered.
       isStopping = true
       tasks.stopLongOnes()
       await listening.stop()
@@ -103,7 +102,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
 }
 
 const flushMillis = 1_000
-/** Written in batches, so that no request waits for them. */
+/** Stored in batches, so that no request waits for them. */
 const notes = 'uses of tokens, look-ups and refused authentications'
 const forgetMillis = 60_000
 
@@ -126,7 +125,7 @@ function startPeriodicTasks({ context, report }: Served) {
       .then(() => forgetReplays(context, stopping.signal))
       .catch(() => report('answers that were kept for retries could not be removed yet'))
   }
-  // At once too: the server may have been stopped for longer than answers are kept.
+  // Also at the start: the server may have been down for longer than replays are kept.
   forget()
   const timers = [setInterval(flush, flushMillis), setInterval(forget, forgetMillis)]
   return {

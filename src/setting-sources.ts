@@ -3,24 +3,19 @@ import { isDatabaseAddress, parseDatabaseAddress } from './domain/addresses'
 import { Refusal } from './domain/errors'
 import { Fault, type Flags, type Setting, type SettingName, settings } from './settings'
 
-/** A line of a settings file that sets something. */
 export interface SettingsLine {
-  /** From 1 on. */
+  /** Line number, from 1. */
   readonly line: number
   readonly name: string
   readonly value: string
 }
 
-/**
- * Reads lines of NAME=value as systemd's EnvironmentFile has them (systemd.exec(5)): comments begin with # or ;, a value may
- * stand in quotes, and a backslash at a line's end goes on in the next. What sets nothing is a fault here, since nobody writes
- * it on purpose. Tells the lines, and the faults as texts.
- */
+/** As systemd's EnvironmentFile (systemd.exec(5)), but a line that sets nothing is a fault. */
 export function readSettingsLines(text: string): { lines: SettingsLine[]; faults: string[] } {
   const lines: SettingsLine[] = []
   const faults: string[] = []
   const fault = (line: number, what: string) => faults.push(`line ${line}: ${what}`)
-  for (const { line, text: whole } of joined(text)) {
+  for (const { line, text: whole } of joinLines(text)) {
     if (/^\s*([#;]|$)/.test(whole)) continue
     const [, name, written = ''] = /^\s*([A-Za-z_]\w*)=(.*)$/s.exec(whole) ?? []
     const value = name === undefined ? null : unquoted(written.trim())
@@ -34,8 +29,8 @@ export function readSettingsLines(text: string): { lines: SettingsLine[]; faults
   return { lines, faults }
 }
 
-/** The lines, those that are continued as one, each with the number that it begins at. */
-function joined(text: string): { line: number; text: string }[] {
+/** Joins continued lines; `line` is the number of the first. */
+function joinLines(text: string): { line: number; text: string }[] {
   const found: { line: number; text: string }[] = []
   let isOpen = false
   for (const [at, row] of text
@@ -52,7 +47,7 @@ function joined(text: string): { line: number; text: string }[] {
   return found
 }
 
-/** A value as the shell's simplest forms have it; null where a quotation mark does not end it. */
+/** Null if a quotation mark is left open or text follows it. */
 function unquoted(written: string): string | null {
   const [mark] = written
   if (mark !== '"' && mark !== "'") return written.replace(/\\(.)/g, '$1')
@@ -62,15 +57,15 @@ function unquoted(written: string): string | null {
   return mark === '"' ? inside.replace(/\\(["\\$`])/g, '$1') : inside
 }
 
-/** The one setting that has no flag: words of a command can be read by every process of the machine. */
+/** The only setting without a flag: every process of the machine can read command lines. */
 export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
-/** Where systemd puts a service's credentials (systemd.exec(5)). */
+/** The folder of a service's credentials (systemd.exec(5)). */
 export const credentialsVariable = 'CREDENTIALS_DIRECTORY'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** What a settings file sets otherwise than a flag or the environment, which come before it. */
+/** Notices about lines of the settings file that a flag or the environment overrides. */
 export function overruledLines(flags: Flags, environment: Environment): string[] {
   const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], [])
   return (Object.keys(settings) as SettingName[]).flatMap((name) => {
@@ -82,12 +77,13 @@ export function overruledLines(flags: Flags, environment: Environment): string[]
   })
 }
 
-/** The text of a setting, and what names it in a fault: the flag, the variable or the line. */
+/** `source` names the flag, the variable, or the line of the file in a fault. */
 interface Source {
   readonly value: string
   readonly source: string
 }
 
+/** Precedence: flags, environment, settings file. @throws Refusal settings_invalid with every fault */
 export function readSettings(
   environment: Environment,
   flags: Flags,
@@ -96,7 +92,7 @@ export function readSettings(
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
   const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
-  // All that it would set would be missing.
+  // Stop here: every setting of the unreadable file would be reported as missing.
   if (inFile === null) throw new Refusal('settings_invalid', faults.join('\n'))
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
     const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
@@ -119,7 +115,6 @@ export function readSettings(
   return values
 }
 
-/** What a flag or else the environment sets. */
 function givenFor(name: SettingName, flags: Flags, environment: Environment): Source | undefined {
   const { flag, variable } = settings[name]
   const said = flags[name]
@@ -132,7 +127,7 @@ function isVariable(name: string): boolean {
   return name === masterKeyVariable || Object.values(settings).some(({ variable }) => variable === name)
 }
 
-/** What a settings file sets, by variable; null where there is none to read. @param faults takes what is wrong with it */
+/** By variable; null if the file cannot be read. @param faults receives the reasons */
 function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyMap<string, Source> | null {
   const found = new Map<string, Source>()
   if (!path) return found
@@ -151,14 +146,10 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
   return found
 }
 
-/** More than all settings take, with what is said of each. */
+/** Enough for every setting with comments. */
 const mostSettingsBytes = 65_536
 
-/**
- * Null where it cannot be had: a server that runs reads it too, and must not wait for a pipe's other end, nor grow.
- *
- * @param faults takes what is wrong with it
- */
+/** Null if unreadable. A running server reads it too: a pipe must not block, nor a huge file fill memory. */
 function readSettingsText(path: string, faults: string[]): string | null {
   let file: number | undefined
   try {
@@ -191,7 +182,7 @@ function masterKeyFaults(
   return source.length > 1 ? [`${source.join(' and ')}: give the master key in one way`] : []
 }
 
-/** Words of a command can be read by every process of the machine. */
+/** Rejects a password in a flag: every process of the machine can read command lines. */
 export function passwordFaults(flag: string, database = '', besides = ''): string[] {
   const address = isDatabaseAddress(database) ? parseDatabaseAddress(database) : null
   if (address === null || typeof address === 'string' || address.password === null) return []
@@ -199,7 +190,7 @@ export function passwordFaults(flag: string, database = '', besides = ''): strin
   return [`${flag}: has a password, which every process can read there; give it by ${ways}`]
 }
 
-/** A key stands beside a file alone by itself. */
+/** Only a database file has a default key file, which is next to it. */
 export function missingKeyFaults(
   environment: Environment,
   { database = '', masterKeyFile, masterKeyFd }: Flags,

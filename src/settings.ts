@@ -1,7 +1,7 @@
 import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress, parseNetworks } from './domain/addresses'
 import { hourMillis } from './scheduling/calendar'
 
-/** Why a value is refused, as `must not be empty`. */
+/** Why a value is rejected, for example `must not be empty`. */
 export class Fault {
   constructor(readonly why: string) {}
 }
@@ -9,20 +9,18 @@ export class Fault {
 type Parse<Value> = (text: string) => Value | Fault
 
 interface Details {
-  /** The text that counts if none is given. The meaning says so too. */
+  /** The text used if none is given. `meaning` must state it too. */
   readonly byDefault?: string
-  /** Whether a running server takes a new value when it reads its settings again. */
+  /** Whether a running server applies a new value when it reads its settings again. */
   readonly isReloaded?: true
 }
 
-/** One setting. */
 export interface Setting<Value = unknown, More extends Details = Details> {
   readonly flag: string
-  /** Null for a flag without a value, which is true or false in the environment. */
+  /** Null for a boolean flag, which is true or false in the environment. */
   readonly argument: string | null
-  /** In the environment and in a settings file. */
+  /** Name in the environment and in a settings file. */
   readonly variable: string
-  /** What help says. */
   readonly meaning: string
   readonly parse: Parse<Value>
   readonly details: More
@@ -39,7 +37,7 @@ function setting<Value, const More extends Details = object>(
   return { flag, argument, variable, meaning, parse, details }
 }
 
-/** Everything that can be set, in the order in which it is documented: one row for each setting. */
+/** Every setting, in the order of the documentation. */
 export const settings = {
   settings: setting(
     '--settings',
@@ -176,25 +174,23 @@ export const settings = {
   ),
 }
 
-/** The names of all settings. */
 export type SettingName = keyof typeof settings
 
-/** The settings of serve. */
 export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
   (name) => name !== 'backupMaxAge',
 )
 
-/** Texts of settings, as they were given. */
+/** Texts of settings, before they are parsed. */
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
-/** The values of all settings; undefined for one that is not given and has no default. */
+/** Parsed settings; undefined for one that is not given and has no default. */
 export type Values = {
   readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer Value, infer More>
     ? Exclude<Value, Fault> | (More extends { readonly byDefault: string } ? never : undefined)
     : never
 }
 
-/** The values of texts that have no fault. */
+/** Parses settings. Call it only with texts that have no fault. */
 export function valuesOf(given: Flags): Values {
   const values = Object.entries(settings).map(([name, { parse, details }]: [string, Setting]) => {
     const text = given[name as SettingName] ?? details.byDefault
@@ -212,7 +208,7 @@ function databasePlace(value: string): string | Fault {
   return typeof fault === 'string' ? new Fault(fault) : text(value)
 }
 
-/** 1 and 2 are where results and notices go. */
+/** 1 and 2 are stdout and stderr. */
 function descriptor(value: string): number | Fault {
   return /^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? Number(value) : new Fault('must be 0, or from 3 to 9999')
 }
@@ -242,19 +238,19 @@ function trueOrFalse(value: string): boolean | Fault {
   return value === 'true' || (value === 'false' ? false : new Fault('must be true or false'))
 }
 
-/** In ms. */
+/** Hours or days as ms. */
 function age(value: string): number | Fault {
   if (!/^[1-9]\d{0,3}[hd]$/.test(value)) return new Fault('must be hours or days, as 36h or 2d')
   return Number(value.slice(0, -1)) * (value.endsWith('d') ? 24 : 1) * hourMillis
 }
 
-/** A limit; null for off. */
+/** Null for `off`. */
 export function cap(value: string): number | null | Fault {
   if (value === 'off') return null
   return /^[1-9]\d{0,8}$/.test(value) ? Number(value) : new Fault('must be a whole number from 1 on, or off')
 }
 
-/** A public address, without slashes at its end. */
+/** Removes slashes from the end. */
 export function webAddress(value: string): string | Fault {
   const url = URL.canParse(value) ? new URL(value) : null
   const isAddress = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(value) && !url.username

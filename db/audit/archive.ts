@@ -24,16 +24,11 @@ import { linesOf, newestIdOf, type WalkedLog } from './verification'
 const removedAtOnce = 500
 const pauseMillis = 25
 
-/** Text is buffered up to this many characters before it is written. */
 const mostText = 1 << 20
 
-/** Bytes read from the end of an archive to find its description. */
 const mostEndBytes = 4_096
 
-/**
- * Removes the lines of a chain up to one of them, and appends entries, in one transaction. Returns the number
- * removed. It is 0, and nothing is written, if that line is not in the log.
- */
+/** Appends entries too. Returns the lines removed; 0, with nothing written, if the log lacks `upTo`. */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
 /** Archives of pruned lines: one line of JSON each, then a sealed description. */
@@ -42,9 +37,8 @@ export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
     /** Checks that an archive is unaltered, and contains the head that was noted before. */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
     /**
-     * Moves lines to an archive, or finishes an interrupted prune. Returns the number of lines removed.
-     * @throws Refusal field_invalid if the path has another file; database_unusable if the archive cannot be
-     *   written or the log was altered
+     * Returns the number of lines removed.
+     * @throws Refusal field_invalid if the path has another file; database_unusable if the log was altered
      */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
       try {
@@ -58,7 +52,6 @@ export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   }
 }
 
-/** @throws Refusal database_unusable if the seal is missing or invalid */
 async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
   const { state } = await log.stand()
   if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
@@ -109,7 +102,6 @@ async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | 
   return archive
 }
 
-/** Returns the last line that was written, or `start` if there was none. */
 async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: AuditHead, path: string) {
   let [head, text] = [start, '']
   for await (const line of linesOf(log, start.id, newestIdOf(await log.stand()))) {
@@ -134,7 +126,6 @@ async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Pr
   throw new Refusal('field_invalid', '--output: there is a file at that path already')
 }
 
-/** Removes an archive's lines from the log, and appends one line about the prune. */
 async function remove(
   log: WalkedLog,
   removeLines: RemoveLines,

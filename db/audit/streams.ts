@@ -16,7 +16,6 @@ export function isNarrowed({ after, ...narrowing }: AuditFilter): boolean {
   return Object.values(narrowing).some((value) => value !== undefined)
 }
 
-/** The streams that together contain all lines that match a filter. */
 export function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter): AuditStream[] {
   return anyOf.flatMap((one) => {
     const isOther = (mine?: string, theirs?: string) =>

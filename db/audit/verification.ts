@@ -24,7 +24,6 @@ export function auditHashes(vault: Vault): AuditHashes {
 
 export const chunkSize = 1_000
 
-/** Snapshot of the sealed state and the newest line. */
 export interface LogEnds {
   /** Null if the seal is missing or invalid. */
   readonly state: AuditState | null
@@ -45,10 +44,7 @@ export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
-/**
- * The lines for some entries, and the new state. The state is null if the seal is invalid, so that
- * verification still finds the fault.
- */
+/** The new state is null if the seal is invalid, so that verification still finds the fault. */
 export function linesFor(hashes: AuditHashes, standing: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: standing.last, head: standing.last }
   let state = standing.state ?? { acts: span, refusals: span }

@@ -19,11 +19,7 @@ export function auditFinding(verdict: AuditVerdict): Finding {
   return finding('audit log', undefined, `intact up to line ${verdict.head.id}`)
 }
 
-/**
- * @param unreadable records with a sealed value that cannot be opened
- * @param misplaced members whose stored hash does not match their e-mail address
- * @param sample counts of the opened values, for example `1000 members, 12 notes`; null if all were opened
- */
+/** @param sample counts of the opened values, as `1000 members, 12 notes`; null if all were opened */
 export function sealedFinding(
   unreadable: readonly string[],
   misplaced: readonly string[],
@@ -41,7 +37,6 @@ export function sealedFinding(
   )
 }
 
-/** @param message the reason, for the operator */
 export function unusable(message: string): Refusal {
   return new Refusal('database_unusable', message)
 }

@@ -51,10 +51,7 @@ export class Readiness {
     this.#report(`not ready: ${fault}`, 'error')
   }
 
-  /**
-   * Makes at most one trial write a second, and none after recent writes.
-   * @param attempt makes a write that reaches the disk and changes nothing
-   */
+  /** At most one trial write a second. @param attempt a write that reaches the disk and changes nothing */
   async isReady(attempt: () => Promise<void>): Promise<boolean> {
     const isShown = this.#fault === null && isKnown(this.#storedAt)
     if (!this.#isDamaged && !isKnown(this.#failedAt) && !isShown) {
@@ -64,7 +61,6 @@ export class Readiness {
     return this.#fault === null
   }
 
-  /** Resolves when the attempt ends, or after the timeout. */
   #try(attempt: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = setTimeout(() => {

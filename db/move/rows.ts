@@ -10,10 +10,7 @@ export type Run = (text: string, params: readonly unknown[]) => MaybePromise<rea
 /** Bounds the memory of a batch: a row may have 100 kB. */
 export const rowsAtOnce = 250
 
-/**
- * The part of a source that is the same on both engines.
- * @param lastIdOf SQL expression for the highest id that a table ever generated
- */
+/** @param lastIdOf SQL expression for the highest id that a table ever generated */
 export async function sourceOver(
   run: Run,
   log: AuditQueries,
@@ -40,7 +37,6 @@ export interface Filling {
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
   /** SQL statement: ids of a table up to $1 are never generated again. */
   keepIds(table: string): string
-  /** Called after all rows were inserted. */
   openLog(): MaybePromise<AuditQueries>
 }
 
@@ -105,7 +101,6 @@ function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | b
   return Number.isSafeInteger(number) && value !== '' ? number : undefined
 }
 
-/** Values of a line in column order, with bytes decoded. */
 export function fromLine({ columns }: CopiedTable, line: string): unknown[] {
   const row = JSON.parse(line)
   return columns.map(({ name, kind }) => {
@@ -125,13 +120,11 @@ function nameOf(table: CopiedTable, row: Row): string {
   return `the record of ${table.name} with ${table.key.join(', ')} ${keyOf(table, row).join(', ')}`
 }
 
-/** @param constraint null if the engine does not report its name */
 export function constraintBroken(table: CopiedTable, line: string, constraint: string | null): Refusal {
   const rule = ['a rule of the new database', constraint].filter(Boolean).join(', ')
   return unusable(`${nameOf(table, JSON.parse(line))} breaks ${rule}: correct it first; nothing was made`)
 }
 
-/** @throws Refusal database_unusable if the log was altered */
 async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promise<AuditSpans> {
   const verdict = await verify(null)
   if (!verdict.intact) {

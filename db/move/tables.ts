@@ -49,5 +49,4 @@ function kindOf(column: SQLiteColumn): CopiedColumn['kind'] {
 /** The other settings belong to one engine, server or location, for example the migrations. */
 const copiedSettings = [dataKeyName, 'purpose', 'zone_data']
 
-/** SQL condition for the rows that are copied. */
 export const isCopiedSetting = `name IN ('${copiedSettings.join("', '")}')`

@@ -77,10 +77,7 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
   }
 }
 
-/**
- * Opens a pool for one task. A copy needs a second connection.
- * @throws Refusal database_unusable or storage_busy
- */
+/** A copy needs a second connection. @throws Refusal database_unusable or storage_busy */
 async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
   const make = (connection: Connection) => connection
   const pool = new Pool<Connection>({ ...server, size: 2, make, deadlineMillis: commandMillis })
@@ -101,7 +98,6 @@ function explain(error: unknown): unknown {
   return new Refusal(error.kind, cause.message + remedy, { cause })
 }
 
-/** @throws Refusal database_unusable or storage_busy, as openDatabase does */
 async function openEngine(server: Server, opening: Opening): Promise<Opened> {
   let vault: Vault | undefined
   const make = (connection: Connection) => openSession(connection, () => vault as Vault)

@@ -42,10 +42,7 @@ export function takingNamed(hashes: readonly Uint8Array[], slot: RequestedSlot |
   return `SELECT pg_advisory_xact_lock(name) FROM unnest('{${sorted.join()}}'::int8[]) AS name`
 }
 
-/**
- * Cells of a provider's time, as long as a slot, that a slot touches. Overlapping slots share a cell. Without
- * these locks, inserts of overlapping slots would deadlock in the exclusion constraint.
- */
+/** Overlapping slots share a cell. Unlocked, their inserts would deadlock in the exclusion constraint. */
 function cellsOf(slot: RequestedSlot | null): bigint[] {
   // No provider can have such an id.
   if (!slot || !Number.isSafeInteger(slot.providerId)) return []

@@ -29,11 +29,7 @@ export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatib
 
 export const currentSchema = ourMigrations.length
 
-/**
- * Requires this program's steps. Allows a newer schema that lets older nodes keep running, so that two
- * releases can run during an upgrade.
- * @throws Refusal database_unusable
- */
+/** Allows a newer schema that older nodes can run with. @throws Refusal database_unusable for other steps */
 export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
   if (found.schema > migrations.length && found.oldestCompatible > migrations.length) throw newerSchema()
   const known = found.hashes.subarray(0, migrations.length * hashBytes)
@@ -51,10 +47,7 @@ export async function createSchema(
   await settingsOver(connection).writeFirst(purpose, masterKey)
 }
 
-/**
- * Upgrades a database in the open transaction.
- * @throws Refusal database_unusable if running nodes could not keep working
- */
+/** In the open transaction. @throws Refusal database_unusable if running nodes could not keep working */
 export async function upgradeSchema(
   connection: Connection,
   from: number,

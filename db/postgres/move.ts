@@ -41,11 +41,7 @@ const blockingWriters = [
   taking('directory'),
 ].join(';')
 
-/**
- * Reads a database as one snapshot.
- * @param place the database's name in messages
- * @throws Refusal as openDatabase does; storage_busy while a server runs, unless `whileServing`
- */
+/** Reads one snapshot. @throws Refusal as openDatabase does; storage_busy while a server runs */
 export async function readSource<T>(
   on: OnConnection,
   place: string,
@@ -128,10 +124,8 @@ function running(connection: Connection, place: string) {
 }
 
 /**
- * Creates a database in one transaction: a killed process or a broken connection leaves nothing.
- * @param place the database's name in messages
- * @throws Refusal database_unusable if there are tables; storage_busy if the server is unreachable; errors of
- *   `fill`
+ * In one transaction, so that an interruption leaves nothing.
+ * @throws Refusal database_unusable if there are tables; storage_busy if the server is unreachable
  */
 export async function makeTarget<T>(
   on: OnConnection,
@@ -188,7 +182,6 @@ async function add(connection: Connection, table: CopiedTable, lines: readonly s
   await connection.send('RELEASE SAVEPOINT batch')
 }
 
-/** Transient failures: the command can be run again. */
 const passing = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 
 /** Adds the database's name to a failure. @throws Refusal storage_busy or database_unusable */

@@ -46,10 +46,7 @@ export interface OpenedDatabase {
 const lockMillis = 5_000
 const openingMillis = 15_000
 const upgradeMillis = 6 * 60 * 60 * 1_000
-/**
- * Lock timeout of an upgrade, because later access to the table waits behind it. Then the time for all
- * attempts, and the pause between two attempts.
- */
+/** Lock timeout, because later access waits behind an upgrade. Time for all attempts. Pause between two. */
 const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
 
 /**
@@ -80,10 +77,7 @@ export async function openDatabase(
   }
 }
 
-/**
- * Waits for a running copy, which holds the lock until the source is marked.
- * @throws Refusal database_unusable
- */
+/** Waits for a running copy to mark the source. @throws Refusal database_unusable if it was copied */
 function requireNotCopied(connection: Connection): Promise<void> {
   const first = [`SET LOCAL lock_timeout = ${lockMillis}`, taking('audit')]
   return inTransaction(connection, first, async () =>

@@ -28,7 +28,6 @@ const columnTypes = {
 
 export const tables = tablesOf(columnTypes)
 
-/** All queries on one connection. @param vaultOf see prepareQueries */
 export function openSession(connection: Connection, vaultOf: () => Vault) {
   const engine = queryEngine((text, params) => connection.run(text, params))
   return {
@@ -42,7 +41,6 @@ export type Session = ReturnType<typeof openSession>
 
 type Run = (text: string, params: readonly unknown[]) => Promise<unknown[][]>
 
-/** A query of PostgreSQL's builder. */
 interface Preparing {
   prepare(name: string): { execute(values?: Values): Promise<object[]> }
 }

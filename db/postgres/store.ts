@@ -28,11 +28,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
   }
 }
 
-/**
- * Reads outside of any transaction. Retries once if the first attempt fails early.
- * @param deadlineMillis defaults to the pool's
- * @throws Refusal storage_busy or storage_failed
- */
+/** Retries once if the first attempt fails early. @throws Refusal storage_busy or storage_failed */
 export async function readOn<T>(
   pool: Pool<Session>,
   work: (session: Session) => T | Promise<T>,
@@ -58,7 +54,6 @@ function readingRefusal(error: unknown): unknown {
   return toRefusal(failure)
 }
 
-/** Timeout of one part of a large read. */
 const partMillis = 5_000
 
 /** Each part may use another connection: later changes have a later version. */

@@ -27,14 +27,11 @@ export function keysOf(vault: Vault, { partnerId, externalUserId, member, retry 
   }
 }
 
-/** Facts that decide on a submission, and values that its writes need. */
 export interface FoundFacts {
   readonly facts: SubmissionFacts
   /** The member's id, or one for a new member. */
   readonly memberId: number
-  /** For the new request. */
   readonly requestId: number
-  /** Binding of the member's sealed values, by member id. */
   readonly sealedMembers: ReadonlyMap<number, SealedMember>
 }
 

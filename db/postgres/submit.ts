@@ -28,16 +28,12 @@ export interface Watch {
 interface PendingSubmission {
   readonly draft: SubmissionDraft
   readonly keys: Keys
-  /** For the new request. */
   readonly recordKey: string
   /** A value of performance.now(). */
   readonly endsAt: number
 }
 
-/**
- * Submissions, each in its own transaction with three round trips: locks, one statement that reads all facts,
- * then writes and COMMIT.
- */
+/** Each submission has its own transaction with three round trips: locks, facts, then writes with COMMIT. */
 export class Submissions {
   readonly #underWay = new Set<Promise<Answer>>()
   #failed = 0
@@ -52,15 +48,11 @@ export class Submissions {
     private readonly watch: Watch,
   ) {}
 
-  /** Number of failed attempts. */
   get failed(): number {
     return this.#failed
   }
 
-  /**
-   * Resolves once the submission is stored or refused.
-   * @throws Refusal of the decision; storage_busy or storage_failed, within the timeout of a call
-   */
+  /** @throws Refusal of the decision; storage_busy or storage_failed within the timeout of a call */
   async submit(draft: SubmissionDraft): Promise<Answer> {
     const endsAt = performance.now() + allShare * timeouts.call
     const keys = keysOf(this.vault, draft)
@@ -111,7 +103,6 @@ export class Submissions {
   }
 }
 
-/** True if another request has the authorization number, which is random. */
 function isNumberTaken(error: unknown): boolean {
   return (error as DatabaseFailure).constraint === 'booking_requests_authorization_number_key'
 }

@@ -10,14 +10,12 @@ import { timeouts } from './client/timeouts'
 import { type Lock, take, taking } from './locks'
 import type { Session } from './session'
 
-/** Result of a transaction's work, before COMMIT. */
 export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
   /** Results of statements that were not awaited. */
   readonly pending?: unknown
-  /** Record key of the request that was added. */
   readonly recordKey?: string
 }
 
@@ -27,10 +25,7 @@ export const noted = { answer: undefined, lines: [], changed: [] } as const
 export interface Transacting {
   /** SQL statements, in lock order. */
   readonly locks: readonly string[]
-  /**
-   * Timeout of the next attempt; null if no time is left.
-   * @param isUnknown true if the last outcome is unknown
-   */
+  /** Null if no time is left. @param isUnknown true if the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
@@ -39,8 +34,7 @@ export interface Transacting {
 const mostFailures = 3
 
 /**
- * Runs work in a transaction, and retries if nothing was committed. If the answer to COMMIT was lost, the
- * next attempt first checks what was stored. It gets the locks only after the lost transaction has ended.
+ * If the answer to COMMIT was lost, the next attempt waits for its locks, then checks what was stored.
  * @throws DatabaseFailure lost if the outcome stays unknown; errors of the work
  */
 export async function transact<T>(
@@ -88,10 +82,8 @@ export async function transact<T>(
   }
 }
 
-/** The commit that an attempt tried. */
 interface Attempted<T> {
   readonly answer: T
-  /** The first audit line of the attempt. */
   readonly line: AuditHead | null
   readonly recordKey?: string
 }
@@ -105,7 +97,6 @@ async function isStored(
   return recordKey !== undefined && submissions.isStored(recordKey)
 }
 
-/** Begins a transaction and takes its locks, in one message. */
 export async function begin(
   connection: Connection,
   locks: readonly string[],
@@ -120,10 +111,7 @@ export async function begin(
   await connection.send(connection.begin + [...limits, ...locks].join(';'))
 }
 
-/**
- * Sends the last locks with COMMIT, so that they are not held while the server waits for this process.
- * @throws DatabaseFailure lost if the outcome is unknown
- */
+/** Sends the last locks with COMMIT, to hold them briefly. @throws DatabaseFailure lost if unknown */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
@@ -159,7 +147,6 @@ export async function rollBack(connection: Connection): Promise<void> {
 /** Violated exclusion or unique constraint: another transaction wrote first. */
 const overtaken = /^23(P01|505)$/
 
-/** True if nothing was committed and another attempt may succeed. */
 export function isWorthAnotherAttempt(error: unknown): boolean {
   if (!(error instanceof DatabaseFailure)) return false
   const { meaning, code } = error
@@ -171,14 +158,12 @@ function isWaiting(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.code === '55P03'
 }
 
-/** True if the outcome is unknown. */
 export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
 
 /** Time for all attempts of an act, and the default timeout of one attempt. */
 const actMillis = () => 2 * timeouts.call
-/** Timeout of an act that writes thousands of records. */
 const largeMillis = 120_000
 
 interface Acting {
@@ -190,9 +175,7 @@ interface Acting {
 /** Acts of staff and of the service, one at a time, each in its own transaction under the audit lock. */
 export function createActs(pool: Pool<Session>) {
   let last: Promise<unknown> = Promise.resolve()
-  /**
-   * Runs work that takes the audit lock, one at a time, because each that waits for it holds a connection.
-   */
+  /** One at a time, because each that waits for the audit lock holds a connection. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
     last = done.catch(() => {})

@@ -113,9 +113,7 @@ function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly
   })
 }
 
-/**
- * Returns the number of lines removed; 0 if `start` is not in the log. The chain then starts after `start`.
- */
+/** The chain then starts after `start`. Returns 0 if `start` is not in the log. */
 function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise<number> {
   return then(all([stand(log), linesAfter(log, start.id - 1, 1)]), ([{ state }, [first]]) => {
     const isThere = first?.id === start.id && first.hash === start.hash && chainOf(first) === chain
@@ -186,8 +184,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const behind = prepare(select().where(gt(audit.id, open.after)).orderBy(asc(audit.id)).limit(open.limit))
 
   const prepareStream = (names: readonly (keyof AuditStream)[], isForward: boolean) => {
-    // An expression, so that the planner does not use the actor's index: a record has few lines, an actor may
-    // have many.
+    // An expression hides the actor's index: an actor may have many lines, a record has few.
     const columnOf = (name: keyof AuditStream) =>
       name === 'actor' && names.includes('record') ? sql`(${audit.actor} || '')` : sql`${audit[name]}`
     const isOne = names.map((name) => eq(columnOf(name), open[name]))

@@ -10,10 +10,8 @@ export const keptChanges = 10_000
 /** A directory change. A booking includes its slot: the provider's other slots did not change. */
 export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot | undefined]
 
-/** Changes after a version, up to `version`. */
 export interface Since {
   readonly version: Version
-  /** Records to read again. */
   readonly changes: readonly Change[]
   /** New bookings by provider, except providers whose slots are all read again. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
@@ -27,10 +25,7 @@ type Row = readonly [
   ...([requestId: null] | [requestId: number, startsAt: number, endsAt: number, localOffsetMinutes: number]),
 ]
 
-/**
- * Change feed: each transaction that changes the directory adds rows. Versions are in commit order, because
- * SQLite has one writer and PostgreSQL uses a lock. They may have gaps.
- */
+/** Versions are in commit order: SQLite has one writer, PostgreSQL uses a lock. They may have gaps. */
 export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
   const { changes } = tables
   const { version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes } = changes
@@ -75,7 +70,6 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
 
     add: ([noun, recordId, booked]: Changed) => add({ noun, recordId, ...(booked ?? unbooked) }),
 
-    /** Removes the changes that are no longer kept. */
     forget: () => forget(),
   }
 }

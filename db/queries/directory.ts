@@ -45,10 +45,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
       then(laterIds({ after, most }), (rows) => rows.map(({ id }) => id)),
 
-    /**
-     * Providers in order of id, from one snapshot.
-     * @param read a reader that is reused shares equal values in memory
-     */
+    /** @param read a reader that is reused shares equal values in memory */
     findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
       then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),
   }

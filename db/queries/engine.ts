@@ -5,12 +5,10 @@ import type { Tables } from './tables'
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** A SELECT of SQLite's query builder. */
 interface Selecting<Row> {
   prepare(): { all(values?: Record<string, unknown>): Row[] }
 }
 
-/** An INSERT, UPDATE or DELETE of SQLite's query builder. */
 interface Writing {
   prepare(): { run(values?: Record<string, unknown>): unknown }
   toSQL(): { sql: string; params: unknown[] }
@@ -34,13 +32,11 @@ export interface QueryEngine {
   /** Ids for new rows, never reused. Empty on SQLite, which generates them at the insert. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   isAmong(column: SQLWrapper, list: Placeholder): SQL
-  /** Encodes a list as one parameter. */
   list(values: readonly (number | string | Uint8Array)[]): string
   /** The greater of two numbers. The first may be null. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
   /** True if a slot overlaps the time from `from` to `until`. Uses the index of slots. */
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
-  /** Rows as the text of a JSON array of arrays. */
   jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
 
@@ -66,13 +62,9 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
   }
 }
 
-/** Rows per portion of a walk. */
 const chunkSize = 1_000
 
-/**
- * Walks the rows of a table by id in portions, so that memory does not grow with the table.
- * @param after returns at most `most` rows above an id, in order
- */
+/** In portions, to limit memory. @param after returns at most `most` rows above an id, in order */
 export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
 ) => AsyncGenerator<Row>
@@ -87,7 +79,6 @@ export const eachRow: Walk = async function* (after) {
   }
 }
 
-/** Ids of the rows with a sealed value that cannot be opened. */
 export async function* unreadable<Row extends { readonly id: number }>(
   rows: AsyncIterable<Row>,
   open: (row: Row) => unknown,
@@ -112,7 +103,6 @@ export function whenNeeded<Made extends object>(make: () => Made): Made {
   })
 }
 
-/** As whenNeeded, for a function. */
 export function whenCalled<Args extends readonly unknown[], Result>(
   make: () => (...args: Args) => Result,
 ): (...args: Args) => Result {

@@ -11,17 +11,13 @@ import { providerReader } from '../sealed/providers'
 import type { Since } from './changes'
 import type { Queries } from './queries'
 
-/** Providers per read. */
 const chunkSize = 500
 /** A read of more changes counts as large. */
 const fewChanges = 50
 
 type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
-/**
- * Runs one part of a read.
- * @param isLarge true if the read has many parts, so that other work needs a turn between them
- */
+/** @param isLarge true if the read has many parts, so that other work needs a turn between them */
 type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
 
 type Read = <T>(work: (queries: FeedQueries) => MaybePromise<T>) => Promise<T>

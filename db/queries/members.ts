@@ -33,7 +33,6 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
   const findForStaff = (id: number): MaybePromise<Member | null> =>
     then(byId({ id }), ([row]) => openedOrUnreadable(vault, row))
 
-  /** Id of the member with an e-mail address, of any partner. */
   const ownerOf = (email: string): MaybePromise<number | null> =>
     then(byEmail({ emailHash: emailHash(vault, email) }), ([row]) => row?.id ?? null)
 
@@ -55,7 +54,6 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
     findForStaff,
 
-    /** Members with an id above `id`, at most `most`. */
     list: (id: number, most: number): MaybePromise<Member[]> =>
       then(after({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
 

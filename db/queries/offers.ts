@@ -15,7 +15,6 @@ const statements: Readonly<Record<Offered, string>> = {
   region: "SELECT country_code || '-' || code FROM regions ORDER BY id LIMIT 500",
 }
 
-/** Names, refs or ids that begin with `begin`. */
 export async function readOffers(
   run: (statement: string, values: readonly string[]) => MaybePromise<unknown[][]>,
   offered: Offered,

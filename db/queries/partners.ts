@@ -51,11 +51,9 @@ export function partnerQueries(
     findOrganization: (id: number) => find(listOrganizations(), (known) => known.id === id),
     findOrganizationNamed: (name: string) => find(listOrganizations(), (known) => known.name === name),
 
-    /** All keys with their secrets. */
     listKeys: (): MaybePromise<PartnerKey[]> =>
       then(all([keysWithSecrets(), list()]), ([keys, partners]) => openKeys(vault, keys, partners)),
 
-    /** Kids of keys whose secret cannot be opened. */
     listUnreadableKeys: (): MaybePromise<string[]> =>
       then(keysWithSecrets(), (keys) =>
         keys.filter((key) => openSecret(vault, key) === null).map(({ kid }) => kid),

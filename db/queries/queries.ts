@@ -13,10 +13,7 @@ import { noteQueries } from './requests/request-notes'
 import { slotQueries } from './requests/slots'
 import { newestSealed } from './sealed-values'
 
-/**
- * All queries on one connection. Statements are prepared at their first use.
- * @param vaultOf lazy, because a connection may be open before there is a vault
- */
+/** @param vaultOf lazy, because a connection may be open before there is a vault */
 export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
   const directory = whenNeeded(() => directoryQueries(engine))
   const requests = whenNeeded(() => bookingRequestQueries(engine, vaultOf()))

@@ -17,9 +17,7 @@ type Row = Readonly<Record<string, unknown>>
 export interface Known {
   /** Ids for new records, by noun, in order. */
   readonly ids?: Partial<Record<Noun, readonly number[]>>
-  /** Record keys of new requests, in order. */
   readonly requestKeys?: readonly string[]
-  /** Binding of members' sealed values, by id. */
   readonly members?: ReadonlyMap<number, SealedMember>
 }
 
@@ -86,7 +84,6 @@ interface Given {
   readonly vault: Vault
   readonly free: FreeIds
   readonly members: Members
-  /** Record keys of new requests. */
   readonly keys: Iterator<string> | undefined
 }
 
@@ -133,9 +130,7 @@ function writeAll(
 
 type Alike = readonly [Write, ...Write[]]
 
-/**
- * Consecutive writes that one statement can do: removals of one noun, or requests with the same new values.
- */
+/** Consecutive writes for one statement: removals of one noun, or requests with the same new values. */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write
   const isAlike = (other: Write) =>
@@ -189,7 +184,6 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     return statement(values)
   }
 
-  /** Returns the id if the engine generates it. */
   function add(name: keyof Tables, row: Row): MaybePromise<number> {
     const columns = Object.keys(row)
     const make = () => prepareWrite(db.insert(tableOf(name)).values(placeholders(...columns) as never))
@@ -212,7 +206,6 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     add,
     remove,
 
-    /** Replaces the provider's licenses and in-person regions. */
     tie(providerId: number, row: Partial<Records['provider']>, isNew: boolean): MaybePromise<unknown>[] {
       const { licenses, inPersonRegionIds } = row
       return [

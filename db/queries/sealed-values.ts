@@ -27,7 +27,6 @@ interface SealedQueries {
   readonly newestSealed: ReturnType<typeof newestSealed>
 }
 
-/** Highest id of each kind; 0 for none. */
 export function newestSealed({ db, tables, prepare }: QueryEngine) {
   const { members, bookingRequests, requestNotes, replays } = tables
   const newest = (column: SQL) => sql<number>`coalesce(${column}, 0)`.mapWith(Number)
@@ -44,10 +43,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
   return (): MaybePromise<Record<Kind, number>> => then(ids(), ([row]) => row ?? none)
 }
 
-/**
- * Checks that sealed values can be opened, and that each member's hash matches their e-mail address.
- * @param isAll opens all values, which takes 17 s for a million, instead of a sample of each kind
- */
+/** @param isAll opens all values, which takes 17 s for a million, not a sample of each kind */
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
   const newest = await queries.newestSealed()

@@ -46,7 +46,6 @@ export interface SealedMember {
   readonly externalUserIdHash: Uint8Array
 }
 
-/** The cell of a response that is kept for retries. */
 export function receiptCell(replay: SealedReplay): SealedCell {
   const { id, partnerId, keyHash, bodyHash, submittedAt } = replay
   const [recordKey, body] = [keyHash, bodyHash].map((hash) => hash.toString('hex')) as [string, string]

@@ -2,7 +2,6 @@ import type { Purpose } from '../../src/domain/ports/database-copy'
 import type { MasterKey, SealedCell, Vault } from '../../src/domain/ports/vault'
 import { unusable } from '../findings/findings'
 
-/** Name of the setting with the sealed data key. */
 export const dataKeyName = 'data_key'
 
 /** Envelope encryption: the data key is sealed under the master key. */
@@ -34,10 +33,7 @@ export function openVault(sealed: Uint8Array | undefined, purpose: Purpose, mast
   return masterKey.vaultOf(dataKey)
 }
 
-/**
- * The data key, sealed under the next master key; null if it already is.
- * @throws Refusal database_unusable if it is sealed under neither key
- */
+/** Null if it already is. @throws Refusal database_unusable if it is sealed under neither key */
 export function resealed(
   sealed: Uint8Array | undefined,
   purpose: Purpose,

@@ -27,9 +27,7 @@ export function keyColumns(
   return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
 }
 
-/**
- * A key that cannot be opened gets a random secret, which has signed nothing. Omits keys without a partner.
- */
+/** A key that cannot be opened gets a random secret, which has signed nothing. */
 export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readonly Partner[]): PartnerKey[] {
   const byId = new Map(partners.map((partner) => [partner.id, partner]))
   return rows.flatMap((key) => {
@@ -41,7 +39,6 @@ export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readon
   })
 }
 
-/** Null if the secret cannot be opened. */
 export function openSecret(vault: Vault, key: KeyRow): Uint8Array | null {
   try {
     return openSealed(vault, key.sealedSecret, secretCell(key), `the key ${key.kid}`)

@@ -48,7 +48,6 @@ function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
   return email === '' ? null : emailHash(vault, email)
 }
 
-/** A member that cannot be opened, or whose stored hash does not match their e-mail address. */
 export interface FaultyMember {
   readonly id: number
   readonly isUnreadable: boolean

@@ -12,7 +12,6 @@ export interface FoundProviders {
 /** A number on SQLite, a boolean on PostgreSQL. */
 type Flag = 0 | 1 | boolean
 
-/** A provider's columns, then rows of other tables as JSON. */
 export type ProviderRow = [
   ...[id: number, ref: string, firstName: string, lastName: string],
   ...[credentials: string | null, pronouns: string | null, gender: string | null, bio: string | null],
@@ -73,7 +72,6 @@ function toLicense([regionId, from, until]: [number, string, string | null]): Li
   return { regionId, from, until }
 }
 
-/** Null if the list is invalid. */
 function listReader<List>({ accepts }: { accepts(value: unknown): value is List }) {
   return (json: string): List | null => {
     try {

@@ -47,7 +47,6 @@ export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | 
   return { ...factsOf(request), member: openedOrUnreadable(vault, member) }
 }
 
-/** A request without its member and sealed answers. */
 export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
   const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...facts } = row
   return facts

@@ -38,10 +38,7 @@ export function createMaintenance(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /**
-   * After a concurrent key rotation, the copy is sealed under the next master key and encrypted under this
-   * one.
-   */
+  /** After a key rotation, the copy would be sealed and encrypted under different master keys. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
@@ -127,7 +124,6 @@ export function createMaintenance(
   }
 }
 
-/** Settings that data safety depends on. */
 const wanted: Record<string, string | number> = {
   journal_mode: 'wal',
   synchronous: 2,
@@ -157,10 +153,7 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
   return finding('schema', named('not as it should be', schemaFaults(keyed)), version)
 }
 
-/**
- * Missing, changed or added tables, indexes and triggers. A foreign trigger could undo writes, and a check of
- * the pages would not find it.
- */
+/** A foreign trigger could undo writes, and a check of the pages would not find it. */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })
@@ -172,7 +165,6 @@ function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[]
 /** Tables that Litestream adds to a database. A trigger on one is still reported. */
 const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
 
-/** SQL of each object by type and name, without SQLite's own objects. */
 function objectsOf(database: Database): Map<string, string> {
   const select =
     "SELECT type || ' ' || name AS name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite@_%' ESCAPE '@'"

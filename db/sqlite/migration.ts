@@ -40,7 +40,6 @@ export function isOutdated(path: string, migrations = ourMigrations): boolean {
   return schema > 0 && schema < migrations.length
 }
 
-/** Path of the copy that an upgrade makes first. */
 export function copyPathOf(path: string, migrations = ourMigrations): string {
   return `${path}.before-schema-${migrations.length}`
 }
@@ -58,10 +57,7 @@ export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): 
   create.immediate()
 }
 
-/**
- * Upgrades an older database in one transaction, after a copy that is left next to it.
- * @throws Refusal database_unusable if another program has the database open, or no copy could be made
- */
+/** Leaves a copy next to the database. @throws Refusal database_unusable if another program has it open */
 export function upgradeSchema(database: Database, path: string, migrations: readonly Migration[]): void {
   lockAlone(database)
   using copy = copyDatabase(database, copyPathOf(path, migrations))
@@ -76,10 +72,7 @@ export function upgradeSchema(database: Database, path: string, migrations: read
   database.run('PRAGMA locking_mode = NORMAL')
 }
 
-/**
- * Locks out every other program. SQLite can leave WAL mode only if no other program uses the log. The next
- * log under this lock is exclusive.
- */
+/** SQLite leaves WAL mode only if no other program uses the log. The next log is then exclusive. */
 function lockAlone(database: Database): void {
   try {
     database.run('PRAGMA locking_mode = EXCLUSIVE')

@@ -17,10 +17,7 @@ import { isDamage, queryEngine, settingsOf, toRefusal } from './query-engine'
 /** How long to wait for a command that writes. */
 const busyTimeoutMillis = 5_000
 
-/**
- * Reads a database as one snapshot, on its own connection.
- * @throws Refusal as openDatabase does; storage_busy if a server runs, unless `whileServing`
- */
+/** Reads one snapshot. @throws Refusal as openDatabase does; storage_busy if a server runs */
 export async function readSource<T>(
   path: string,
   { purpose, takeKey, whileServing }: ReadingSource,
@@ -63,9 +60,7 @@ function blockWriters(database: Database): void {
   }
 }
 
-/**
- * False if the source cannot be marked: it may be read-only, or the disk full. The copy is complete anyway.
- */
+/** False if the source cannot be marked, for example on a full disk. The copy is complete anyway. */
 function markCopied(database: Database, note: CopyNote): boolean {
   try {
     settingsOf(database).markCopied(note)
@@ -96,8 +91,7 @@ function lastIdOf(table: string): string {
 }
 
 /**
- * Makes a database under a temporary name, and checks and syncs it before publishing: a killed process leaves
- * nothing at the path.
+ * Checks and syncs the file before publishing it: a killed process leaves nothing at the path.
  * @throws Refusal database_unusable if there is a file, or no sound copy could be made; errors of `fill`
  */
 export async function makeTarget<T>(path: string, making: MakingTarget<T>): Promise<T> {

@@ -31,14 +31,9 @@ export interface Opening {
 /** Busy timeout for opening. Afterwards only the writer waits, so that reads go on. */
 const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
-/**
- * Page cache. A booking touches about ten pages across the indexes, and SQLite's default of 2 MiB holds few.
- */
+/** A booking touches about ten pages across the indexes. SQLite's default of 2 MiB holds few of them. */
 const cacheKibibytes = 16 * 1024
-/**
- * The log is truncated to this size after a checkpoint. It grows larger during a long read, for example a
- * backup.
- */
+/** Size of the log after a checkpoint. It grows larger during a long read, for example a backup. */
 const logBytes = 64 * 2 ** 20
 
 /**
@@ -111,10 +106,7 @@ function setUp(database: Database, opening: Opening): void {
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
 }
 
-/**
- * Returns the schema number; 0 without tables.
- * @throws Refusal database_unusable if it is newer, or the database is not ours
- */
+/** 0 without tables. @throws Refusal database_unusable if the database is newer, or not ours */
 export function recognize(database: Database, migrations = ourMigrations): number {
   // Read first: a process that creates the tables meanwhile sets the other numbers in the same transaction.
   const isEmpty = readPragma(database, 'schema_version') === 0

@@ -75,7 +75,6 @@ export function refuseDuplicate<T>(statement: () => T, refusal: () => Refusal): 
   }
 }
 
-/** True if another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && /^SQLITE_(BUSY|PROTOCOL)/.test(error.code ?? '')
 }

@@ -65,10 +65,7 @@ function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act
   return decision.answer(ids)
 }
 
-/**
- * @param stamp returns a number that changes after each commit
- * @param noteUnread receives the error of a read
- */
+/** @param stamp returns a number that changes after each commit */
 export function directoryFeed(
   queries: Queries,
   stamp: () => number | null,

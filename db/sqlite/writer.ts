@@ -28,8 +28,7 @@ interface Job {
 }
 
 /**
- * Group commit, the only way to write. Writes of one event loop turn share a transaction and one sync of the
- * disk. Each has a savepoint, so that it is all or nothing.
+ * Group commit: writes of one event loop turn share a disk sync. Each has a savepoint, so it can fail alone.
  */
 export class Writer {
   #queue: Job[] = []
@@ -54,10 +53,10 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in a transaction, and resolves once that is on disk. If it throws, only its own changes are
-   * undone. It must be synchronous, because a transaction does not survive an await.
-   * @throws Refusal storage_busy if another process holds the lock for too long; storage_failed, for example
-   *   if the disk is full
+   * If `work` throws, only its own changes are undone. It must be synchronous, because a transaction does not
+   * survive an await.
+   * @throws Refusal storage_busy if another process holds the lock for too long; storage_failed for a full
+   *   disk
    */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -66,7 +65,6 @@ export class Writer {
     })
   }
 
-  /** Number of waiting writes. */
   get depth(): number {
     return this.#queue.length
   }
@@ -106,10 +104,7 @@ export class Writer {
     this.#gather(performance.now() + this.#lastTook)
   }
 
-  /**
-   * Begins a group once the event loop is idle, or after as long as the last group took. Reads then get as
-   * much time as writes, and more writes share a sync.
-   */
+  /** Waits as long as the last group took, so that reads get equal time and more writes share a sync. */
   #gather(until: number): void {
     const beganAt = performance.now()
     setImmediate(() => {

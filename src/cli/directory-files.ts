@@ -11,14 +11,9 @@ import { readDirectoryTables } from '../operations/directory-loads'
 import { counted } from './terminal/layout'
 import { formatJson, oneLine } from './terminal/output'
 
-/** What files tell of a directory: one JSON document, or tables in CSV. */
 export type DirectorySource = { readonly document: unknown } | { readonly tables: readonly CsvFile[] }
 
-/**
- * Reads one JSON file, or CSV files, or all CSV files of one folder.
- *
- * @throws Refusal directory_invalid
- */
+/** Reads one JSON file, CSV files or a folder of CSV files. @throws Refusal directory_invalid */
 export function readSource(paths: readonly string[]): DirectorySource {
   const [path = ''] = paths
   if (paths.length === 1 && isFolder(path)) return { tables: readFolder(path) }
@@ -28,7 +23,7 @@ export function readSource(paths: readonly string[]): DirectorySource {
   return { document: readJsonFile(path) }
 }
 
-/** @throws FaultyFiles with every fault */
+/** @throws FaultyFiles */
 export function readEntries(context: Context, source: DirectorySource): DirectoryEntries {
   return describingFaults(() => {
     if ('tables' in source) return readDirectoryTables(context, source.tables)
@@ -36,11 +31,11 @@ export function readEntries(context: Context, source: DirectorySource): Director
   })
 }
 
-/** The faults of files, counted in the first line, which is all that a person wants if there are many. */
+/** Every fault of the files. The first line of the message is their number. */
 export class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults, lines } = cause
-    // Each on one line: a place may hold a name that the file made up.
+    // One line each: a fault may quote text of the file that contains line breaks.
     const indented = lines.map((line) => `  ${oneLine(line)}`)
     super(
       'directory_invalid',
@@ -49,7 +44,7 @@ export class FaultyFiles extends Refusal {
   }
 }
 
-/** Reads files, and tells their faults as a command does. @throws FaultyFiles */
+/** @throws FaultyFiles if `read` throws DirectoryInvalid */
 export function describingFaults<T>(read: () => T): T {
   try {
     return read()
@@ -58,7 +53,7 @@ export function describingFaults<T>(read: () => T): T {
   }
 }
 
-/** The files that a directory is written to, and their texts: one of JSON, or a folder's tables in CSV. */
+/** One JSON file at `to`, or one CSV file for each table in the folder `to`. */
 export function filesOf(directory: DirectoryFile, format: 'json' | 'csv', to: string) {
   if (format === 'json') return [{ path: to, text: `${formatJson(directory)}\n` }]
   return tableNames.map((table) => ({ path: join(to, `${table}.csv`), text: formatTable(table, directory) }))
@@ -74,20 +69,20 @@ function readCsvFile(path: string): CsvFile {
   return { name: basename(path), bytes: readBytes(path) }
 }
 
-/** A file's JSON. @throws Refusal directory_invalid */
+/** @throws Refusal directory_invalid */
 export function readJsonFile(path: string): unknown {
-  const text = textOf(path, readBytes(path))
+  const text = faultText(path, readBytes(path))
   if (text.trim() === '') throw invalid(`${path}: the file is empty`)
   try {
     return JSON.parse(text)
   } catch (error) {
-    // What was met is left out: it may be another file than was meant.
+    // Cut off what the parser quotes: this may be the wrong file, with confidential content.
     const fault = (error as Error).message.replace(/ ["'].*$/s, '')
     throw invalid(`${path}: the file is not JSON (${fault})`)
   }
 }
 
-function textOf(path: string, bytes: Uint8Array): string {
+function faultText(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -99,11 +94,11 @@ function readBytes(path: string): Uint8Array {
   try {
     return readFileSync(path)
   } catch (error) {
-    throw invalid(`${path}: ${faultOf(error as { code?: string })}`)
+    throw invalid(`${path}: ${describeFault(error as { code?: string })}`)
   }
 }
 
-function faultOf({ code }: { code?: string }): string {
+function describeFault({ code }: { code?: string }): string {
   if (code === 'ENOENT') return 'there is no such file'
   if (code === 'EACCES') return 'the file may not be read'
   if (code === 'EISDIR') return 'this is a folder'
@@ -118,7 +113,7 @@ function isCsv(path: string): boolean {
   return /\.[ct]sv$/i.test(path)
 }
 
-/** A spreadsheet's Unicode text ends in .txt; so does much else that lies in a folder, and is not meant. */
+/** Spreadsheets save Unicode text as .txt. In a folder .txt is ignored: it may be anything. */
 function isTable(path: string): boolean {
   return isCsv(path) || /\.txt$/i.test(path)
 }

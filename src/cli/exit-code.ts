@@ -1,12 +1,10 @@
 import type { Kind, RefusalCount } from '../domain/errors'
 import { instantText } from './terminal/output'
 
-/** Refused authentications for programs. */
 export function presentRefusal({ reason, isClaimed, count, lastAt }: Omit<RefusalCount, 'partnerId'>) {
   return { reason, claimed: isClaimed, count, lastAt: instantText(lastAt) }
 }
 
-/** Refused authentications of one partner in a line. */
 export function refusalsText(refusals: readonly RefusalCount[]): string {
   const each = refusals.map(({ reason, isClaimed, count, lastAt }) => {
     return `${reason}${isClaimed ? ', claimed' : ''}: ${count}, last ${instantText(lastAt)}`
@@ -14,7 +12,7 @@ export function refusalsText(refusals: readonly RefusalCount[]): string {
   return each.join('; ') || 'nothing'
 }
 
-/** What the program's exit codes mean, as docs/settings.md documents them. */
+/** Documented in docs/settings.md. */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -27,7 +25,6 @@ export const exitCodes = {
   unhealthy: 8,
 } as const
 
-/** The exit code of each refusal. */
 export const exitCodeOf: Record<Kind, number> = {
   settings_invalid: exitCodes.misused,
   field_invalid: exitCodes.misused,

@@ -148,7 +148,7 @@ export async function run(words: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has said on stderr what is wrong with the words.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
-    printNotice(faultOf(error, words))
+    printNotice(messageOf(error, words))
     return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
 }
@@ -244,7 +244,7 @@ const faults: Readonly<Record<string, string>> = {
 }
 
 /** What went wrong, for a person: no path but those that they gave, and of what nobody foresaw no message. */
-function faultOf(error: unknown, words: readonly string[]): string {
+function messageOf(error: unknown, words: readonly string[]): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with ${flag}`

@@ -17,25 +17,23 @@ import {
 import { type Setting, type SettingName, settings } from '../settings'
 import { printNotice } from './terminal/output'
 
-/** The settings that say where the data is, which commands have in common. */
 export const storageSettings = ['settings', 'database', 'masterKeyFile', 'masterKeyFd', 'zones'] as const
 
-/** Their flags, which are taken before a command's name too. */
+/** Flags that are also accepted before the name of the command. */
 export const storageFlags: readonly string[] = storageSettings.map((name) => settings[name].flag)
 
-/** Under what help lists a setting; undefined for a command's own. */
+/** Undefined for a command's own settings. */
 export function headingOf(name: SettingName): string | undefined {
   return storageSettings.some((each) => each === name) ? 'Storage options (anywhere on the line):' : undefined
 }
 
-/** Has help tell what a command takes before where the data is, which all of them are told alike. */
+/** Moves the storage options to the end of help: they are the same for every command. */
 export function storageLast(command: Command): void {
   const isLast = ({ helpGroupHeading }: Option) => Number(helpGroupHeading !== undefined)
   // Help lists options in the order of this array.
   ;(command.options as Option[]).sort((one, other) => isLast(one) - isLast(other))
 }
 
-/** Gives a command the flags of settings. */
 export function withSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const { flag, argument, variable, meaning }: Setting = settings[name]
@@ -46,13 +44,13 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   return command
 }
 
-/** Makes the act of a command at the moment when it is done: a question may have waited long for its answer. */
+/** Makes the audit act at the change: the operator may have taken long to confirm it. */
 export type MakeAct = () => Act
 
-/** What a command does with what was opened for it, for as long as it takes. */
+/** A command's work. The database is closed once it settles. */
 export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 
-/** Opens the production database for a command that asks the records alone, and no directory. */
+/** Does not load the directory. */
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
   const config = readStorageConfig(flags)
   const { records, close } = await openRecords(config)
@@ -65,13 +63,11 @@ export async function withRecords(flags: object, work: Work<Records>): Promise<v
   }
 }
 
-/** What a command works on that asks the records and the zone data, and no directory. */
 export interface RecordsAndZones {
   readonly context: Records
   readonly zones: ZoneData
 }
 
-/** The same with the zone data. */
 export function withZones(flags: object, work: Work<RecordsAndZones>): Promise<void> {
   const zones = readZones(readStorageConfig(flags).zoneFolder)
   return withRecords(flags, (context, act) => work({ context, zones }, act))
@@ -85,7 +81,7 @@ async function openRecords(config: StorageConfig) {
   }
 }
 
-/** Brings the production database up to date; tells what that has left, null where there was nothing to do. */
+/** Null if the schema was up to date. */
 export async function upgradeProduction(config: StorageConfig): Promise<Upgrade | null> {
   try {
     const { upgraded, close } = await openStorage({ ...optionsOf(config), upgrade: true, report: () => {} })
@@ -96,12 +92,11 @@ export async function upgradeProduction(config: StorageConfig): Promise<Upgrade 
   }
 }
 
-/** The same with the directory. */
 export function withContext(flags: object, work: Work<Context>): Promise<void> {
   return withService(flags, ({ context }, act) => work(context, act))
 }
 
-/** The same with the whole service. */
+/** `act` throws if the server works with other zone data. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
   const config = readStorageConfig(flags)
   const service = await openProduction(config)
@@ -118,12 +113,11 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
   }
 }
 
-/** What failed, told to whoever gives the command. */
+/** Replaces a known database error by an explanation for the operator. */
 async function explained(error: unknown, config: StorageConfig): Promise<unknown> {
   return (await databaseAt(config)).explain(error)
 }
 
-/** Opens the production database; `create` makes it, `upgrade` brings an older one up to date, `alone` is for a server. */
 export async function openProduction(
   config: StorageConfig & Pick<ServiceOptions, 'limits'>,
   allowed: Pick<Partial<ServiceOptions>, 'create' | 'upgrade' | 'alone' | 'report'> = {},
@@ -139,22 +133,20 @@ function optionsOf(config: StorageConfig): ServiceOptions {
   return { ...config, purpose: 'production', create: false, clock: systemClock, report: printNotice }
 }
 
-/** The act of this moment, of whoever gives the command. */
 export function makeAct(): Act {
   return { actor: operator(), at: systemClock.now() }
 }
 
-/** The operator who runs the command, for the audit log. */
 export function operator(): string {
   return describeOperator(process.getuid?.() ?? null, process.env.SUDO_UID, readAccounts())
 }
 
 /**
- * An operator by uid and account, which they cannot choose: `operator root (sudo by 1000 olive)`.
+ * Uid and account, which operators cannot choose: `operator root (sudo by 1000 olive)`.
  *
- * @param uid null on a system that has none
- * @param sudoUid the value of SUDO_UID, used for root only, because any other user can set it
- * @param accounts the lines of /etc/passwd (passwd(5)); a uid without a line is shown as a number
+ * @param uid null if the system has no uids
+ * @param sudoUid SUDO_UID; used only for root, because any other user can set it
+ * @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number
  */
 export function describeOperator(uid: number | null, sudoUid: string | undefined, accounts: string): string {
   if (uid === null) return 'operator unknown'

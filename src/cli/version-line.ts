@@ -3,15 +3,15 @@ import { version } from '../../package.json'
 import { origin } from '../built'
 import { requireOwnRuntime } from '../config'
 
-/** The version first, for programs, and what whoever tells of a fault should tell too. */
+/** The version comes first, for scripts; bug reports need the rest. */
 export async function versionLine(): Promise<string> {
   const { commit, zoneData } = await origin()
-  // Twelve digits tell commits apart; `anteroom version` has them all.
+  // Twelve digits identify a commit; `anteroom version` prints all of them.
   const short = commit.replace(/^([0-9a-f]{12})[0-9a-f]+/, '$1')
   return `${version} (commit ${short}, Bun ${Bun.version}, zone data ${zoneData})`
 }
 
-/** Prints the version alone. False if it could not, or may not, be: the program then says why. */
+/** False if printing fails or a Bun variable forbids it; the full program then reports why. */
 export async function printVersionLine(): Promise<boolean> {
   try {
     requireOwnRuntime()

@@ -91,13 +91,13 @@ export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryE
   if (!isShaped) {
     const faults = shape.faultsOf(document)
     const reported = new Set(faults.map(({ path }) => path))
-    throw refusalOf(document, [...faults, ...beyondShape.filter(({ path }) => !reported.has(path))])
+    throw invalidDirectory(document, [...faults, ...beyondShape.filter(({ path }) => !reported.has(path))])
   }
-  if (beyondShape.length > 0) throw refusalOf(document, beyondShape)
+  if (beyondShape.length > 0) throw invalidDirectory(document, beyondShape)
   return { regions: document.regions.map(toRegionEntry), providers: document.providers.map(toProviderEntry) }
 }
 
-function refusalOf(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
+function invalidDirectory(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
   const toPlaced = ({ path, fault }: Fault): DirectoryFault => {
     // Where a name is the fault, it stands in the path; and what is there may be anything.
     const value = fault === 'is not known here' ? undefined : valueAt(document, path)

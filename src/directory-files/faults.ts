@@ -24,7 +24,7 @@ export class DirectoryInvalid extends Refusal {
   readonly lines: readonly string[]
 
   constructor(readonly faults: readonly DirectoryFault[]) {
-    const lines = linesOf(faults)
+    const lines = faultLines(faults)
     super('directory_invalid', lines.join('\n'))
     this.lines = lines
   }
@@ -39,7 +39,7 @@ export function placeInDocument(path: string): Place {
 /** As many faults of a kind as are told one by one, with what stands in each place. */
 const mostSingly = 3
 
-function linesOf(faults: readonly DirectoryFault[]): string[] {
+function faultLines(faults: readonly DirectoryFault[]): string[] {
   const kindOf = ({ column, fault }: DirectoryFault) => `${column}: ${fault}`
   const kinds = Map.groupBy(faults, kindOf)
   return faults.flatMap((fault) => {
@@ -66,12 +66,12 @@ const mostShown = 60
 
 /** A value that the operator wrote, on one line and shortened. */
 export function quoted(value: unknown): string {
-  if (typeof value !== 'string') return shortened(JSON.stringify(value))
-  const text = shortened(value)
+  if (typeof value !== 'string') return shortenValue(JSON.stringify(value))
+  const text = shortenValue(value)
   return JSON.stringify(text)
 }
 
-function shortened(text: string): string {
+function shortenValue(text: string): string {
   if (text.length <= mostShown) return text
   return `${[...text.slice(0, 2 * mostShown)].slice(0, mostShown - 1).join('')}…`
 }

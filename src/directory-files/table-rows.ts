@@ -81,19 +81,19 @@ export function placeInTable({ file, line }: Origin, column = ''): Place {
 export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: TableName; rows: Row[] } | null {
   const before = faults.length
   const fail: Fail = (line, fault) => faults.push({ ...placeInTable({ file: file.name, line }), fault })
-  const [header, ...rows] = rowsOf(file, fail)
+  const [header, ...rows] = parsedRows(file, fail)
   if (!header) {
     const place: Place = { path: file.name, column: file.name, row: 'line 1', noun: 'row' }
     if (faults.length === before) faults.push({ ...place, fault: 'is empty: a header row is required' })
     return null
   }
-  const names = namesOf(header)
+  const names = columnNames(header)
   const table = tableOf(names)
   if (!table) {
     fail(header.line, `the header row is none of those of ${tableNames.join(', ')}`)
     return null
   }
-  const columns = columnsOf(table, { line: header.line, cells: names }, fail)
+  const columns = columnIndexes(table, { line: header.line, cells: names }, fail)
   if (faults.length > before) return null
   const values = rows.flatMap((row) => {
     const count = filledCells(row)
@@ -110,7 +110,7 @@ export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: Tab
 /** Notes a fault of a line. */
 type Fail = (line: number, fault: string) => void
 
-function rowsOf({ bytes }: CsvFile, fail: Fail): CsvRow[] {
+function parsedRows({ bytes }: CsvFile, fail: Fail): CsvRow[] {
   try {
     return readCsv(bytes)
   } catch (error) {
@@ -125,7 +125,7 @@ const knownNames = new Map(
 )
 
 /** The names of a header row, as we write them where they are known; the empty columns at its end are none. */
-function namesOf(header: CsvRow): string[] {
+function columnNames(header: CsvRow): string[] {
   const names = header.cells.slice(0, filledCells(header)).map((cell) => cell.trim())
   return names.map((name) => knownNames.get(name.toLowerCase()) ?? name)
 }
@@ -143,7 +143,7 @@ function tableOf(header: readonly string[]): TableName | null {
 }
 
 /** The columns that a header row names, in its order; null for one that is not known. */
-function columnsOf(table: TableName, { line, cells }: CsvRow, fail: Fail): (Column | null)[] {
+function columnIndexes(table: TableName, { line, cells }: CsvRow, fail: Fail): (Column | null)[] {
   const known = tables[table]
   for (const { name, required } of known) {
     if (required && !cells.includes(name)) fail(line, `the header row lacks ${name}, as ${table} have it`)

@@ -239,7 +239,7 @@ export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
   const regions = [...valuesOf('licenses', 'region'), ...valuesOf('providers', 'inPersonRegions')]
   return {
     regions: Array.from(new Set(regions), toRegion).filter((region) => region !== null),
-    providers: Array.from(new Set(refs), toProvider),
+    providers: Array.from(new Set(refs), providerOfRow),
     unreadable: new Set<unknown>(),
   }
 }
@@ -251,7 +251,7 @@ function toRegion(ref: unknown): DirectoryFile['regions'][number] | null {
   return { countryCode, stateProvinceCode: code, stateProvinceNameLocal: code, stateProvinceLabel: code }
 }
 
-function toProvider(ref: unknown): ProviderInFile {
+function providerOfRow(ref: unknown): ProviderInFile {
   const name = String(ref)
   return {
     ref: name,

@@ -99,7 +99,7 @@ function parse(text: string): DatabaseAddress {
   }
   if (!user) throw new Fault(`names no user: ${form}`)
   if (!path) throw new Fault(`names no database: ${form}`)
-  const query = readQuery(search ?? '')
+  const query = readAddressQuery(search ?? '')
   const hosts = place === '' ? [socketOf(query)] : hostsOf(place, query)
   return Object.freeze({
     hosts,
@@ -114,7 +114,7 @@ function parse(text: string): DatabaseAddress {
 const parameters = ['sslmode', 'sslrootcert', 'host', 'port'] as const
 type Query = Partial<Record<(typeof parameters)[number], string>>
 
-function readQuery(search: string): Query {
+function readAddressQuery(search: string): Query {
   const query: Query = {}
   for (const part of search.split('&').filter(Boolean)) {
     const [written = '', ...value] = part.split('=')

@@ -53,7 +53,7 @@ const scoreOfWords = new Map(answerWords.flatMap((words, score) => words.map((te
 
 /** The score of an answer in the PHQ-9's own words, or of 0 to 3; null for any other. */
 export function scoreOf(answer: string): number | null {
-  const text = fold(answer)
+  const text = foldText(answer)
   return /^[0-3]$/.test(text) ? Number(text) : (scoreOfWords.get(text) ?? null)
 }
 
@@ -221,7 +221,7 @@ function areNumbered(items: readonly Item[]): boolean {
 }
 
 /** In small letters without accents, however they are composed. */
-function fold(text: string): string {
+function foldText(text: string): string {
   // Most texts have nothing to take away.
   const plain = isAscii.test(text) ? text : text.normalize('NFD').replace(accents, '')
   return plain.trim().replace(/\s+/g, ' ').toLowerCase()
@@ -265,10 +265,10 @@ const urgencyOf: Record<NinthItem, number> = { 'non-zero': 2, unclear: 1, zero: 
  * @param answers null for those that cannot be opened, which are for a person to look at
  */
 export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
-  if (!answers) return { ninthItem: 'unclear', severity: null, urgency: placeOf('unclear', worstTotal) }
+  if (!answers) return { ninthItem: 'unclear', severity: null, urgency: positionOf('unclear', worstTotal) }
   const { ninthItem, severity, total, unread } = scoreScreening(answers)
   const worst = Math.min(worstTotal, (total ?? 0) + 3 * unread.length)
-  return { ninthItem, severity, urgency: placeOf(ninthItem, worst) }
+  return { ninthItem, severity, urgency: positionOf(ninthItem, worst) }
 }
 
 /** Whether a person has to look before all else: the ninth item is not zero, or nobody can tell. */
@@ -278,7 +278,7 @@ export function isAtRisk(risk: Risk | null): boolean {
 
 const worstTotal = 3 * itemCount
 
-function placeOf(ninthItem: NinthItem, total: number): number {
+function positionOf(ninthItem: NinthItem, total: number): number {
   const band = bands.findIndex(({ least }) => total >= least)
   return urgencyOf[ninthItem] * bands.length + (bands.length - 1 - band)
 }

@@ -58,7 +58,7 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/** Touched every minute, so that processes in other containers see that this one is running. */
+/** Unfinished files, touched every minute: this shows other containers that the process is running. */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -116,7 +116,7 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** Contains the process id, so that other processes can check if this one is still running. */
+/** A path in the same folder. It contains the process id, so others can check if the process still runs. */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
@@ -160,7 +160,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Deletes what killed processes left. In a shared folder, other users may own such folders: skip them. */
+/** Deletes what killed processes left. Skips other users' folders, which may exist in a shared folder. */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
     const found = lstatSync(left, { throwIfNoEntry: false })

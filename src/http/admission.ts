@@ -6,8 +6,8 @@ import { refusalsEverywhere } from './errors'
 
 export interface BudgetState {
   /**
-   * Null if the request is admitted. Each rejected request gets its own time. It is admitted then or up to 1
-   * s later, unless other requests spend the budget. Holds for windows of 10 s or more.
+   * Null if the request is admitted. Each rejected request gets its own time. It is admitted then or up to a
+   * second later, unless other requests spend the budget. Holds for windows of 10 s or more.
    */
   readonly retryAfterSeconds: number | null
   /** In units of cost, rounded down. */
@@ -178,7 +178,7 @@ interface Waiter {
 export class FairQueue {
   /** By partner id; the next partner comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** By partner id: ms by which the last slice was too long, reduced each time it is skipped. */
+  /** By partner id: ms by which its last slice was too long, reduced each time the partner is skipped. */
   readonly #excess = new Map<number, number>()
   #slice: Slice | null = null
   #isScheduled = false
@@ -194,9 +194,7 @@ export class FairQueue {
     return this.#wait(partnerId, {}, false)
   }
 
-  /**
-   * Call the result before each step. A partner with no work waiting may start at once, up to atOnceMillis.
-   */
+  /** Call the result before each step. Work of an idle partner starts at once, up to atOnceMillis. */
   turnsOf(partnerId: number): Turn {
     const owner = {}
     let hasBegun = false

@@ -84,7 +84,7 @@ export class Representation {
     return this.#compressed.get(coding)
   }
 
-  /** False once if rebuilt: it may soon be outdated, and compressing takes longer than building. */
+  /** False on the first call if rebuilt: it may soon change, and compressing costs more than building. */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
     this.#isSettled = true

@@ -53,7 +53,7 @@ export function listUnavailableBookings({ directory }: Context, now: number): Un
     const coming = listing?.taken.filter(({ startsAt }) => startsAt > now) ?? []
     return coming.flatMap((slot) => {
       const reason = absenceAt(listing as Listing, isActiveIn(directory), slot.startsAt)
-      return reason ? describe(listing as Listing, slot, reason) : []
+      return reason ? describeBooking(listing as Listing, slot, reason) : []
     })
   })
 }
@@ -96,7 +96,7 @@ export function listDisplacedBookings(
     return taken.flatMap((slot) => {
       const reason = absenceAt(listed, (id) => openAfter.has(id), slot.startsAt)
       return reason && !absenceAt(listing, (id) => open.has(id), slot.startsAt)
-        ? describe(listed, slot, reason)
+        ? describeBooking(listed, slot, reason)
         : []
     })
   })
@@ -108,7 +108,7 @@ function activeIds(regions: readonly { readonly id: number; readonly active: boo
   return new Set([...states.keys()].filter((id) => states.get(id)))
 }
 
-function describe(
+function describeBooking(
   { provider, calendar }: Listing,
   { requestId, startsAt }: TakenSlot,
   reason: AbsenceReason,

@@ -142,7 +142,7 @@ export async function listSandboxPartners({ directory }: Context, now: number): 
   const byPartner = directory.listKeys().sort((a, b) => a.partner.id - b.partner.id)
   const partners = byPartner.map(async (key) => ({
     name: key.partner.name,
-    state: stateOf(key, now),
+    state: tokenStateOf(key, now),
     token: await signToken(key),
     organization: key.partner.organization?.name ?? null,
   }))
@@ -150,7 +150,7 @@ export async function listSandboxPartners({ directory }: Context, now: number): 
   return (await Promise.all(partners)).sort((a, b) => order(a) - order(b))
 }
 
-function stateOf({ endsAt, partner }: PartnerKey, now: number): SandboxState {
+function tokenStateOf({ endsAt, partner }: PartnerKey, now: number): SandboxState {
   if (endsAt !== null && endsAt <= now) return 'rotated'
   if (!partner.active) return 'partner_inactive'
   if (!partner.organization) return 'no_organization'

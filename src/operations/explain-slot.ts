@@ -50,7 +50,7 @@ export function explainSlot(
   const listing = context.directory.findListing(provider.id)
   if (!listing) return refused('provider_deactivated', 'the provider is deactivated')
   const start = startsAt / minuteMillis
-  const licensed = licensesIn(context, listing, region).map(({ interval }) => interval)
+  const licensed = regionLicenses(context, listing, region).map(({ interval }) => interval)
   const obstacle = obstacleAt(listing.calendar, licensed, start, now)
   if (obstacle?.step === 'license') return explainLicense(context, listing, start, region)
   if (obstacle) {
@@ -120,7 +120,7 @@ function local({ calendar }: Listing, minute: number): string {
 }
 
 /** The licenses that count: of active regions, or of the one that is asked about. */
-function licensesIn({ directory }: Context, { licenses }: Listing, region: Region | null) {
+function regionLicenses({ directory }: Context, { licenses }: Listing, region: Region | null) {
   return licenses.filter(
     ({ regionId }) => directory.findRegion(regionId) !== null && (!region || regionId === region.id),
   )
@@ -158,7 +158,7 @@ function explainLicense(
 
 function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
   const windows = windowsOn(schedule, day)
-  return windows.length === 0 ? 'none' : windows.map(formatWindow).join(', ')
+  return windows.length === 0 ? 'none' : windows.map(windowText).join(', ')
 }
 
 /** The windows that may hold a slot of a date: its own, and those of the date before that run into it. */
@@ -167,10 +167,10 @@ function hoursAround(listing: Listing, day: number): string {
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)
   const own = `${formatDay(day)} has ${hoursOn(listing, day)}`
   if (before.length === 0) return own
-  return `${own}, ${formatDay(day - 1)} has ${before.map(formatWindow).join(', ')}`
+  return `${own}, ${formatDay(day - 1)} has ${before.map(windowText).join(', ')}`
 }
 
-function formatWindow({ startMinute, endMinute }: LocalWindow): string {
+function windowText({ startMinute, endMinute }: LocalWindow): string {
   const start = formatTimeOfDay(startMinute)
   if (endMinute <= dayMinutes) return `${start} to ${formatTimeOfDay(endMinute)}`
   return `${start} to ${formatTimeOfDay(endMinute - dayMinutes)} the next day`

@@ -137,7 +137,7 @@ export interface Queue {
 export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
   const { store } = records
   const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
-  const found = wish.sort === 'risk' ? await pageByRisk(store, filter, wish) : await pageOf(store, wish)
+  const found = wish.sort === 'risk' ? await pageByRisk(store, filter, wish) : await queuePage(store, wish)
   const requests = found.slice(0, wish.pageSize)
   const people = requests.filter(({ request }) => request.member).length
   await noteReadings(records, [
@@ -160,7 +160,10 @@ function waitingOf(filter: RequestFilter): RequestFilter {
 }
 
 /** One request more than the page shows, if there is a next page. */
-async function pageOf(store: Store, { filter, sort, page, pageSize }: QueueWish): Promise<QueuedRequest[]> {
+async function queuePage(
+  store: Store,
+  { filter, sort, page, pageSize }: QueueWish,
+): Promise<QueuedRequest[]> {
   const order = sort === 'slot' ? 'slot' : 'submission'
   const part = { order, offset: (page - 1) * pageSize, most: pageSize + 1 } as const
   return (await store.read(({ requests }) => requests.list(filter, part))).map((request) => ({

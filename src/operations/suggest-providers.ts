@@ -86,7 +86,7 @@ export async function suggestProviders(context: Context, id: number, now: number
 export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Suggestion[] {
   return candidates
     .map((candidate) => ({ candidate, reasons: reasonsFor(candidate, wish) }))
-    .sort((a, b) => compare(rankOf(a.reasons, a.candidate), rankOf(b.reasons, b.candidate)))
+    .sort((a, b) => compareFit(rankOf(a.reasons, a.candidate), rankOf(b.reasons, b.candidate)))
     .map(({ candidate: { provider, freeSlots, zone }, reasons }) => ({
       provider,
       reasons,
@@ -178,7 +178,7 @@ function rankOf(reasons: readonly Reason[], { freeSlots, provider }: Candidate):
   return [against('language'), against('modality'), freeSlots[0] ?? Number.MAX_SAFE_INTEGER, provider.id]
 }
 
-function compare(a: readonly number[], b: readonly number[]): number {
+function compareFit(a: readonly number[], b: readonly number[]): number {
   const differing = a.findIndex((value, place) => value !== b[place])
   return differing === -1 ? 0 : (a[differing] as number) - (b[differing] as number)
 }

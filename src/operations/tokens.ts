@@ -146,18 +146,19 @@ export async function verifyKid(records: Records, kid: string): Promise<KidVerdi
 }
 
 function unknownKey(): TokenVerdict {
-  const refusal = refusalOf('partner_not_found')
+  const refusal = tokenRefusal('partner_not_found')
   return { refusal, why: 'no token of that kid was ever made here', partner: null }
 }
 
-function refusalOf(kind: keyof typeof authenticationRefusals): Refusal {
+function tokenRefusal(kind: keyof typeof authenticationRefusals): Refusal {
   return new Refusal(kind, authenticationRefusals[kind])
 }
 
 function verdictOf(key: KeyRecord, partner: Partner, now: number): TokenVerdict {
   const verdict = (refusal: Refusal | null, why: string) => ({ refusal, why, partner: partner.name })
-  if (keyStateAt(key, now) !== 'in force') return verdict(refusalOf('token_invalid'), endOf(key, now))
-  if (!partner.active) return verdict(refusalOf('partner_inactive'), authenticationRefusals.partner_inactive)
+  if (keyStateAt(key, now) !== 'in force') return verdict(tokenRefusal('token_invalid'), endOf(key, now))
+  if (!partner.active)
+    return verdict(tokenRefusal('partner_inactive'), authenticationRefusals.partner_inactive)
   if (!partner.organization) {
     const why = 'the partner has no organization'
     return verdict(new Refusal('organization_not_configured', why), why)

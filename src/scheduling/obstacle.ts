@@ -57,7 +57,7 @@ export function obstacleAt(
   start: number,
   now: number,
 ): Obstacle | null {
-  return firstOf(steps, { calendar, rule: new Rule(calendar, licensed, now), start })
+  return firstHindrance(steps, { calendar, rule: new Rule(calendar, licensed, now), start })
 }
 
 /** The steps about the provider's own time. The others are asked when a slot is taken, and never again. */
@@ -73,10 +73,10 @@ export function sessionObstacleAt(
   start: number,
 ): Absence | null {
   const rule = new Rule(calendar, licensed, start * minuteMillis, slotAt(start))
-  return firstOf(sessionSteps, { calendar, rule, start, isBooked: true })
+  return firstHindrance(sessionSteps, { calendar, rule, start, isBooked: true })
 }
 
-function firstOf<S extends Step>(
+function firstHindrance<S extends Step>(
   asking: readonly S[],
   asked: Candidate,
 ): (Obstacle & { readonly step: S }) | null {

@@ -15,7 +15,8 @@ export interface Certificate {
 /**
  * Checks a certificate and its key as a client would, at `now` (ms).
  *
- * @throws Refusal settings_invalid if a file cannot be used, others can read the key, or the dates are wrong
+ * @throws Refusal settings_invalid if a file is unusable, others can read the key, they do not match, or the
+ *   dates are invalid
  */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = read(files.certificate, 'TLS certificate', true)

@@ -16,7 +16,7 @@ export function readMasterKey(path: string, owner?: number): Uint8Array {
   return parseMasterKey(readSecretFile(path, { what, owner }))
 }
 
-/** Reads a systemd credential, whose access systemd controls. @throws Refusal as readMasterKey */
+/** Reads a systemd credential; systemd controls access to it. @throws Refusal as readMasterKey */
 export function readMasterKeyCredential(path: string): Uint8Array {
   if (!existsSync(path)) {
     const way = 'pass it by LoadCredential, or name the key by --master-key-file'

@@ -19,7 +19,7 @@ export function zonesFromFolder(folder: string): ZoneData {
   const builtIn = builtInZones()
   const zones = new Map<string, TimeZone>()
   for (const name of list(folder).filter((name) => !notZones.has(name))) {
-    for (const zone of readZones(folder, name, 1, builtIn)) zones.set(zone.name, zone)
+    for (const zone of readZoneFiles(folder, name, 1, builtIn)) zones.set(zone.name, zone)
   }
   if (zones.size === 0) throw folderFault(folder, 'holds no zones')
   const edition = editionOf(folder)
@@ -60,7 +60,7 @@ function folderFault(folder: string, fault: string): Refusal {
 const deepest = 3
 
 /** The zones of a file, or of all the files in a folder. */
-function readZones(folder: string, name: string, depth: number, builtIn: ZoneData): TimeZone[] {
+function readZoneFiles(folder: string, name: string, depth: number, builtIn: ZoneData): TimeZone[] {
   const path = join(folder, name)
   const stats = asked(
     () => statSync(path),
@@ -69,7 +69,7 @@ function readZones(folder: string, name: string, depth: number, builtIn: ZoneDat
   )
   if (stats.isDirectory()) {
     if (depth === deepest) return []
-    return list(path).flatMap((below) => readZones(folder, `${name}/${below}`, depth + 1, builtIn))
+    return list(path).flatMap((below) => readZoneFiles(folder, `${name}/${below}`, depth + 1, builtIn))
   }
   // Reading anything else could wait for ever.
   if (!stats.isFile()) throw zoneFileFault(name, 'is not a file')

@@ -45,11 +45,11 @@ function parseTime(text: string): number {
 /** The local minute of a rule's date and time in a year; the time is 02:00 where none is given. */
 function localMinute(rule: string, year: number): number {
   const [day = '', at = '2'] = rule.split('/')
-  return dayOf(day, year) * 1_440 + parseTime(at)
+  return transitionDay(day, year) * 1_440 + parseTime(at)
 }
 
 /** Days since 1970-01-01 of `Jn` (1 to 365, no leap day), `n` (0 to 365) or `Mm.w.d` (weekday d of week w). */
-function dayOf(rule: string, year: number): number {
+function transitionDay(rule: string, year: number): number {
   const firstOf = (month: number) => Date.UTC(year, month, 1) / 86_400_000
   if (rule.startsWith('M')) {
     const [month, week, weekday] = rule.slice(1).split('.').map(Number) as [number, number, number]

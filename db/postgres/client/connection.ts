@@ -12,7 +12,6 @@ export interface Opening {
   readonly address: DatabaseAddress
   readonly host: DatabaseHost
   readonly password: string | null
-  /** The server's statement_timeout. */
   readonly statementMillis: number
   /** Called once, when the connection has ended for any reason. */
   readonly onEnd: (connection: Connection) => void
@@ -21,20 +20,15 @@ export interface Opening {
 /** The server's idle_in_transaction_session_timeout, unless a transaction sets its own. */
 const idleMillis = 60_000
 
-/**
- * Last text of a transaction. A COMMIT that waits for a standby must not be canceled: the server would report
- * success although only the primary has stored it.
- */
+/** A COMMIT that waits for a standby must not be canceled: the server would then report success. */
 export const committing = 'SET LOCAL statement_timeout = 0;COMMIT'
 
-/** One connection to a writable server. */
 export class Connection {
   /** True while a transaction may be open. */
   isOpen = false
   hasEnded = false
   /** True if something sent since the last BEGIN may have been committed. */
   mayHaveCommitted = false
-  /** The beginning of the first text of each transaction. */
   readonly begin = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
 
   private constructor(
@@ -66,20 +60,14 @@ export class Connection {
     }
   }
 
-  /**
-   * Raises the statement timeout. It stays raised, because lowering it would cost the next call a message.
-   */
+  /** It stays raised, because lowering it would cost the next call a message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
     this.statementMillis = millis
   }
 
-  /**
-   * Sends statements without parameters in one message (simple query protocol). Returns the rows of each. The
-   * server stops at the first statement that fails.
-   * @throws DatabaseFailure
-   */
+  /** One message without parameters (simple query protocol). Stops at a failure. @throws DatabaseFailure */
   send(text: string): Promise<Rows[]> {
     return handled(this.sendOne(text))
   }
@@ -100,11 +88,7 @@ export class Connection {
     return answers
   }
 
-  /**
-   * Runs one prepared statement and returns its rows. Statements that are not awaited are sent together, in
-   * order.
-   * @throws DatabaseFailure
-   */
+  /** Statements that are not awaited are sent together, in order. @throws DatabaseFailure */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     if (!this.isOpen) this.mayHaveCommitted = true
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
@@ -112,7 +96,6 @@ export class Connection {
 
   /**
    * Sends COMMIT together with the pending statements. The server rolls back if one of them fails.
-   * @param pending results of statements that were not awaited
    * @throws DatabaseFailure of the first statement that failed; lost if the outcome is unknown
    */
   async commit(pending: readonly unknown[]): Promise<void> {
@@ -128,14 +111,12 @@ export class Connection {
     if ((await committed).command !== 'COMMIT') throw new DatabaseFailure('retry', '25P02')
   }
 
-  /** Rolls back an open transaction. Closes the connection if that fails or takes too long. */
   async reset(): Promise<void> {
     if (!this.isOpen || this.hasEnded) return
     using _ = new Deadline(timeouts.connect, () => this.close())
     await this.send('ROLLBACK').catch(() => this.close())
   }
 
-  /** Closes it at once. Statements that wait for an answer fail. */
   close(): void {
     this.hasEnded = true
     close(this.client)
@@ -155,11 +136,7 @@ export class Connection {
   }
 }
 
-/**
- * Runs work in a transaction. If the work throws, the pool rolls back.
- * @param first statements that are sent with BEGIN
- * @throws DatabaseFailure lost if the outcome of COMMIT is unknown
- */
+/** The pool rolls back if the work throws. @throws DatabaseFailure lost if the outcome is unknown */
 export async function inTransaction<T>(
   connection: Connection,
   first: readonly string[],

@@ -1,11 +1,9 @@
 import { DrizzleQueryError } from 'drizzle-orm'
 import { Refusal } from '../../../src/domain/errors'
 
-/** Meanings of a failure, with their messages. */
 const messages = {
   /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database broke, and nobody knows what was stored',
-  /** Nothing was committed. The caller can retry. */
   retry: 'the database could not do it at this moment; nothing was stored',
   /** No connection became free in time, or the pool is closed. */
   busy: 'the database server did not come to it in time; nothing was stored',
@@ -14,7 +12,6 @@ const messages = {
   full: 'the database server has no room',
   /** Another host may be the primary. Nothing was committed. */
   readOnly: 'the database server is a standby, which cannot be written',
-  /** The server rejects the login, or its certificate is not trusted. An operator must act. */
   denied: 'the database server does not let this program in, or cannot be trusted',
   constraint: 'a constraint of the database forbids it',
   damaged: 'the disk of the database server, or its data, fails',
@@ -41,9 +38,7 @@ export class DatabaseFailure extends Error {
 /** `ends`: the connection has ended. The caller decides between lost, retry and unreachable. */
 type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
-/**
- * SQLSTATE (PostgreSQL, appendix A) and driver codes. The first match counts. The remedy is shown at opening.
- */
+/** SQLSTATE (PostgreSQL, appendix A) and driver codes; the first match counts. The remedy is for opening. */
 const codes: readonly Row[] = [
   [/^(40001|40P01|55P03|57014|25P0[234])$/, 'retry'],
   [/^25006$/, 'readOnly'],

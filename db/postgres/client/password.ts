@@ -4,8 +4,8 @@ import { Refusal } from '../../../src/domain/errors'
 import type { DatabaseLogin } from '../../../src/domain/ports/database'
 
 /**
- * The password for a host: from the address, else the environment, else the password file; else null.
- * @throws Refusal settings_invalid if the password file is readable by others, or cannot be read
+ * From the address, else the environment, else the password file; else null.
+ * @throws Refusal settings_invalid if others can read the password file, or it cannot be read
  */
 export function passwordFor(
   address: DatabaseAddress,

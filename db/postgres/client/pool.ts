@@ -9,7 +9,6 @@ export interface PoolOptions<On> {
   readonly size: number
   /** Called once for each connection. */
   readonly make: (connection: Connection) => On
-  /** Default timeout of a call. */
   readonly deadlineMillis?: number
 }
 
@@ -31,14 +30,9 @@ interface Place<On> {
 const pauseMillis = 100
 /** A connection that was idle for longer is not reused: load balancers and firewalls drop it silently. */
 const idleMillis = 60_000
-/**
- * Share of a call's timeout for getting a connection. Overload fails fast, and differs from a dead server.
- */
+/** Share of a call's timeout for getting a connection: overload fails fast, unlike a dead server. */
 const waitingShare = 0.75
-/**
- * Share of a call's timeout for one statement. The server cancels it first, so only a server that does not
- * answer costs the connections.
- */
+/** Share of a call's timeout for one statement: only a server that does not answer costs the connections. */
 const statementShare = 0.9
 
 /** Ordered by how much an operator has to do, least first. */
@@ -48,7 +42,6 @@ const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied
 export class Pool<On> {
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
-  /** Connections in use or being opened. */
   private used = 0
   /** Connections of earlier generations are not reused: their server was lost. */
   private generation = 0
@@ -65,8 +58,7 @@ export class Pool<On> {
   }
 
   /**
-   * Runs work on its own connection, and rolls back if the work fails. After a timeout, all connections are
-   * replaced.
+   * Rolls back if the work fails. A timeout replaces all connections.
    * @throws DatabaseFailure; errors of the work
    */
   async use<T>(work: (on: On) => Promise<T>, deadlineMillis = this.deadlineMillis): Promise<T> {
@@ -160,10 +152,7 @@ export class Pool<On> {
     }
   }
 
-  /**
-   * Connects to the first writable host, starting at the last primary.
-   * @throws DatabaseFailure the most severe of all hosts
-   */
+  /** The first writable host, starting at the last primary. @throws DatabaseFailure the most severe of all */
   private async connect(): Promise<Connection> {
     const { address, password } = this.options
     const { hosts } = address
@@ -197,7 +186,6 @@ export class Pool<On> {
     this.endTurn()
   }
 
-  /** The call that waits longest is next. */
   private endTurn(): void {
     const next = this.waiting.shift()
     if (next) next()
@@ -205,7 +193,6 @@ export class Pool<On> {
     if (this.isClosed && this.used === 0) this.idle.resolve()
   }
 
-  /** Removes a free connection that has ended. */
   private drop(connection: Connection): void {
     const at = this.free.findIndex((place) => place.connection === connection)
     if (at >= 0) this.free.splice(at, 1)

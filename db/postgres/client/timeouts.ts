@@ -9,16 +9,12 @@ export const timeouts = {
   lock: 350,
   /** A transaction that waits for its client, limited by the server. */
   idle: 400,
-  /** One attempt to connect to one host. */
   connect: 1_000,
 }
 
 const ticks = 10
 
-/**
- * Calls back after a time, unless it is disposed before. A suspension of this process counts as one of ten
- * ticks, because the answer may have arrived unread.
- */
+/** A suspension of this process counts as one of ten ticks, because the answer may have arrived unread. */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>
 

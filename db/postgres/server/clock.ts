@@ -3,10 +3,7 @@ import type { Connection } from '../client/connection'
 
 /** Difference between the clocks from which on the operator is warned. */
 const warnMillis = 100
-/**
- * Difference from which on a node is not ready. Slots begin at full minutes: it would offer slots that have
- * begun, or accept tokens that are not valid yet.
- */
+/** Not ready from here on: the node would offer slots that have begun, or accept tokens too early. */
 const unfitMillis = 60_000
 
 /** How far the server's clock is ahead of this machine's, in ms, plus or minus `doubt`. */

@@ -63,14 +63,12 @@ async function findClock(connection: Connection): Promise<Finding> {
   return { check: 'clock', state: 'bad', detail, remedy: clockRemedy }
 }
 
-/** Unsafe values of settings, with their harm. */
 const harms: readonly (readonly [name: string, value: string, harm: string])[] = [
   ['fsync', 'off', 'what was acknowledged may be lost, and all of the data, when the machine goes down'],
   ['full_page_writes', 'off', 'a page that was half written when the machine went down cannot be mended'],
   ['synchronous_commit', 'off', 'what was acknowledged may be lost when the server goes down'],
 ]
 
-/** Server settings that durability depends on. */
 export async function findSettings(connection: Connection): Promise<Finding> {
   const names = [...harms.map(([name]) => name), 'synchronous_standby_names', 'data_checksums']
   const rows = await connection.run(
@@ -130,10 +128,7 @@ async function findReplication(connection: Connection): Promise<Finding> {
   return judgeReplication(standbys, setting?.[0] as string)
 }
 
-/**
- * Durability of acknowledged writes if the server fails.
- * @param synchronousNames the setting synchronous_standby_names
- */
+/** @param synchronousNames the setting synchronous_standby_names */
 export function judgeReplication(standbys: readonly Standby[], synchronousNames: string): Finding {
   const check = 'replication'
   const hasSynchronous = standbys.some(({ isSynchronous }) => isSynchronous)

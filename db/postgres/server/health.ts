@@ -6,7 +6,6 @@ import { DatabaseFailure, unwrapped } from '../client/failure'
 import { ClockWatch } from './clock'
 import { beatMillis, type Node } from './nodes'
 
-/** How often the database's size is read. */
 const sizeMillis = 60_000
 
 /** Failures that do not show if the server accepts writes. */
@@ -31,10 +30,7 @@ export class Health extends Readiness {
     return this.#clock.difference
   }
 
-  /**
-   * Ignores constraint violations and retries, which are normal with several nodes, and this node's full
-   * queue.
-   */
+  /** Ignores constraint violations and retries, normal with several nodes, and this node's full queue. */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
@@ -62,10 +58,7 @@ export class Health extends Readiness {
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
-  /**
-   * Runs heartbeats one after another. Ignores failed reads of clock and size: the heartbeat reports the
-   * fault.
-   */
+  /** Runs one at a time. Ignores failed reads of clock and size: the heartbeat reports the fault. */
   #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())

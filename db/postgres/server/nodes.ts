@@ -6,7 +6,6 @@ import type { OnConnection } from '../client/pool'
 import { timeouts } from '../client/timeouts'
 import { type ClockReading, readClock } from './clock'
 
-/** Heartbeat interval of a server. */
 export const beatMillis = 5_000
 /** A server counts as running for this long after its last heartbeat. */
 const aliveMillis = 15_000
@@ -26,8 +25,7 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Sends a heartbeat. It commits as a booking does, so it fails if a disk or a synchronous standby fails.
-   * Lists this node again if other nodes removed it.
+   * Commits like a booking, so that it fails if a disk or a synchronous standby fails.
    * @throws DatabaseFailure; Refusal database_unusable if the database was copied
    */
   beat(): Promise<void> {
@@ -87,10 +85,7 @@ export class Node {
   }
 }
 
-/**
- * SQL that removes nodes that ended long ago, or were replaced at the same machine and port. Skips locked
- * rows, so that nodes do not wait for each other.
- */
+/** Skips locked rows, so that nodes do not wait for each other. */
 function forgetGone(id: string): string {
   const age = `${serverNow} - gone.seen_at`
   const isSame = (field: string) =>

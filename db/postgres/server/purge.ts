@@ -11,10 +11,7 @@ const waitMillis = 2_000
 const pauseMillis = 50
 const vacuumMillis = 10 * 60 * 1_000
 
-/**
- * Removes deleted and replaced rows from tables and indexes. False if older transactions prevent some.
- * @throws DatabaseFailure
- */
+/** False if older transactions prevent the removal of some rows. @throws DatabaseFailure */
 export async function purge(on: OnConnection): Promise<boolean> {
   const endsAt = performance.now() + waitMillis
   try {

@@ -2,12 +2,10 @@ import { unusable } from '../../findings/findings'
 import { hashBytes, migrationsName, settingsOver } from '../../settings'
 import type { Connection } from '../client/connection'
 
-/** A database of ours, as it describes itself. */
 export interface Recognized {
   readonly purpose: string
   /** SHA-256 of each migration step, concatenated. */
   readonly hashes: Uint8Array
-  /** Number of migration steps. */
   readonly schema: number
   /** Oldest schema whose nodes may use the database. */
   readonly oldestCompatible: number
@@ -23,10 +21,7 @@ const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/-YB-|Yugabyte/i, 'YugabyteDB'],
 ]
 
-/**
- * @param version result of version()
- * @throws Refusal database_unusable unless PostgreSQL 15 or newer, in UTF8
- */
+/** @throws Refusal database_unusable unless PostgreSQL 15 or newer, in UTF8 */
 export function requirePostgres(version: string, encoding: string): void {
   const needed = 'PostgreSQL 15 or newer is needed'
   const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []
@@ -38,10 +33,7 @@ export function requirePostgres(version: string, encoding: string): void {
     throw unusable(`the database has the encoding ${encoding}: make one with the encoding UTF8`)
 }
 
-/**
- * Null if the database has no tables.
- * @throws Refusal database_unusable for an unsupported server, or tables of another application
- */
+/** Null without tables. @throws Refusal database_unusable for an unsupported server or foreign tables */
 export async function recognize(connection: Connection): Promise<Recognized | null> {
   const [about] = await connection.run('SELECT version(), getdatabaseencoding()', [])
   requirePostgres(...(about as [string, string]))

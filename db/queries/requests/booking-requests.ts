@@ -12,9 +12,7 @@ import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/re
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
-/**
- * With an upper bound, a planner that does not know the values expects few rows and uses the index of time.
- */
+/** An upper bound makes the planner expect few rows, and use the index of time. */
 const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
@@ -102,7 +100,6 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   }
 }
 
-/** Queries on a member's requests and screening answers. */
 function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'ids', 'most')
   const { id, recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
@@ -131,7 +128,6 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
         return found
       }),
 
-    /** Ids of requests whose answers cannot be opened. */
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => answersAfter({ id, most })),
@@ -141,7 +137,6 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     /** Without the member, because opening it for each request would take long. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
 
-    /** As listOf, with the screening answers. */
     listWithAnswers: (memberId: number) =>
       then(ofMember({ id: memberId }), (rows) =>
         rows.map((row) => ({ ...factsOf(row), screeningAnswers: toAnswers(row) })),

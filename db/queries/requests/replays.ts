@@ -34,7 +34,6 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
     submittedBy: (until: number, most: number): MaybePromise<number[]> =>
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 
-    /** Ids of requests whose kept response cannot be opened. */
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => after({ id, most })),

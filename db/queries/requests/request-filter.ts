@@ -34,8 +34,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
       // The plus sign keeps the planner from the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
-      // With an upper bound, a planner that does not know the values expects few rows and uses the index of
-      // time.
+      // An upper bound makes the planner expect few rows, and use the index of time.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,

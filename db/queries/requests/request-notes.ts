@@ -33,10 +33,8 @@ export function noteQueries(
     /** Includes notes that cannot be opened. */
     idsOf: (id: number): MaybePromise<number[]> => then(idsOfRequest({ id }), toIds),
 
-    /** Ids of the notes on all requests of a member. */
     idsOfMember: (id: number): MaybePromise<number[]> => then(idsOfMember({ id }), toIds),
 
-    /** Ids of notes that cannot be opened. */
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => after({ id, most })),

@@ -28,11 +28,7 @@ onmessage = ({ data: { path, statement, values } }) => {
 
 type Answer = { readonly rows: unknown[][] } | { readonly code: string; readonly message: string }
 
-/**
- * Runs a long statement in a thread, on its own connection. Returns its rows.
- * @param isBackground true if the process may end before it
- * @throws Error with SQLite's code
- */
+/** Runs on a connection of its own. Returns the rows. @throws Error with SQLite's code */
 export async function runAside(
   path: string,
   statement: string,
@@ -62,16 +58,10 @@ export interface QuickCheck {
   stop(): Promise<void>
 }
 
-/**
- * The longest wait for a check, because SQLite ends no statement midway. The log then stays for the next
- * start.
- */
+/** The longest wait: SQLite ends no statement midway. The log then stays for the next start. */
 const stoppingMillis = 2_000
 
-/**
- * Checks the pages of an open database (quick_check) in the background.
- * @param tell not called after stop()
- */
+/** Checks the pages in the background (quick_check). @param onVerdict not called after stop() */
 export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)

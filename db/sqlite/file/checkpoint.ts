@@ -5,10 +5,7 @@ import { isBusy } from '../query-engine'
 const busyTimeoutMillis = 5_000
 const retryMillis = 20
 
-/**
- * Writes the write-ahead log back and truncates it, so that it keeps no earlier content. False if another
- * connection reads from it for too long.
- */
+/** Leaves no earlier content in the log. False if another connection reads from it for too long. */
 export async function checkpoint(database: Database): Promise<boolean> {
   const deadline = performance.now() + busyTimeoutMillis
   while (!tryCheckpoint(database)) {

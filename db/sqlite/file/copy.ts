@@ -10,8 +10,7 @@ import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
 
 /**
- * Copies a database that no other program has open, and checks the copy. Only its owner can read it.
- * Publishing it replaces an earlier copy.
+ * For a database that no other program has open. Publishing the copy replaces an earlier one.
  * @throws Refusal database_unusable if no sound copy could be made
  */
 export function copyDatabase(database: Database, path: string): UnfinishedFile {
@@ -60,7 +59,6 @@ export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   })
 }
 
-/** Removes the file if `make` fails. */
 async function making(
   path: string,
   replace: boolean,

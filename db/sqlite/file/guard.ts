@@ -18,11 +18,10 @@ import {
 import { requireOneName } from './lock'
 
 /**
- * Checks that a path has a database of ours, or nothing yet, and no write-ahead log of another file. Changes
- * nothing and does not wait. Only for a file that this process has not opened: closing any descriptor of it
- * releases SQLite's locks.
+ * Changes nothing. Not for a file that this process has open: closing any descriptor of it releases SQLite's
+ * locks.
  * @param mayBeVacant true if the file may be missing or empty
- * @throws Refusal database_unusable
+ * @throws Refusal database_unusable for a file that is not ours, or a log of another file
  */
 export function recognizeFile(path: string, mayBeVacant: boolean): void {
   try {
@@ -52,10 +51,7 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/**
- * A log that changes during the read is read again. If it keeps changing, a program uses both files, so they
- * fit.
- */
+/** A log that keeps changing has a program that uses both files, so they fit. */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -77,9 +73,7 @@ function fits({ isWal, userVersion }: ReturnType<typeof readHead>, counts: reado
   return isWal && transactionsBetween(first - 1, countOf(userVersion)) <= transactionsBetween(first - 1, last)
 }
 
-/**
- * Numbers of the transactions committed in a log (sqlite.org/fileformat.html §4); null if there is no log.
- */
+/** Transaction numbers committed in a log (sqlite.org/fileformat.html §4); null if there is no log. */
 function countsIn(log: string): number[] | null {
   const file = openIfThere(log)
   if (file === null) return null
@@ -114,20 +108,14 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/**
- * Checks that the file and the log of an open database are still those that were opened. The system keeps
- * writing to a file that was unlinked or replaced, and the next start would not find that data.
- */
+/** The system keeps writing to an unlinked or replaced file, and the next start would not find the data. */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
   // Never closed, because that would release SQLite's locks.
   #file: number | null = null
   #seen = 0
 
-  /**
-   * @param path a database that this process has open, with its log
-   * @param newest returns the database's user_version, including the log
-   */
+  /** @param newest returns the database's user_version, including the log */
   constructor(
     private readonly path: string,
     private readonly newest: () => number,
@@ -157,10 +145,7 @@ export class FileGuard {
     }
   }
 
-  /**
-   * Saves a file that was copied over the database. On close, SQLite writes its log to the file that it
-   * opened, even an overwritten one.
-   */
+  /** Keeps a file that was copied over ours: on close, SQLite writes its log over it. */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })
@@ -168,10 +153,7 @@ export class FileGuard {
     file.publish()
   }
 
-  /**
-   * A checkpoint moves the file to a newer transaction. A copy counts from another number, and an older file
-   * is behind.
-   */
+  /** A checkpoint moves the count on. A copy counts from another number, and an older file is behind. */
   get #isOverwritten(): boolean {
     if (this.#file === null) return false
     const found = userVersionIn(this.#file)
@@ -184,7 +166,6 @@ export class FileGuard {
   }
 }
 
-/** Device and inode. */
 function idOf(path: string): string | null {
   try {
     const { dev, ino } = statSync(path, { bigint: true })

@@ -2,8 +2,7 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { unusable } from '../../findings/findings'
 
-// The head of a SQLite file, read without SQLite (sqlite.org/fileformat.html §1.3): SQLite would change a
-// file that it opens.
+// Read without SQLite, which changes a file that it opens (sqlite.org/fileformat.html §1.3).
 
 /** Marks a SQLite file as ours: "Ante" in ASCII. */
 export const applicationId = 0x416e7465
@@ -55,7 +54,6 @@ export function isVacant(path: string): boolean {
   return (found?.size ?? 0) === 0
 }
 
-/** True if the file begins with SQLite's magic string. */
 export function isDatabase(path: string): boolean {
   const head = readStart(path)
   return head.length === headBytes && head.toString('latin1', 0, 16) === 'SQLite format 3\0'
@@ -67,7 +65,6 @@ export function requireOurs(id: number, isEmpty: boolean): void {
   throw unusable('the file belongs to another application')
 }
 
-/** @param bytes the start of a database file, or of a first page in a log */
 export function headIn(bytes: Buffer) {
   return {
     applicationId: bytes.readUInt32BE(applicationIdAt),

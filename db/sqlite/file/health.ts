@@ -15,7 +15,6 @@ export class Health extends Readiness implements Watch {
     this.guard.require()
   }
 
-  /** Ignores errors that the storage did not cause. */
   noteFailed(error: unknown): void {
     const refusal = toRefusal(error)
     if (isBusy(error)) this.noteFault('another process holds the database')
@@ -30,14 +29,9 @@ export class Health extends Readiness implements Watch {
   }
 }
 
-/** Pause between two checks of a damaged database. */
 const againMillis = 5_000
 
-/**
- * Repeats the check of the pages while the database counts as damaged: a disk that fails to read looks the
- * same.
- * @param isChecked true to check at once too
- */
+/** Repeats the check while the database counts as damaged, because a failing disk looks the same. */
 export function checkPages(
   path: string,
   health: Health,

@@ -9,10 +9,8 @@ import { isBusy } from '../query-engine'
 const waitMillis = 200
 
 /**
- * Takes the lock of a database's only server: a transaction without writes in an empty file next to it. The
- * system releases it when the process ends. The file stays and means nothing. Commands do not need the lock.
- * @param path an existing database
- * @param busy the message of the refusal
+ * A transaction without writes in an empty file next to the database. The system releases the lock when the
+ * process ends. The file stays and means nothing.
  * @throws Refusal storage_busy if another server has it; database_unusable if it cannot be taken
  */
 export function takeServeLock(
@@ -60,10 +58,7 @@ function lockFile(place: string, millis: number): Database {
   }
 }
 
-/**
- * A second name would have a second log, and a write through it would destroy the database.
- * @throws Refusal database_unusable
- */
+/** A write through a second name, with a second log, destroys data. @throws Refusal database_unusable */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
   // A process killed while publishing a file leaves a second name, which is removed later.

@@ -39,7 +39,6 @@ export function dropOthersNotes(database: Database): void {
   database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
 }
 
-/** Rows hashed per turn of the event loop. */
 const rowsAtOnce = 4_096
 
 /** Counts and hashes the schema and all rows except the manifest: tables by name, rows by key. */

@@ -15,10 +15,9 @@ import {
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * Makes a database and its master key. A killed process leaves neither, or a state that finishDatabase
- * completes. If two run at once, both callers get the first result.
- * @param key path of the master key; null if it is in no file
- * @param make makes both at the given paths, and closes them
+ * A killed process leaves neither, or a state that finishDatabase completes. If two run at once, both callers
+ * get the first result.
+ * @param key null if the master key is in no file
  */
 export async function makeDatabase(
   database: string,
@@ -46,9 +45,7 @@ export async function makeDatabase(
   }
 }
 
-/**
- * Publishes the database of a process that was killed after it had published the key. False if there is none.
- */
+/** For a process that was killed after it had published the key. False if there is none. */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)

@@ -7,10 +7,7 @@ import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
 
-/**
- * Opens the database that a backup is to replace, for reading only.
- * @throws Refusal database_unusable if it is not ours
- */
+/** For reading only. @throws Refusal database_unusable if it is not ours */
 export function openReplaced(path: string): Database {
   try {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
@@ -21,10 +18,7 @@ export function openReplaced(path: string): Database {
   return openUntouched(path)
 }
 
-/**
- * @throws Refusal database_unusable if the replaced database is no later state of the backup, or cannot be
- *   read
- */
+/** @throws Refusal database_unusable if `replaced` is no later state of the backup, or cannot be read */
 export function compareWith(replaced: Database, backup: Database): RestoreDiff {
   try {
     requireLater(replaced, headOf(backup))
@@ -78,7 +72,6 @@ function tokensOf(database: Database): TokenInForce[] {
   return database.query<TokenInForce, [number]>(select).all(Date.now())
 }
 
-/** Active flag (0 or 1) by member id. */
 function membersOf(database: Database): Map<number, number> {
   const select = 'SELECT id, active FROM members ORDER BY id'
   return new Map(database.query(select).values() as [number, number][])

@@ -20,10 +20,8 @@ interface RestoringFile extends Omit<Restoring, 'takeKey'> {
 }
 
 /**
- * Makes a database from a backup, encrypted or not. Before it is published, checks that it is sound, ours,
- * sealed under the master key, and as its manifest says. Returns the manifest; null if there is none.
- * @throws Refusal database_unusable if a check fails, a log lies next to the backup, or the path has a file
- *   or log; errors of `decrypt` and `agree`
+ * Publishes the database after all checks. Returns the backup's manifest; null if it has none.
+ * @throws Refusal database_unusable if a check fails or the path is taken; errors of `decrypt` and `agree`
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, progress, against, agree } = restoring
@@ -62,7 +60,6 @@ function diffFrom(replaced: Database, path: string): RestoreDiff {
   return compareWith(replaced, copy)
 }
 
-/** @throws Refusal database_unusable if a restored database differs from the backup's manifest */
 async function compareContent(path: string, manifest: Manifest, progress: ReportProgress): Promise<void> {
   using database = openCopy(path)
   const found = await contentOf(database, progress)
@@ -87,7 +84,6 @@ function copyPrivately(from: string, to: string): void {
   chmodSync(to, 0o600)
 }
 
-/** Checks a restored file, and makes it independent of the original. */
 function adopt(path: string, keyed: RestoringFile): Manifest | null {
   if (!isDatabase(path)) throw unusable('what the backup holds is no database')
   const manifest = proven(path, keyed)

@@ -51,7 +51,7 @@ export function providerTimeText(
   date: string,
 ): string {
   if (local === null) return formatInstant(startsAt)
-  return `${onDay(local, date)} ${placeOf(provider.timeZone ?? '')}`
+  return `${onDay(local, date)} ${cityOf(provider.timeZone ?? '')}`
 }
 
 /** As `11:00 Vancouver`, or `10:00 to 11:00` for a region with several zones. */
@@ -59,7 +59,7 @@ export function memberTimeText(memberTime: MemberTime | null, date: string): str
   if (!memberTime) return null
   const { earliest, latest, zones } = memberTime
   if (earliest !== latest) return `${onDay(earliest, date)} to ${onDay(latest, date)}`
-  return `${onDay(earliest, date)} ${placeOf(zones[0] ?? '')}`
+  return `${onDay(earliest, date)} ${cityOf(zones[0] ?? '')}`
 }
 
 /** The time of `Tue 2026-12-01 09:00`, with the day if it is not the given date. */
@@ -67,7 +67,7 @@ function onDay(local: string, date: string): string {
   return local.slice(4, 14) === date ? local.slice(15) : local
 }
 
-function placeOf(zone: string): string {
+function cityOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }
 

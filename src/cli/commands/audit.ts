@@ -33,7 +33,7 @@ export function auditCommand(): Command {
       name: 'export',
       description: 'Print every line as JSON, a line each',
       examples: ['anteroom audit export > audit.jsonl'],
-      run: exportAll,
+      run: exportLines,
     }),
     recordsCommand({
       name: 'head',
@@ -134,7 +134,7 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   const leaveOut = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
   const more = after === undefined ? olderLines : `More: --after ${lines.at(-1)?.id}`
   return {
-    json: lines.map(present),
+    json: lines.map(presentLine),
     text: [
       table(lines, columns, 'No lines.', { leaveOut }),
       lines.length > 0 ? ['', summary(lines)] : [],
@@ -160,8 +160,8 @@ function summary(lines: readonly AuditLine[]): string {
 /** The most actors that a summary names. */
 const mostActors = 5
 
-async function exportAll({ context }: Call<Records>): Promise<undefined> {
-  for await (const line of everyAuditLine(context)) await printJsonLine(present(line))
+async function exportLines({ context }: Call<Records>): Promise<undefined> {
+  for await (const line of everyAuditLine(context)) await printJsonLine(presentLine(line))
 }
 
 async function head({ context }: Call<Records>): Promise<Answer> {
@@ -221,7 +221,7 @@ const columns: Columns<AuditLine> = {
   ...columnsOf('record', 'outcome'),
 }
 
-function present(line: AuditLine) {
+function presentLine(line: AuditLine) {
   return { ...line, at: new Date(line.at).toISOString() }
 }
 

@@ -174,11 +174,11 @@ function affectedText(provider: Provider, affected: readonly AffectedAppointment
   const count = affected.length
   const which =
     count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
-  const each = affected.map((one, index) => appointmentText(index + 1, provider, one))
+  const each = affected.map((one, index) => affectedAppointmentText(index + 1, provider, one))
   return ['', `${which} stays until it is moved or declined:`, each]
 }
 
-function appointmentText(
+function affectedAppointmentText(
   place: number,
   provider: Provider,
   { appointment, offers }: AffectedAppointment,

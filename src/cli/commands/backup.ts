@@ -19,7 +19,7 @@ const mostNamed = 20
 
 /** The warning before a restore. @param diff null if there is no database to compare with */
 export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
-  if (diff) return [`what was done in ${against} since the backup is not in it:`, ...linesOf(diff)]
+  if (diff) return [`what was done in ${against} since the backup is not in it:`, ...diffLines(diff)]
   return [
     `what was revoked, deactivated or erased after ${madeAt ?? 'the backup'} is valid or there again`,
     'requests that were moved or declined since, and time off that was entered, are as they were before',
@@ -38,13 +38,13 @@ export function afterRestore(madeAt: string | null, diff: RestoreDiff | null, ag
   if (!isAnyUndone(diff)) return ['Nothing was done since the backup.']
   return [
     'What was done since is not in it:',
-    ...linesOf(diff),
+    ...diffLines(diff),
     'Do that again: anteroom token revoke, member deactivate, member erase.',
     `The audit log lists the rest: anteroom audit list --after ${diff.heads.backup.id} --database ${shellWord(against)}`,
   ]
 }
 
-function linesOf({ heads, counts, tokens, deactivatedMembers, erasedMembers }: RestoreDiff): string[] {
+function diffLines({ heads, counts, tokens, deactivatedMembers, erasedMembers }: RestoreDiff): string[] {
   const tables = Object.keys(counts.backup).filter((name) => counts.backup[name] !== counts.replaced[name])
   return [
     ...tokens.map(({ id, partner }) => `token ${id} of ${partner}: valid again`).slice(0, mostNamed),

@@ -84,7 +84,7 @@ async function copy({ json: _, whileServing = false, ...flags }: CopyingFlags): 
   for (const notice of noticesOf(from, whileServing, copied)) printNotice(notice)
   const next = whileServing ? whileServingLines(from) : nextLines(config.to, from, copied)
   return {
-    json: { from, to, whileServing, ...copied, copiedBefore: presentNote(copied.copiedBefore) },
+    json: { from, to, whileServing, ...copied, copiedBefore: presentCopyNote(copied.copiedBefore) },
     text: [copiedText(from, to, copied), '', next],
   }
 }
@@ -103,7 +103,7 @@ function noticesOf(from: string, whileServing: boolean, { deactivated, copiedBef
   return notices
 }
 
-function presentNote(note: CopyNote | null) {
+function presentCopyNote(note: CopyNote | null) {
   return note && { to: note.to, at: instantText(note.at) }
 }
 
@@ -156,7 +156,7 @@ async function reactivate({ context, flags, act }: Call<Records>): Promise<Answe
   await confirm(`${loss}, and must be served no more. Go on with this one?`, flags)
   await reactivateDatabase(context, act())
   const line = `The database is active. ${loss}: see that it is served no more.`
-  return { json: { active: true, copied: presentNote(note) }, text: line }
+  return { json: { active: true, copied: presentCopyNote(note) }, text: line }
 }
 
 /** `anteroom init`: a new database and its master key. */

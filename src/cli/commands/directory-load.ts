@@ -172,12 +172,12 @@ function displacedText({ fallen }: LoadPreview): Text {
   const [falls, stays] = fallen.length === 1 ? ['falls', 'stays'] : ['fall', 'stay']
   return [
     `${counted(fallen.length, 'session')} to come ${falls} outside, and ${stays} booked:`,
-    table(inOrder(fallen).slice(0, mostShown), displacedColumns, ''),
+    table(soonestFirst(fallen).slice(0, mostShown), displacedColumns, ''),
     moreText(fallen.length),
   ]
 }
 
-function inOrder(fallen: readonly DisplacedBooking[]): DisplacedBooking[] {
+function soonestFirst(fallen: readonly DisplacedBooking[]): DisplacedBooking[] {
   return fallen.toSorted((a, b) => a.startsAt - b.startsAt || a.requestId - b.requestId)
 }
 
@@ -198,7 +198,7 @@ export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadPreview
     losses,
     emptied,
     staySuspended,
-    fallen: inOrder(fallen).map(({ startsAt, ...shown }) => ({
+    fallen: soonestFirst(fallen).map(({ startsAt, ...shown }) => ({
       ...shown,
       utcStartTime: formatInstant(startsAt),
     })),

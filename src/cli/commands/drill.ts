@@ -59,13 +59,13 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
   const copy = await service.openOn(database, { now: () => moment.at })
   try {
     const token = await mintDrillToken(copy.context, moment)
-    const { answers, firstAt } = await ask(copy, token)
+    const { answers, firstAt } = await askAll(copy, token)
     return {
       backupSeconds: seconds(made - start),
       backupBytes: statSync(backup).size,
       restoreSeconds: seconds(firstAt - restoring),
       records: recordsOf(manifest),
-      answers: token === null ? null : compare(answers, before, after),
+      answers: token === null ? null : compareAnswers(answers, before, after),
     }
   } finally {
     await copy.close()
@@ -93,7 +93,7 @@ function entryOf(asked: string, answer: unknown): [string, string] {
 }
 
 /** Serves a copy on this machine alone, and asks it as a partner does. */
-async function ask(copy: Service, token: string | null) {
+async function askAll(copy: Service, token: string | null) {
   const server = await copy.listen({ host: '127.0.0.1', port: 0 })
   const get: Get = async <Body>(path: string) => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
@@ -140,7 +140,7 @@ async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Pr
 }
 
 /** Holds answers to what the directory said before the backup and after it; what changed meanwhile can be either. */
-function compare(answers: Answers, before: Answers, after: Answers) {
+function compareAnswers(answers: Answers, before: Answers, after: Answers) {
   let [same, changed] = [0, 0]
   for (const asked of new Set([...answers.keys(), ...before.keys(), ...after.keys()])) {
     if (before.get(asked) !== after.get(asked)) changed++

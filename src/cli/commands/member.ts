@@ -73,7 +73,7 @@ function words(text: string): string {
 async function find({ context }: Call<Records>, text: string): Promise<Answer> {
   const { found, count } = await findMembers(context, text, makeAct())
   const partners = await partnerNames(context)
-  const rows = found.map((one) => presentFound(one, partners))
+  const rows = found.map((one) => presentFoundMember(one, partners))
   const isAll = count === found.length
   if (!isAll) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
   const answer = rowsAnswer(rows, foundColumns, 'There is no such member.')
@@ -81,7 +81,10 @@ async function find({ context }: Call<Records>, text: string): Promise<Answer> {
   return { json: answer.json, text: [answer.text, total] }
 }
 
-function presentFound({ member, by }: FoundMembers['found'][number], partners: ReadonlyMap<number, string>) {
+function presentFoundMember(
+  { member, by }: FoundMembers['found'][number],
+  partners: ReadonlyMap<number, string>,
+) {
   return {
     id: member.id,
     state: stateOf(member),
@@ -92,7 +95,7 @@ function presentFound({ member, by }: FoundMembers['found'][number], partners: R
   }
 }
 
-const foundColumns: Columns<ReturnType<typeof presentFound>> = {
+const foundColumns: Columns<ReturnType<typeof presentFoundMember>> = {
   ...columnsOf('id', 'state', 'partner'),
   "PARTNER'S ID": ({ externalUserId }) => externalUserId,
   ...columnsOf('name'),
@@ -137,7 +140,7 @@ export function memberCommand(): Command {
       description: 'Print all that is held on a member as JSON, answers included',
       options: [toOutput, json('print it as JSON, which it does anyway')],
       examples: ['anteroom member export 42 --output member-42.json'],
-      run: exportAll,
+      run: exportMemberData,
     }),
     onMember({
       name: 'release-email',
@@ -227,7 +230,7 @@ async function release({ context, flags, act }: Call<Records, Flags>, person: Pe
   return { json: { member: id, email: null }, text }
 }
 
-async function exportAll(
+async function exportMemberData(
   { context, flags, act }: Call<Records, Flags>,
   member: Person,
 ): Promise<Answer | undefined> {

@@ -74,7 +74,7 @@ export function requestListCommand(): Command {
 }
 
 async function list({ context, flags }: Call<Records, Flags>): Promise<Answer> {
-  const wish = await wishOf(context, flags)
+  const wish = await queueWishOf(context, flags)
   const doing = makeAct()
   const queue = await listQueue(context, wish, doing)
   const names = await namesOf(
@@ -85,12 +85,12 @@ async function list({ context, flags }: Call<Records, Flags>): Promise<Answer> {
   const columns = wish.sort === 'risk' ? riskColumns : queueColumns
   const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
   if (flags.json && queue.isMore) printNotice(`there are more requests; ${nextPage(wish)}`)
-  if (!flags.json && wish.sort !== 'risk') await warnOfRisk(context)
+  if (!flags.json && wish.sort !== 'risk') await warnOfWaitingRisk(context)
   const { json, text } = rowsAnswer(rows, columns, empty, { leaveOut })
   return { json, text: [text, queue.requests.length > 0 ? ['', pageText(queue, wish, doing.at)] : []] }
 }
 
-async function wishOf(context: Records, flags: Flags): Promise<QueueWish> {
+async function queueWishOf(context: Records, flags: Flags): Promise<QueueWish> {
   const { intakes = false, state, provider, partner, on, since, age, limit, page } = flags
   const filter: RequestFilter = {
     intakesOnly: intakes,
@@ -202,7 +202,7 @@ function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish,
 }
 
 /** In any other order, urgent requests may be far down. */
-async function warnOfRisk(context: Records): Promise<void> {
+async function warnOfWaitingRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(
     'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',

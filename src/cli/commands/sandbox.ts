@@ -113,7 +113,7 @@ async function runSandbox(options: Options): Promise<undefined> {
     if (note) printNotice(note)
     const { host, port, baseUrl } = options
     const server = await service.listen({ host, port, baseUrl, observers: log ? [log.observe] : [] })
-    const report = await describe(service.context, server.baseUrl, database)
+    const report = await describeSandbox(service.context, server.baseUrl, database)
     if (options.json) printJson(report, 0)
     else printLines(...card(report))
     await stopped
@@ -174,7 +174,7 @@ function documentFor({ clock }: Context, { directory, providers }: Options, give
 }
 
 /** What the sandbox tells of itself, the example slot free at this moment. */
-async function describe(context: Context, baseUrl: string, database: string) {
+async function describeSandbox(context: Context, baseUrl: string, database: string) {
   const now = context.clock.now()
   const free = findExampleSlot(context, now)
   return {
@@ -195,7 +195,7 @@ async function describe(context: Context, baseUrl: string, database: string) {
   }
 }
 
-type Report = Awaited<ReturnType<typeof describe>>
+type Report = Awaited<ReturnType<typeof describeSandbox>>
 
 /** The same for a person, in lines. */
 function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string[] {

@@ -22,11 +22,9 @@ import { withLog } from '../terminal/log'
 import { announce } from '../terminal/output'
 
 /**
- * Graceful shutdown: resolves when the process is asked to stop, by Ctrl-C, a supervisor or a terminal that goes.
- * Asking again changes nothing: one Ctrl-C under `npm start` arrives from the terminal, from npm and from the script
- * that started the program.
+ * Resolves at a request to stop. Repeated signals are ignored: npm passes on a Ctrl-C a second time.
  *
- * @param reload is done at SIGHUP, as a service's supervisor asks for it, where no terminal has gone
+ * @param reload called at SIGHUP if the terminal has not closed
  */
 export function shutdownRequest(reload?: () => void): Promise<void> {
   return new Promise((resolve) => {
@@ -40,10 +38,10 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
     if (!reload) return
     const isTied = hasTerminal() && !isHangUpIgnored()
     process.on('SIGHUP', () => {
-      // A shell that ends tells its jobs before the terminal is gone.
+      // A closing shell sends SIGHUP before the terminal is gone, so check later.
       const isGone = () => isTied && !hasTerminal()
       const decide = () => {
-        // A listener that was opened behind the stop would keep the process.
+        // A listener opened after the stop would keep the process alive.
         if (isEnding) return
         if (isGone()) end()
         else reload()
@@ -53,10 +51,9 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
   })
 }
 
-/** How long a terminal takes to go. */
 const terminalMillis = 100
 
-/** Whether there is a terminal that controls the process (termios(3), POSIX.1 §11.1.3). */
+/** Whether the process has a controlling terminal (termios(3), POSIX.1 §11.1.3). */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'))
@@ -66,7 +63,7 @@ function hasTerminal(): boolean {
   }
 }
 
-/** Has a signal that ends the process remove what was begun, before it ends it as it would have done. */
+/** On an ending signal, removes unfinished files first, then lets the signal end the process. */
 export function endCleanly(): void {
   for (const signal of endingSignals()) {
     process.once(signal, () => {
@@ -80,18 +77,17 @@ function endingSignals(): NodeJS.Signals[] {
   return isHangUpIgnored() ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 }
 
-/** Whether the process was started under nohup, to outlive its terminal; false where that cannot be told. */
+/** Whether the process was started with SIGHUP ignored, as by nohup. False if that is unknown. */
 function isHangUpIgnored(): boolean {
   try {
     const [, ignored = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
-    // SIGHUP is signal 1, the mask's lowest bit.
+    // SIGHUP is signal 1: the lowest bit of the mask.
     return (BigInt(`0x${ignored}`) & 1n) === 1n
   } catch {
     return false
   }
 }
 
-/** A running server and the settings in force. */
 export interface RunningServer {
   /** Reads the settings again. @throws Refusal settings_invalid */
   readonly read: () => ServerConfig
@@ -102,10 +98,7 @@ export interface RunningServer {
   certificate: Certificate | null
 }
 
-/**
- * Reads settings, certificate and key again, puts in force of them what a server that runs can take, and reports in one line
- * what came of it. A fault in any of them leaves all as it was, and is an error: the next start would be refused.
- */
+/** Applies settings and certificate, and logs one line. A fault is an error log line and changes nothing. */
 export function reload(running: RunningServer, report: Report): void {
   try {
     const changes = takeAll(running)
@@ -117,28 +110,28 @@ export function reload(running: RunningServer, report: Report): void {
   }
 }
 
-/** What the system says where it has no room for a second listener, as of too many open files. */
+/** The system error of a second listener, for example too many open files. Rethrows others. */
 function systemFault(error: unknown): string {
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') throw error
   return `the certificate cannot be put in force (${code})`
 }
 
-/** What there is to tell of what was taken, and of what was not. */
+/** Returns the parts of the log line. */
 function takeAll(running: RunningServer): string[] {
   const config = running.read()
   const { inForce, server, service, clock } = running
   const changed = (Object.keys(settings) as SettingName[]).filter(
     (name) => config.given[name] !== inForce[name],
   )
-  // Whether it speaks HTTPS is settled when it begins to listen.
+  // A running server cannot switch between HTTP and HTTPS.
   const isFixed = (name: SettingName) =>
     !(settings[name] as Setting).details.isReloaded ||
     (name.startsWith('tls') && (!running.certificate || !config.tls))
   const changes: string[] = []
   if (running.certificate && config.tls) {
     const certificate = readCertificate(config.tls, clock.now())
-    // The key is then another too, since it fits.
+    // The key need not be compared: readCertificate checked that it fits.
     if (certificate.cert !== running.certificate.cert) {
       server.replaceCertificate(certificate)
       running.certificate = certificate
@@ -156,25 +149,24 @@ function takeAll(running: RunningServer): string[] {
   return changes
 }
 
-/** systemd.exec(5), LoadCredential: they are read when a service is started. */
+/** systemd copies credentials only at the start (systemd.exec(5), LoadCredential). */
 const asAtStart = 'the certificate is as systemd handed it over at the start: a renewed one takes a restart'
 
 function flagsOf(names: readonly SettingName[]): string {
   return names.map((name) => settings[name].flag).join(', ')
 }
 
-/** `anteroom serve`: the service in production. */
 export function serveCommand(): Command {
   return plainCommand({
     name: 'serve',
     settings: serverSettings,
     examples: ['anteroom serve --base-url https://booking.example.org --port 8080'],
-    run: serve,
+    run: runServer,
   })
 }
 
-/** @param docs false where they are to be left out: Commander takes the `no` off the flag */
-async function serve({ docs, ...flags }: { readonly docs: boolean }): Promise<undefined> {
+/** @param docs false for `--no-docs`: Commander removes the `no` */
+async function runServer({ docs, ...flags }: { readonly docs: boolean }): Promise<undefined> {
   const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const config = read()
   const certificate = config.tls && readCertificate(config.tls, systemClock.now())
@@ -204,7 +196,7 @@ async function serveUntilStopped(
     for (const note of [...ofZones, ...ofCertificate]) if (note) report(note)
     let running: RunningServer | undefined
     const stopped = shutdownRequest(() => {
-      // Before it listens there is nothing to be put in force that it was not started with.
+      // Until the server listens there is nothing to reload.
       if (running) reload(running, report)
     })
     const server = await service.listen({ ...config, build: { version, commit }, observers: [wanted] })
@@ -231,14 +223,14 @@ async function serveUntilStopped(
   report('stopped', 'info')
 }
 
-/** How long a stop may take before it is told what it waits for, in ms: most take less. */
+/** A stop that takes longer than this logs what it waits for. */
 const silentStopMillis = 2_000
 
 function stillStopping(requests: number): string {
   return `still stopping: what is under way is finished first (${counted(requests, 'request')}), for 15 s at most`
 }
 
-/** What an operator has to know of what they have set. */
+/** Warnings about settings that were overridden or are risky. */
 function notesOn({ baseUrl, tls, proxies, overruled }: ServerConfig): string[] {
   const notes = [...overruled]
   if (isPlainAddress(baseUrl)) {

@@ -64,17 +64,17 @@ export function serverRows(servers: readonly ServerStatus[], now: number) {
 export function presentServers(servers: readonly ServerStatus[]) {
   const state = serviceState(servers)
   const [first, ...others] = servers
-  if (others.length === 0) return { service: { state, ...(first && presentNote(first)) } }
+  if (others.length === 0) return { service: { state, ...(first && presentServerNote(first)) } }
   const each = servers.map((server) => ({
     state: server.state,
     machine: server.note?.machine ?? null,
-    ...presentNote(server),
+    ...presentServerNote(server),
     seenAt: instantText(server.seenAt),
   }))
   return { service: { state }, servers: each }
 }
 
-function presentNote({ note }: ServerStatus) {
+function presentServerNote({ note }: ServerStatus) {
   if (!note) return {}
   const { host, port, version, startedAt } = note
   return { host, port, version, since: instantText(startedAt) }

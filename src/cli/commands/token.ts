@@ -240,11 +240,11 @@ async function verifyGiven(context: Context): Promise<Answer> {
   // A prompt, because a bare cursor does not say that a token is expected.
   const given = process.stdin.isTTY ? await askForLine('Token') : await Bun.stdin.text()
   const token = given.trim()
-  const verdict = present(await verifyToken(context, token, context.clock.now()))
+  const verdict = presentVerdict(await verifyToken(context, token, context.clock.now()))
   return { json: verdict, text: fields(verdict) }
 }
 
-function present({ refusal, why, partner }: TokenVerdict) {
+function presentVerdict({ refusal, why, partner }: TokenVerdict) {
   const status = refusal ? statusOf(refusal) : 200
   return { status, code: refusal?.kind ?? null, why, partner }
 }
@@ -257,7 +257,7 @@ async function verifyByKid(context: Records, { kid = '' }: VerifyFlags): Promise
     )
   }
   const { known, ...verdict } = await verifyKid(context, kid)
-  const shown = present(verdict)
+  const shown = presentVerdict(verdict)
   if (!known) return { json: shown, text: fields(shown) }
   const { key, refusedToday } = known
   const now = context.clock.now()

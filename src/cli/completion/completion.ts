@@ -54,12 +54,12 @@ export async function offersFor(given: readonly string[], create: Create): Promi
   const { command, depth } = findCommand(program, named)
   const { waiting, places } = readWords(command, named.slice(depth), before.at(-1))
   const offer = async (wanted: Wanted, word: string) =>
-    startingWith(word, await valuesOf(wanted, word, before))
+    startingWith(word, await offeredValues(wanted, word, before))
   if (waiting) return offer(waiting, begin)
   const [flag = '', value] = begin.split(/=(.*)/s)
   const assigned = value === undefined ? undefined : wantedBy(findOption(command, flag))
   if (assigned && value !== undefined) return (await offer(assigned, value)).map((word) => `${flag}=${word}`)
-  if (begin.startsWith('-')) return startingWith(begin, flagsOf(command))
+  if (begin.startsWith('-')) return startingWith(begin, optionFlags(command))
   const below = places === 0 ? startingWith(begin, namesBelow(command, isHelp)) : []
   if (isHelp || isGroup(command)) return below
   const { registeredArguments: taken } = command
@@ -110,7 +110,7 @@ function nameIn(flags: string): string {
   return /<([^>]+)>/.exec(flags)?.[1]?.replace(/\.+$/, '') ?? ''
 }
 
-function flagsOf(command: Command): string[] {
+function optionFlags(command: Command): string[] {
   const own = command.options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []))
   return [...own, ...(isGroup(command) ? storageFlags : []), '--help']
 }
@@ -125,7 +125,7 @@ function namesBelow(command: Command, isHelp: boolean): string[] {
 const fileNames: readonly string[] = ['file', 'files', 'path', 'backup', 'place']
 
 /** What a value can be; nothing where nobody but the person who types it can know. */
-async function valuesOf({ name, choices }: Wanted, begin: string, before: readonly string[]) {
+async function offeredValues({ name, choices }: Wanted, begin: string, before: readonly string[]) {
   if (choices) return choices
   if (fileNames.includes(name)) return [':files']
   if (name === 'folder') return [':folders']

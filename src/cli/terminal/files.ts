@@ -5,12 +5,7 @@ import { Refusal } from '../../domain/errors'
 import { beginFile, beginFolder, removeAbandoned, sync, type UnfinishedFile } from '../../files/durable'
 import { fileName } from '../arguments'
 
-/**
- * Works in a temporary folder that only its owner can enter, below TMPDIR. It is removed however the work ends. What a
- * killed process leaves is removed by the next one.
- *
- * @throws Refusal database_unusable if none can be made there
- */
+/** A private folder below TMPDIR, removed after `work`. @throws Refusal database_unusable */
 export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   using folder = begin(tmpdir())
   return await work(folder.path)
@@ -24,26 +19,25 @@ function begin(place: string) {
   }
 }
 
-/** What `--output` may be given. */
 export interface OutputFlags {
   readonly output?: string
 }
 
 const toStdout = '-'
 
-/** `--output`, for what only its owner may read. */
+/** `--output` for secrets and personal data: only its owner can read the file. */
 export const toOutput = [
   '-o, --output <file>',
   'write it to this new file, which its owner alone can read; - is stdout',
   (text: string) => (text === toStdout ? text : fileName(text)),
 ] as const
 
-/** The path of `--output`; undefined for stdout. */
+/** Undefined for stdout. */
 export function outputPath({ output }: OutputFlags): string | undefined {
   return output === toStdout ? undefined : output
 }
 
-/** Begins the file of `--output`. @throws Refusal field_invalid if there is a file already */
+/** @throws Refusal field_invalid if the file exists */
 export function beginOutput(path: string): UnfinishedFile {
   removeAbandoned(path)
   try {
@@ -55,11 +49,10 @@ export function beginOutput(path: string): UnfinishedFile {
 }
 
 /**
- * Makes a secret and leaves it in a new file: written before it is in force, so that none is made that nobody can
- * read, and named after, so that a refusal leaves no file.
+ * Writes a secret to a new file before it takes effect, so it cannot be lost. A refusal leaves no file.
  *
- * @param make gives the secret, as the file shall hold it, to its argument before it puts it in force
- * @throws as beginOutput and `make` do; Refusal storage_failed if the file did not get its name: then it must be known
+ * @param make passes the text of the secret to its argument, then puts the secret in force
+ * @throws as beginOutput and `make` do; Refusal storage_failed if the secret is in force but not in a file
  */
 export async function writeSecret(
   path: string,

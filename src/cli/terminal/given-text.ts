@@ -1,14 +1,9 @@
 import { Refusal } from '../../domain/errors'
 
-/** More than any text that is taken has, in bytes: what goes on behind it need not be read. */
+/** Longer than any text that a command accepts. */
 const mostBytes = 64 * 1024
 
-/**
- * A text that a command is given: the word itself, or for `-` what stands on stdin, since words stay in the shell's
- * history and are seen in the list of processes.
- *
- * @throws Refusal field_invalid for what is no text
- */
+/** Reads stdin for `-`: process lists and shell history show arguments. @throws Refusal field_invalid */
 export async function givenText(word: string): Promise<string> {
   return word === '-' ? readText() : word
 }
@@ -29,11 +24,10 @@ async function readText(): Promise<string> {
   }
 }
 
-/** On a terminal one line is enough, and another question can follow. */
+/** One line only, so that another question can follow. Empty for Ctrl-C and Ctrl-D. */
 export async function askForLine(label: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  // Ctrl-C and Ctrl-D give nothing.
   const line = await terminal.question(`${label}: `).catch(() => '')
   terminal.close()
   return line.trim()

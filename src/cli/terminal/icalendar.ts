@@ -1,6 +1,6 @@
-/** An event of a calendar; instants in ms. */
+/** Instants are in ms. */
 export interface CalendarEvent {
-  /** The same whenever the same thing is told again. */
+  /** Stable: exporting the same event again must give the same uid. */
   readonly uid: string
   readonly startsAt: number
   readonly endsAt: number
@@ -9,20 +9,20 @@ export interface CalendarEvent {
   readonly description: string
 }
 
-/** Events as a calendar file (RFC 5545), its times in UTC. @param at when it is told, in ms */
+/** RFC 5545, times in UTC. @param at time of the export, in ms */
 export function formatCalendar(events: readonly CalendarEvent[], at: number): string {
   const lines = [
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
     'PRODID:-//Anteroom//Appointments//EN',
     'CALSCALE:GREGORIAN',
-    ...events.flatMap((event) => linesOf(event, at)),
+    ...events.flatMap((event) => eventLines(event, at)),
     'END:VCALENDAR',
   ]
-  return lines.map((line) => `${fold(line)}\r\n`).join('')
+  return lines.map((line) => `${foldLine(line)}\r\n`).join('')
 }
 
-function linesOf(event: CalendarEvent, at: number): string[] {
+function eventLines(event: CalendarEvent, at: number): string[] {
   return [
     'BEGIN:VEVENT',
     `UID:${escapeText(event.uid)}`,
@@ -41,7 +41,7 @@ function dateTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
 }
 
-/** §3.3.11; of the control characters, which a text cannot hold (§3.1), breaks of lines and tabs alone are kept. */
+/** §3.3.11. Of the control characters, only line breaks and tabs are kept (§3.1). */
 function escapeText(text: string): string {
   return text
     .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
@@ -50,11 +50,11 @@ function escapeText(text: string): string {
     .replaceAll('\n', '\\n')
 }
 
-/** The most octets of a line, its end left out (§3.1). */
+/** Maximum length of a line in octets, without its line break (§3.1). */
 const mostOctets = 75
 
-/** A line as lines of at most 75 octets, of which each but the first begins with a space; no character is torn apart. */
-function fold(line: string): string {
+/** Folds a line. Each further line begins with a space; characters of several octets stay whole. */
+function foldLine(line: string): string {
   let folded = ''
   let octets = 0
   for (const character of line) {

@@ -4,27 +4,24 @@ import type { Clock } from '../../domain/ports/time'
 import type { LogEntry, RequestObserver } from '../../http/log'
 import { oneLine } from './output'
 
-/**
- * Writes a log as JSON, one object a line: `time` (ISO 8601, UTC), `level`, and either what is known of a request or `msg`. Of
- * a request nothing is written but what is named here.
- */
+/** One JSON object a line: `time` (ISO 8601, UTC), `level`, and `msg` or the fields of a request. */
 export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<Log, 'end'> {
   const timeAt = writingTimes()
   const options = {
-    // What runs it, and where, is known to whoever collects it.
+    // No pid and hostname: the log collector adds them.
     base: null,
     timestamp: () => `,"time":"${timeAt(clock.now())}"`,
     formatters: { level: (level: string) => ({ level }) },
   }
   const logger = pino(options, stream)
   return {
-    observe: (entry) => logger[levelOf(entry)](fieldsOf(entry)),
+    observe: (entry) => logger[levelOf(entry)](logFields(entry)),
     defect: (line) => logger.error({ msg: oneLine(line) }),
     report: (line, level = 'warn') => logger[level]({ msg: oneLine(line) }),
   }
 }
 
-/** Writes instants, the same one once: many lines are of one ms where it matters what a line costs. */
+/** Caches the last text: under load, many lines share a millisecond. */
 function writingTimes(): (at: number) => string {
   let [last, text] = [Number.NaN, '']
   return (at) => {
@@ -33,24 +30,22 @@ function writingTimes(): (at: number) => string {
   }
 }
 
-/** A client's fault is none of the service's (OpenTelemetry, HTTP server spans): what strangers send wakes nobody. */
+/** Clients must not trigger alerts: 4xx is no error of the service (OpenTelemetry, HTTP server spans). */
 function levelOf({ status }: LogEntry): 'info' | 'error' {
   return status >= 500 ? 'error' : 'info'
 }
 
-function fieldsOf({ id, partnerId, method, route, status, refusedFor, millis, bytes }: LogEntry) {
+function logFields({ id, partnerId, method, route, status, refusedFor, millis, bytes }: LogEntry) {
   const durationMs = Math.round(millis * 1_000) / 1_000
   return { requestId: id, partnerId, method, route, status, errorCode: refusedFor, durationMs, bytes }
 }
 
-/** The log of a service, on stderr. Nobody waits for it. */
+/** The log of a service, on stderr. Logging never blocks. */
 export interface Log {
-  /** Logs a request that was answered. */
   readonly observe: RequestObserver
-  /** Logs a defect, in the words of its log. */
+  /** Logs a line of describeDefect. */
   readonly defect: (line: string) => void
-  /** Logs all else. */
   readonly report: Report
-  /** Writes what waits. False where nobody takes it. */
+  /** Flushes. False if the reader does not take the lines in time. */
   end(): Promise<boolean>
 }

@@ -9,9 +9,7 @@ import { oneLine } from './output'
 
 const stderr = 2
 
-/**
- * Opens the log for as long as `act` runs: lines on a terminal, otherwise JSON.
- */
+/** Opens the log while `act` runs: plain lines on a terminal, otherwise JSON. */
 export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): Promise<void> {
   const log = isOnTerminal() ? openTerminalLog(clock) : await openJsonLog(clock)
   writeDefectsTo(log.defect)
@@ -21,16 +19,14 @@ export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): P
     await log.end()
     throw error
   }
-  // What the system still tries to write would keep the process for as long as nobody takes it.
+  // A pending write to a stalled reader would keep the process alive.
   if (!(await log.end())) process.exit()
 }
 
-/** Whether stderr is a terminal. */
 export function isOnTerminal(): boolean {
   return isatty(stderr)
 }
 
-/** A log in lines, for a person at a terminal. */
 export function openTerminalLog(clock: Clock): Log {
   const say = (line: string) => writer.write(`${oneLine(line)}\n`)
   const report = (line: string) => say(`anteroom: ${line}`)
@@ -43,9 +39,8 @@ export function openTerminalLog(clock: Clock): Log {
   }
 }
 
-/** A log in JSON, one object a line, for a log collector. */
 async function openJsonLog(clock: Clock): Promise<Log> {
-  // Whoever reads along does not wait for it to be loaded.
+  // Loaded lazily: a terminal does not need it.
   const { jsonLogger } = await import('./json-log')
   const writer = new LineWriter(stderr, (count) => logger.report(droppedText(count)))
   const logger = jsonLogger(clock, writer)
@@ -58,13 +53,13 @@ function droppedText(count: number): string {
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Characters; the length of the paths requested most. */
+/** Columns, enough for the most frequent routes. */
 const routeWidth = 30
 
-/** A request in one line, for a person at a terminal. A refused one with its request id, which a partner may quote. */
+/** A refused request shows its request id, which the partner may quote. */
 export function requestLine(entry: LogEntry, at: number): string {
   const { method, route, status, millis, bytes, partnerId, refusedFor, id } = entry
-  const meaning = meaningOf(status)
+  const meaning = formatOfStatus(status)
   const cells = [
     painted('dim', new Date(at).toISOString().slice(11, 19)),
     painted(meaning, String(status)),
@@ -78,7 +73,7 @@ export function requestLine(entry: LogEntry, at: number): string {
   return `${cells.filter(Boolean).join('  ')}\n`
 }
 
-function meaningOf(status: number): Format {
+function formatOfStatus(status: number): Format {
   if (status >= 500) return ['red', 'bold']
   return status >= 400 ? 'yellow' : 'green'
 }
@@ -87,24 +82,21 @@ function sizeText(bytes: number): string {
   return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
 }
 
-/** In color if the terminal supports it and NO_COLOR is not set. */
+/** Plain if NO_COLOR is set or the terminal has no colors. */
 function painted(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
 
-/** For how long lines are gathered into one write, in ms. A killed process loses at most these lines. */
+/** Lines of this many ms are written together. A killed process loses at most these lines. */
 const gatherMillis = 100
-/** Bytes that are written without gathering more, and the most in one write. */
+/** Bytes that trigger a write at once, and the maximum in one write. */
 const [batchBytes, mostAtOnce] = [64 * 1024, 128 * 1024]
-/** Bytes kept for a slow reader. */
+/** Maximum bytes kept for a slow reader. */
 const mostKept = 4 * 1024 * 1024
-/** How long closing waits for a reader, in ms. */
+/** Timeout for the last write, in ms. */
 const endMillis = 1_000
 
-/**
- * Writes lines to a descriptor, many at once, without blocking. While the pipe or the disk is full, lines are kept and
- * written later. Beyond the limit they are dropped and counted.
- */
+/** Writes in batches, without blocking. Above `mostKept`, lines are dropped and counted. */
 export class LineWriter {
   readonly #stream: SonicBoom
   /** Bytes. */
@@ -114,7 +106,7 @@ export class LineWriter {
   readonly #end = Promise.withResolvers<boolean>()
   #isEnding = false
 
-  /** @param reportDropped reports how many lines were dropped, once there is room for that */
+  /** @param reportDropped called once there is room again */
   constructor(
     descriptor: number,
     private readonly reportDropped: (count: number) => void,
@@ -125,7 +117,7 @@ export class LineWriter {
         this.#waiting -= bytes
       })
       .on('drain', () => this.#drained())
-      // A full pipe or disk is retried by the writer; closing does not wait for anything else.
+      // An error, for example a full disk, is retried. Closing gives up instead.
       .on('error', () => (this.#isEnding ? this.#end.resolve(true) : this.#flushSoon()))
       .on('drop', (line) => {
         this.#waiting -= line.length
@@ -133,7 +125,7 @@ export class LineWriter {
       })
   }
 
-  /** Adds a line, with its line break. */
+  /** `line` includes its line break. */
   write(line: string): void {
     const bytes = Buffer.from(line)
     this.#waiting += bytes.length
@@ -141,7 +133,7 @@ export class LineWriter {
     this.#flushSoon()
   }
 
-  /** Writes the lines that remain. False if they could not be written in time. */
+  /** Flushes. False on timeout. */
   async end(): Promise<boolean> {
     this.#isEnding = true
     const waiting = setTimeout(() => this.#end.resolve(false), endMillis)

@@ -9,7 +9,7 @@ import { partnerNames } from '../../operations/partners'
 import { shorten } from './layout'
 import { formatJson } from './output'
 
-/** What is to be known of a member before they are called, and what else tells how to reach them. */
+/** For an operator who is about to call the member. */
 export function contactLines({ profile }: Member, time: MemberTime | null) {
   return {
     name: fullName(profile),
@@ -27,7 +27,6 @@ export function contactLines({ profile }: Member, time: MemberTime | null) {
   }
 }
 
-/** The same for programs. */
 export function presentContact({ profile }: Member, time: MemberTime | null) {
   const { preferredName, preferredPronouns, dob, phoneNumber, leaveVoicemail } = profile
   return {
@@ -45,16 +44,15 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
   }
 }
 
-/** Plainly, since whoever overlooks it tells somebody else. */
+/** NO in capitals: an unwanted voicemail discloses the contact to others. */
 export function voicemailText(leaveVoicemail: string | null): string {
   if (leaveVoicemail === null) return 'not told: leave none'
   return leaveVoicemail === 'No' ? 'NO' : leaveVoicemail.toLowerCase()
 }
 
-/** More zones than these say nothing to anybody. */
 const mostZones = 3
 
-/** A member's time for people: one, or the earliest and the latest, with the zones that it is told by. */
+/** A member's local time, or the earliest and latest, with the zones. */
 export function timeText(time: MemberTime | null): string {
   if (!time) return 'unknown'
   const { earliest, latest, zones } = time
@@ -69,35 +67,34 @@ interface Names {
   readonly lastName: string
 }
 
-/** A provider's or a member's name, as their papers have it. */
+/** The full name on record, without the preferred name. */
 export function fullName({ firstName, lastName }: Names): string {
   return `${firstName} ${lastName}`
 }
 
-/** What a member is called: as their papers have it, and as they prefer where that is told. */
+/** The full name, with a preferred name in parentheses. */
 export function calledName({ profile }: Pick<Member, 'profile'>): string {
   const { preferredName } = profile
   return `${fullName(profile)}${preferredName ? ` (${preferredName})` : ''}`
 }
 
-/** A person as questions name them, so that whoever is asked sees whom it is about: `Ada Lovelace, quietwater's P-123`. */
+/** A member as confirmation questions name them: `Ada Lovelace, quietwater's P-123`. */
 export async function personText(records: Records, member: Member | null): Promise<string> {
   if (!member) return 'a person who was erased'
   const partner = (await partnerNames(records)).get(member.partnerId)
   return `${inQuestion(fullName(member.profile))}, ${partner}'s ${inQuestion(member.externalUserId)}`
 }
 
-/** More columns of a name would push the question that it stands in out of sight. */
+/** A longer name could push the question out of view. */
 const mostColumns = 60
 const nameLike = /^[\p{L}\p{M}\p{N} .,'’()_@+#-]*$/u
 
-/** What a partner chose, within a question: in quotes where it could be read as the end of that, or as another. */
+/** Quotes partner text unless it looks like a name: it could pass for the end of the question. */
 function inQuestion(text: string): string {
   const shown = shorten(text, mostColumns)
   return nameLike.test(text) ? shown : formatJson(shown)
 }
 
-/** Why a provider cannot hold a session. */
 export const absenceTexts: Record<AbsenceReason, string> = {
   provider_suspended: 'is suspended',
   provider_deactivated: 'is deactivated',

@@ -1,10 +1,10 @@
 import type { ReportProgress } from '../../domain/measures'
 
-/** Tells on stderr what is going on, in one line that is replaced; nothing where stderr is no terminal. */
+/** Progress on stderr, in one line that is overwritten. Silent if stderr is not a terminal. */
 export interface Progress {
-  /** Tells and goes on, for work that leaves this thread free. */
+  /** For asynchronous work. */
   readonly progress: ReportProgress
-  /** Tells before this thread is kept busy. */
+  /** For work that blocks this thread: resolves once the line is written. */
   step(what: string): Promise<void>
   end(): void
 }
@@ -22,14 +22,12 @@ export function startProgress(): Progress {
     progress,
     step: async (what) => {
       progress(what)
-      // What follows may keep this thread busy: let the line out first.
       await Bun.sleep(0)
     },
     end: () => show(''),
   }
 }
 
-/** Tells of a work for as long as it takes. */
 export async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = startProgress()
   try {

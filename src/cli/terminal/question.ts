@@ -2,11 +2,7 @@ import { Refusal } from '../../domain/errors'
 import { pause } from '../../domain/ports/time'
 import { type CommonFlags, oneLine } from './output'
 
-/**
- * Asks before what cannot be undone, or what cuts somebody off.
- *
- * @throws Refusal not_confirmed for anything but a yes, and without a terminal to ask on
- */
+/** For irreversible or disruptive actions. @throws Refusal not_confirmed for any answer but yes */
 export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
@@ -15,25 +11,24 @@ export async function confirm(question: string, { yes }: CommonFlags): Promise<v
   if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', 'nothing was changed')
 }
 
-/** Whoever ends the program at a question has said no, and is told what became of it. */
+/** These count as no, so that the program still reports the outcome. */
 const noAnswer: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** How long it takes a terminal to hand over what was typed before. */
 const typedAheadMillis = 30
 
-/** The answer to a question on the terminal; empty for Ctrl-C, Ctrl-D and a signal. */
+/** Empty for Ctrl-C, Ctrl-D and a signal. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const { promise, resolve } = Promise.withResolvers<string>()
   const refuse = () => {
-    // What is said next is on a line of its own.
+    // The next message starts on a new line.
     process.stderr.write('\n')
     resolve('')
   }
   for (const signal of noAnswer) process.on(signal, refuse)
   terminal.on('SIGINT', refuse).on('close', refuse)
-  // What was typed before was no answer to what had not been asked: lines go to nobody, and the rest of one is taken out.
+  // Discard input typed ahead: full lines have no listener yet, Ctrl-U deletes the rest.
   await pause(typedAheadMillis)
   terminal.write(null, { ctrl: true, name: 'u' })
   terminal.question(question).then(resolve, () => {})

@@ -34,10 +34,10 @@ export function table<Row>(
   empty: string,
   giveWay?: GiveWay,
 ): Text {
-  return rows.length === 0 ? empty : () => formatTable(rows, columns, giveWay)
+  return rows.length === 0 ? empty : () => formatRows(rows, columns, giveWay)
 }
 
-function formatTable<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: GiveWay): string {
+function formatRows<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: GiveWay): string {
   const titles = Object.keys(columns).map(oneLine)
   const cells = rows.map((row) => Object.values(columns).map((value) => cellOf(value(row))))
   const layout = layOut(titles, cells, terminalWidth(), giveWay)
@@ -45,7 +45,7 @@ function formatTable<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?:
   const names = layout.titles.map((title) => title.trimEnd())
   for (const row of layout.rows) {
     // The lines of a folded row share the colors of its first line.
-    const meanings = names.map((name, at) => meaningOf(name, row[0]?.[at] ?? ''))
+    const meanings = names.map((name, at) => formatOf(name, row[0]?.[at] ?? ''))
     for (const line of row) {
       const shown = line.map((cell, at) => colored(meanings[at], cell))
       lines.push(shown.join('  ').trimEnd())
@@ -63,16 +63,16 @@ const leastValueWidth = 20
 
 /** One record for people: a line for each name and value. Long values wrap on a terminal. */
 export function fields(record: Readonly<Record<string, string | number | null>>): Text {
-  return () => formatFields(record)
+  return () => formatRecord(record)
 }
 
-function formatFields(record: Readonly<Record<string, string | number | null>>): string {
+function formatRecord(record: Readonly<Record<string, string | number | null>>): string {
   const widest = Math.max(...Object.keys(record).map((name) => Bun.stringWidth(name)))
   const room = terminalWidth() - widest - 2
   return Object.entries(record)
     .flatMap(([name, value]) => {
       const cell = cellOf(value)
-      const meaning = meaningOf(name.toUpperCase(), cell)
+      const meaning = formatOf(name.toUpperCase(), cell)
       const lines = wrap(cell, room < leastValueWidth ? Number.POSITIVE_INFINITY : room)
       return lines.map((line, at) => {
         const title = at === 0 ? name : ''
@@ -98,7 +98,7 @@ const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
 ]
 
 /** Format of a STATE or RISK value; undefined for other columns. */
-function meaningOf(title: string, cell: string): Format | undefined {
+function formatOf(title: string, cell: string): Format | undefined {
   if (title === 'STATE') return stateFormats.find(([words]) => words.test(cell))?.[1]
   if (title === 'RISK' && !/^(-|no|none)?$/.test(cell.trim())) return ['red', 'bold']
   return undefined

@@ -4,7 +4,7 @@ import type { GiveWay } from './layout'
 import { instantText } from './output'
 import type { Columns } from './table'
 
-/** How a token stands, in words: as `in force`, `waits until 2026-12-01T14:00:00Z`, `rotated out at ...`. */
+/** For example `in force`, `waits until 2026-12-01T14:00:00Z` or `rotated out at ...`. */
 export function tokenState(key: KeyRecord, now: number): string {
   const { startsAt, endsAt, endReason } = key
   const state = keyStateAt(key, now)
@@ -14,7 +14,6 @@ export function tokenState(key: KeyRecord, now: number): string {
   return `${endReason === 'rotated' ? 'rotated out' : endReason} at ${instantText(endsAt)}`
 }
 
-/** Tokens as commands print them: all that is known but the token itself. */
 export function presentTokens(keys: readonly KeyRecord[], now: number) {
   return keys.map((key) => ({
     kid: key.kid,
@@ -27,7 +26,6 @@ export function presentTokens(keys: readonly KeyRecord[], now: number) {
   }))
 }
 
-/** What tables show of tokens. */
 export const tokenColumns = {
   KID: ({ kid }) => kid,
   STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
@@ -37,10 +35,10 @@ export const tokenColumns = {
   'LAST USED': ({ lastUsedAt }) => lastUsedAt,
 } satisfies Columns<ReturnType<typeof presentTokens>[number]>
 
-/** When a token was made matters least where the room is short: whether it is in force and used is what is asked. */
+/** State and last use matter most on a narrow terminal. */
 export const tokensGiveWay: GiveWay = { leaveOut: ['ISSUED', 'STARTS', 'ENDS'] }
 
-/** What a list shows of a partner's tokens: whether one is in force, the cutover to come, and when any was last used. */
+/** Current token, coming cutovers, and last use of any token. */
 export function tokenSummary(keys: readonly KeyRecord[], now: number) {
   const { current, waiting } = currentAndWaiting(keys, now)
   const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)

@@ -33,7 +33,7 @@ export const lossOf: Record<
     workingHours.some((hours) => areHoursLost(hours, after.workingHours, since)) ? 1 : 0,
   overrides: (before, after, since) =>
     before.overrides.filter(
-      (override) => dayOf(override.date) >= since && !isAmong(override, after.overrides),
+      (override) => epochDay(override.date) >= since && !isAmong(override, after.overrides),
     ).length,
   timeOff: (before, after, since) =>
     before.timeOff.filter((absence) => isAbsenceLost(absence, absencesOf(after), since)).length,
@@ -56,7 +56,7 @@ function isLicenseLost(license: License, left: readonly License[], since: number
 
 /** From the day on which something begins until that after its last. */
 function daysOf({ from, until }: { from?: string | null; until?: string | null }): Interval {
-  return { start: from ? dayOf(from) : -Infinity, end: until ? dayOf(until) + 1 : Infinity }
+  return { start: from ? epochDay(from) : -Infinity, end: until ? epochDay(until) + 1 : Infinity }
 }
 
 function isAbsenceLost(absence: TimeOff, left: readonly TimeOff[], since: number): boolean {
@@ -103,7 +103,7 @@ function isAmong(value: unknown, others: readonly unknown[]): boolean {
 }
 
 // The texts have been validated.
-function dayOf(date: string): number {
+function epochDay(date: string): number {
   return parseDate(date) as number
 }
 

@@ -40,7 +40,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Outside the sandbox nothing can be tried out: bookings are real, and tokens must not be in a browser. */
+/** Outside the sandbox nothing can be tried out: bookings are real, and tokens must not reach a browser. */
 const readAlone = `
       supportedSubmitMethods: [],
       plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
@@ -120,7 +120,7 @@ const filesBelow = Object.fromEntries(
 const pageType = 'text/html; charset=utf-8'
 const [pageWithSlash, pageWithoutSlash] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
-/** No token. In the sandbox / redirects to /docs, examples use a free slot, and there is no rate limit. */
+/** No token needed. In the sandbox / leads to /docs, examples use a free slot, and no rate limit applies. */
 export function documents(
   endpoints: readonly Endpoint[],
   { context, baseUrl, isSandbox }: Serving,

@@ -184,7 +184,7 @@ function toLink({ to, ...link }: Link): Json {
 /** Moves the examples back into the parameter's schema, from which the plugin takes them. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
   const { example, ...keywords } = schema as Json
-  // Parameters with an example are filled in on the page. An optional filter without one stays empty.
+  // Fills in required parameters and those with `example`. A filled-in optional filter would be surprising.
   const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
   const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {

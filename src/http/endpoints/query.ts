@@ -3,8 +3,7 @@ import { editDistance, Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
 /**
- * Known parameters of a query string (without `?`). Decimal integers become numbers if the schema wants
- * integers.
+ * Known parameters of a query string (without `?`); decimal integers are numbers if the schema says so.
  *
  * @throws Refusal field_invalid for a parameter that is repeated or not UTF-8
  */

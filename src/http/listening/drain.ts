@@ -22,7 +22,7 @@ function read(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/** For this many ms a busy server only adds Connection: close: clients reuse a connection once more. */
+/** For this many ms a busy server only adds Connection: close, and clients reuse a connection once more. */
 const lingerMillis = 500
 
 /** Interval between checks for new requests, in ms. */

@@ -28,7 +28,7 @@ export interface TlsIdentity {
 /** Idle timeout in seconds. A slower handler loses its connection. */
 const idleSeconds = 60
 
-/** Ciphers for TLS 1.2 (RFC 9325 §4.2): forward secrecy, and no CBC. TLS 1.3 has no others. */
+/** Ciphers for TLS 1.2 (RFC 9325 §4.2): forward secrecy, and no CBC. All TLS 1.3 ciphers qualify. */
 const ciphers = ['ECDSA', 'RSA']
   .flatMap((kind) =>
     ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((how) => `ECDHE-${kind}-${how}`),
@@ -163,9 +163,7 @@ function openShared(
   return open(port, tls)
 }
 
-/**
- * Codes for a host without an address. Bun returns ENOENT for any cause, for example if the machine is busy.
- */
+/** Bun's codes for a host without an address. ENOENT can mean any cause, for example on a busy machine. */
 const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
 
 /** Bun.serve, with the address and port in its errors as in Node. */
