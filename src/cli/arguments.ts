@@ -5,7 +5,7 @@ import type { RateOverride } from '../domain/limits'
 import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
 
-/** A whole number of some range, from the words of a command. */
+/** Returns a parser of whole numbers from `least` to `most`. */
 export function wholeNumber(least: number, most = 999_999_999_999_999) {
   return (text: string): number => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
@@ -14,10 +14,9 @@ export function wholeNumber(least: number, most = 999_999_999_999_999) {
   }
 }
 
-/** The id of a record. */
 export const recordId = wholeNumber(1)
 
-/** A record as lines of the audit log name it: other words would find nothing, and look like an answer. */
+/** A record as the audit log names it. Other words would match no line, which looks like a real result. */
 export function auditRecord(text: string): string {
   if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text
   throw new InvalidArgumentError(
@@ -39,13 +38,13 @@ export function localDate(text: string): number {
   return day
 }
 
-/** A date, or a word for one by somebody's clock. */
+/** A date, `today` or `tomorrow`, which depend on a time zone. */
 export function dayWord(text: string): string {
   if (text === 'today' || text === 'tomorrow' || parseDate(text) !== null) return text
   throw new InvalidArgumentError('It must be today, tomorrow or a date as 2026-12-01.')
 }
 
-/** Where a sandbox's clock can start: zone data tells every clock change there, and the engine's dates begin. */
+/** Start of a sandbox's clock (ms), in the years that the zone data and the database support. */
 export function startingInstant(text: string): number {
   const at = parseInstant(text)
   if (at !== null && at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)) return at
@@ -54,12 +53,12 @@ export function startingInstant(text: string): number {
 
 export function fileName(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.')
-  // Whoever types it means the standard output: what follows in the pipe would get the line of the result.
+  // `-` usually means stdout, but stdout has the answer of the command.
   if (text === '-') throw new InvalidArgumentError('It must be a file; ./- for one of that name.')
   return text
 }
 
-/** A file that is a database, for what no database on a server can be. */
+/** A database file, not the address of a database server. */
 export function databaseFile(text: string): string {
   if (isDatabaseAddress(text)) {
     throw new InvalidArgumentError('It must be a file, and not a database on a server.')
@@ -67,12 +66,10 @@ export function databaseFile(text: string): string {
   return fileName(text)
 }
 
-/** A whole number from 1 on; null for off. */
+/** A whole number from 1; null for `off`. */
 export const cap = asSetting(settings.cap)
-/** A public address. */
 export const webAddress = asSetting(settings.webAddress)
 
-/** Parses a word as the value of a setting is parsed. */
 function asSetting<Value>(parse: (text: string) => Value | settings.Fault): (text: string) => Value {
   return (text) => {
     const parsed = parse(text)
@@ -81,7 +78,7 @@ function asSetting<Value>(parse: (text: string) => Value | settings.Fault): (tex
   }
 }
 
-/** A rate for one partner: a limit, or default for what the service is set to. */
+/** A partner's rate limit: a whole number from 1, `off`, or `default` for the setting of the service. */
 export function rateOverride(text: string): NonNullable<RateOverride> | 'default' {
   if (text === 'default') return text
   const most = settings.cap(text)
@@ -91,7 +88,7 @@ export function rateOverride(text: string): NonNullable<RateOverride> | 'default
   return most ?? 'off'
 }
 
-/** The word that may have been meant by another; null if none is near. */
+/** Suggestion for a misspelled word; null if no known word is similar. */
 export function nearest(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = known

@@ -6,16 +6,17 @@ import { noteAct } from '../operations/maintenance'
 import { makeAct } from './storage'
 import { printNotice } from './terminal/output'
 
-/** What a command is about to do, to which record as soon as that is known. */
+/** An attempted act and its record, for the audit line of a refusal. */
 export interface Tried {
-  /** Null for what leaves no line when it is done. */
+  /** Null if the command is not audited. */
   readonly action: AuditAction | null
-  /** As `partner`; null for commands that are about no single record. */
+  /** For example `partner`; null for commands that are not about one record. */
   readonly noun: string | null
+  /** Null until the record is found. */
   id: number | null
 }
 
-/** The records that commands are about, by their first word. */
+/** Kind of record by the first word of the command. */
 const nouns: Readonly<Record<string, string>> = {
   organization: 'organization',
   partner: 'partner',
@@ -25,10 +26,12 @@ const nouns: Readonly<Record<string, string>> = {
   member: 'member',
 }
 
-/** What commands do that are not called as the audit log calls it. */
+/** Audit actions of commands with other names. */
 const alsoKnown: Readonly<Record<string, AuditAction>> = { 'provider.away': 'provider.time-off-add' }
 
-/** What a command tries, by its words: `provider time-off remove` is provider.time-off-remove. A dry run tries nothing. */
+/**
+ * Derived from the words: `provider time-off remove` is provider.time-off-remove. A dry run is not audited.
+ */
 export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name())
@@ -42,15 +45,15 @@ export function triedBy(command: Command, flags: object): Tried {
 /** Audited commands that change no record. */
 const reading = /^(database\.|request\.(list|show|suggest)$|member\.(show|find|export)$)/
 
-/** Whether a command changes records, which only an active database allows. */
+/** Commands that change records are refused on a deactivated database. */
 export function changesRecords({ action }: Tried): boolean {
   return action !== null && !reading.test(action)
 }
 
-/** Says nothing of what was tried: the storage could not do it. */
+/** Failures of the storage, not refusals of the act. */
 const storageKinds: readonly Kind[] = ['storage_busy', 'storage_failed', 'database_unusable']
 
-/** Does what a command is for; one that is refused leaves a line in the audit log, as one that is done. */
+/** Runs `work`. If it is refused, writes an audit line with the reason. */
 export async function auditRefusals(
   records: Records,
   tried: Tried,

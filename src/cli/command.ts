@@ -19,13 +19,13 @@ import {
 import { type Answer, type CommonFlags, printAnswer } from './terminal/output'
 import { confirm } from './terminal/question'
 
-/** A flag that says where the data is, its value, and behind how many words it stood. */
 export interface StorageFlag {
   readonly said: [flag: string, value?: string]
+  /** Number of words before the flag. */
   readonly behind: number
 }
 
-/** Takes the flags that say where the data is from before a command's name and from between its words. */
+/** Separates the storage flags before and between the words of a command from these words. */
 export function takeStorageFlags(given: readonly string[]) {
   const words: string[] = []
   const flags: StorageFlag[] = []
@@ -33,7 +33,7 @@ export function takeStorageFlags(given: readonly string[]) {
     const word = given[at] as string
     const [flag = ''] = word.split('=', 1)
     const isStorage = storageFlags.includes(flag)
-    // From here on they are the command's to take.
+    // After the first other option, flags are left to the command.
     if (word.startsWith('-') && !isStorage) return { words: [...words, ...given.slice(at)], flags }
     if (!isStorage) words.push(word)
     else if (word !== flag) flags.push({ said: [flag, word.slice(flag.length + 1)], behind: words.length })
@@ -46,7 +46,7 @@ function saidOf(flag: string, value: string | undefined): StorageFlag['said'] {
   return value === undefined ? [flag] : [flag, value]
 }
 
-/** The command that the first words name, and how many of them that takes. */
+/** The command that the first `depth` words name. */
 export function findCommand(program: Command, words: readonly string[]) {
   let command = program
   let depth = 0
@@ -59,49 +59,45 @@ export function findCommand(program: Command, words: readonly string[]) {
   return { command, depth }
 }
 
-/** Whether a command does nothing itself: the next word is to name one of its own. */
+/** A group has only subcommands. */
 export function isGroup({ commands, registeredArguments }: Command): boolean {
   return commands.length > 0 && registeredArguments.length === 0
 }
 
-/** Commands that share their first word. */
 export function commandGroup(name: string, commands: readonly Command[], description = ''): Command {
   const group = new Command(name).description(description)
   for (const command of commands) group.addCommand(command)
   return group
 }
 
-/** An option as commander takes it: flags, meaning, and a parser or a default. */
 type OptionValue =
   | Option
   | readonly [flags: string, meaning: string, parse?: Parse | Default, byDefault?: Default]
 type Parse = (text: string, before: never) => unknown
 type Default = string | number | boolean
 
-/** A command as a value, which a maker such as recordsCommand turns into one of commander's. */
+/** A command, as recordsCommand and its like take it. */
 export interface CommandValue<Run> {
   readonly name: string
-  /** Left out for a command of one word, whose description is in program.ts. */
+  /** Missing for top-level commands, which program.ts describes. */
   readonly description?: string
-  /** Its arguments, in order. */
+  /** Arguments, in order. */
   readonly words?: readonly (
     | Argument
     | readonly [word: string, meaning?: string, parse?: (text: string) => unknown]
   )[]
-  /** Settings that are options of the command too. */
+  /** Settings that are also options of the command. */
   readonly settings?: readonly SettingName[]
   readonly options?: readonly OptionValue[]
-  /** Whole lines, with which its help ends. */
+  /** Command lines at the end of help. */
   readonly examples?: readonly string[]
   readonly run: Run
 }
 
-/** `--json`: the answer is printed as JSON. */
 export function json(meaning = 'print it as JSON'): OptionValue {
   return ['--json', meaning]
 }
 
-/** `--yes`, which confirm obeys. */
 export const yes: OptionValue = ['--yes', 'do not ask']
 
 export function required(flags: string, meaning: string, parse?: (text: string) => unknown): Option {
@@ -109,7 +105,7 @@ export function required(flags: string, meaning: string, parse?: (text: string) 
   return parse ? option.argParser(parse) : option
 }
 
-/** Makes a command that opens nothing itself. Its run is given the arguments, then the flags. */
+/** Makes a command without a database. `run` gets the arguments, then the flags. */
 export function plainCommand({
   name,
   description = '',
@@ -138,25 +134,24 @@ export function plainCommand({
   })
 }
 
-/** The same, with the settings that say where the database is. */
+/** A plain command with the storage options. */
 export function storageCommand(value: CommandValue<(...given: never[]) => Done>): Command {
   return plainCommand({ ...value, settings: [...storageSettings, ...(value.settings ?? [])] })
 }
 
-/** A command at work: what was opened for it, and its flags. */
 export interface Call<On, Flags = object> {
   readonly context: On
   readonly flags: Readonly<CommonFlags & Flags>
   readonly act: MakeAct
-  /** What the audit log is told if the command is refused. */
+  /** Audited if the command is refused. */
   readonly tried: Tried
 }
 
 type Open<On> = (flags: object, work: Work<On>) => Promise<void>
-/** What a run returns: its answer, which is printed, or nothing if it has printed all it had to say. */
+/** Result of `run`: the answer to print, or undefined if it has printed everything itself. */
 export type Done = Answer | undefined | Promise<Answer | undefined>
 
-/** Returns a maker of commands that work on what `open` opens. Their run is given the call, then the arguments. */
+/** Returns a maker of commands that work on what `open` opens. `run` gets the call, then the arguments. */
 export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     value: CommandValue<(call: Call<On, Flags>, ...words: Words) => Done>,
@@ -182,16 +177,19 @@ export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>
     })
 }
 
-/** Makes a command that asks the records alone. */
+/** Makes a command that needs only the records. */
 export const recordsCommand = commandsIn(withRecords)
-/** Makes a command that asks the zone data too. */
+/** Makes a command that needs the records and the zone data. */
 export const zonesCommand = commandsIn(withZones)
-/** Makes a command that asks the directory too. */
+/** Makes a command that needs the records and the directory. */
 export const contextCommand = commandsIn(withContext)
-/** Makes a command that asks the directory and the zone data. */
+/** Makes a command that needs the records, the directory and the zone data. */
 export const serviceCommand = commandsIn(withService)
 
-/** Returns a maker of commands on one kind of record. Their run is given the call, and the record of the first argument. */
+/**
+ * Returns a maker of commands on one kind of record. `run` gets the call, the record of the first argument,
+ * the others.
+ */
 export function commandsOn<
   On extends Records,
   Found extends number | { readonly id: number },
@@ -216,7 +214,6 @@ export function commandsOn<
     })
 }
 
-/** One of two commands: what it does, how it changes the record, and its example. */
 type Switch<On, Found> = readonly [
   description: string,
   change: (context: On, record: Found, act: Act) => Promise<void>,
@@ -227,13 +224,13 @@ interface Switches<On, Found> {
   readonly deactivate: Switch<On, Found>
   readonly reactivate: Switch<On, Found>
   readonly question: (record: Found, context: On) => string | Promise<string>
-  /** As `Partner Lantern`. */
+  /** For example `Partner Lantern`. */
   readonly nameOf: (record: Found) => string
-  /** What a person should know beside the question and the answer. */
+  /** Appended to the question and to the answer. */
   readonly noteOn?: (context: On, record: Found) => string
 }
 
-/** The two commands that switch a record off, which asks, and on again. */
+/** The commands `deactivate`, which asks for confirmation, and `reactivate`. */
 export function switchCommands<On, Found extends { readonly id: number }>(
   make: (value: CommandValue<(call: Call<On>, record: Found) => Done>) => Command,
   { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switches<On, Found>,

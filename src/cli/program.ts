@@ -11,8 +11,8 @@ import { oneLine, print, printNotice } from './terminal/output'
 import { versionLine } from './version-line'
 
 /**
- * The commands in the order in which help lists them. Each is loaded when it is needed: loading all of them would take as
- * long as the rest of a server's start.
+ * Commands in the order of help. Each is imported only when needed: importing all of them takes as long as
+ * the rest of a server's start.
  */
 const commands = {
   sandbox: [
@@ -99,18 +99,18 @@ const commands = {
   ],
 } satisfies Readonly<Record<string, readonly [description: string, load: () => Promise<Command>]>>
 
-/** What shells alone call. */
+/** Commands for shells only, hidden in help. */
 const unlisted: readonly string[] = ['complete']
 
 /**
- * The command line: the whole of it, or what is wanted for some words. That is one command where the first word names it,
- * and otherwise none: what only lists them, or says that there is no such one, is not to wait for them.
+ * Loads only the command that the first word names, or no command if it names none: help and errors need only
+ * the names. Without `words`, loads all commands.
  */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(await versionLine())
-    // Options are those of the command that they follow: backup and backup drill have some of the same name.
+    // An option belongs to the command it follows: backup and backup drill share option names.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm: nameAlone })
   for (const [name, [description, load]] of Object.entries(commands)) {
@@ -120,7 +120,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   }
   eachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: print, outputError: writeOneLine })
-    // Long options leave little room for what they mean: lines of few words are better than those that a terminal breaks.
+    // Next to long options, short lines of help are easier to read than lines broken by the terminal.
     const minWidthToWrap = 24
     if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments, minWidthToWrap })
     storageLast(command)
@@ -128,17 +128,17 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   return program
 }
 
-/** What a command takes is told by its own help: of those that are not loaded it is not known here. */
+/** Without arguments: they are unknown for commands that are not loaded. */
 function nameAlone(command: Command): string {
   return command.name()
 }
 
-/** A command with what it takes: that it has options is nothing that tells it from others, and its own help has them. */
+/** Without `[options]`, which every command would have. */
 function nameWithArguments(command: Command): string {
   return new Help().subcommandTerm(command).replace(' [options]', '')
 }
 
-/** Runs the command that the words after the program's name ask for, and tells its exit code. */
+/** Runs a command line, without the name of the program. Returns the exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   try {
     requireOwnRuntime()
@@ -146,14 +146,14 @@ export async function run(words: readonly string[]): Promise<number> {
     await said.program.parseAsync(said.words, { from: 'user' })
     return Number(process.exitCode ?? exitCodes.done)
   } catch (error) {
-    // Commander has said on stderr what is wrong with the words.
+    // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.misused
     printNotice(messageOf(error, words))
     return error instanceof Refusal ? exitCodeOf[error.kind] : exitCodes.failed
   }
 }
 
-/** The words as Commander takes them, and the command line for them. @throws CommanderError for a command that there is not */
+/** Normalizes help and storage flags for Commander. @throws CommanderError for an unknown command */
 async function meant(given: readonly string[]): Promise<{ program: Command; words: readonly string[] }> {
   const { words, flags } = takeStorageFlags(given)
   const isHelp = words[0] === 'help'
@@ -162,14 +162,14 @@ async function meant(given: readonly string[]): Promise<{ program: Command; word
   const { command, depth } = findCommand(program, named)
   const [path, rest] = [named.slice(0, depth), named.slice(depth)]
   const [next] = rest
-  // As in `token help issue`.
+  // For example `token help issue`.
   if (next === 'help' && isGroup(command)) return meant(['help', ...path, ...rest.slice(1)])
   if (next !== undefined && !next.startsWith('-') && (isHelp || isGroup(command)))
     refuseCommand(command, next)
   if (isHelp) return { program, words: [...path, '--help'] }
   const bare = flags.find(({ said }) => said.length === 1)
   if (bare) command.error(`error: option '${bare.said[0]}' needs a value`)
-  // An alias of the whole program may tell commands of it that need no data.
+  // Dropped for commands without storage: a shell alias may add these flags to every command.
   const taken = flags.filter(({ said: [flag], behind }) => behind >= depth || takes(command, flag))
   return { program, words: [...path, ...taken.flatMap(({ said }) => said as string[]), ...rest] }
 }
@@ -184,34 +184,32 @@ function refuseCommand(above: Command, word: string): never {
   return above.error(`error: unknown command '${word}' (${hint})`)
 }
 
-/** The words that name a command, the program's own first. */
+/** For example `anteroom token issue`. */
 function pathOf(command: Command): string {
   const { parent } = command
   return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
 }
 
-/** The names that can follow that of a command. */
 function listedBelow({ commands, parent }: Command): string[] {
   const names = commands.map((each) => each.name()).filter((name) => !unlisted.includes(name))
   return parent === null ? [...names, 'help'] : names
 }
 
 /**
- * Logs an error that nobody answers, and goes on: one request or timer must not end all others. Bun would print it whole,
- * with what was being stored and our source.
+ * Logs an uncaught error and goes on: one request or timer must not end all others. Bun's own report would
+ * include stored values and source code.
  */
 export function logUnanswered(error: unknown): void {
   logDefect('nobody answered', error)
   process.exitCode = exitCodes.failed
 }
 
-// Commander repeats a value that it refuses: it may be a token, or tell of a person.
+// Removed from Commander's messages: a rejected value may be a token or personal data.
 const repeatedValue = / (?:argument|value) '.*'(?= is invalid)|(?<=but got \d+): .*(?=\.$)/s
 
-/** Commander's word for an argument's value, which says nothing to whoever typed it. */
+/** Commander's `command-argument` means nothing to users. */
 const refusedArgument = /^error: command-argument is invalid for argument ('.*?')/
 
-/** What is wrong with the words, and the word that may have been meant, in one line. */
 function writeOneLine(text: string, write: (line: string) => void): void {
   write(
     `${oneLine(text.trim().replace(repeatedValue, '').replace(refusedArgument, 'error: argument $1 is invalid'))}\n`,
@@ -223,7 +221,7 @@ function eachCommand(command: Command, visit: (command: Command) => void): void 
   for (const below of command.commands) eachCommand(below, visit)
 }
 
-/** What the system's codes mean to whoever gives a command. */
+/** Messages for errno codes. */
 const faults: Readonly<Record<string, string>> = {
   ENOENT: 'a file or folder that was named is not there',
   EEXIST: 'there is something else at a path that was named',
@@ -243,21 +241,26 @@ const faults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host that was named is not known',
 }
 
-/** What went wrong, for a person: no path but those that they gave, and of what nobody foresaw no message. */
+/**
+ * Never includes a path that was not typed, nor the message of an unexpected error: either may hold personal
+ * data.
+ */
 function messageOf(error: unknown, words: readonly string[]): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return `port ${port} of ${address} is taken; name another with ${flag}`
-  // What the runtime makes of a name that leads to no address.
+  // Bun reports an unknown host name as EINVAL.
   const meaning = code === 'EINVAL' && syscall === 'listen' ? 'ENOTFOUND' : code
   const known = meaning && faults[meaning]
   if (known) return [givenPath(error, words), known].filter(Boolean).join(': ')
-  // Where in our source it failed would tell them nothing.
   const what = [syscall, error instanceof Error ? error.constructor.name : typeof error, code]
   return `this failed for a reason that it should have told (${what.filter(Boolean).join(' ')}); please report it`
 }
 
-/** The word that led to a failure of the file system: the path itself, or one beside which something was made. */
+/**
+ * The typed path that a file system error is about, or one in the same folder: files are also made next to
+ * it.
+ */
 function givenPath(error: unknown, words: readonly string[]): string | undefined {
   const { path } = error as { path?: unknown }
   if (typeof path !== 'string') return undefined

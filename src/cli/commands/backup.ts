@@ -69,7 +69,7 @@ interface BackupFlags {
   readonly plain?: boolean
 }
 
-/** `anteroom backup`: a sound copy of the database, while the service runs. */
+/** `anteroom backup`: a consistent copy of the database, while the service runs. */
 export function backupCommand(): Command {
   return recordsCommand({
     name: 'backup',
@@ -117,7 +117,6 @@ function presentManifest({ madeAt, ...manifest }: Manifest) {
 
 const olderNote = 'It has an older schema: anteroom migrate, or serve, brings it up to date.'
 
-/** `anteroom backup drill`: a backup is made, restored, served and compared. */
 function drillCommand(): Command {
   const description = 'Make a backup, restore it, serve it, compare what it answers, and remove it'
   return serviceCommand({
@@ -129,7 +128,7 @@ function drillCommand(): Command {
   })
 }
 
-/** `anteroom restore`: a database again, from a backup. */
+/** `anteroom restore`: a new database from a backup. */
 export function restoreCommand(): Command {
   return plainCommand({
     name: 'restore',
@@ -185,7 +184,7 @@ async function restore(
   }
 }
 
-/** @param companion beside which the master key is, where the settings name neither it nor a database */
+/** @param companion the master key is `<companion>.key` if the settings name neither a key nor a database */
 function restoringOf(
   backup: string,
   path: string,

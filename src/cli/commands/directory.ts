@@ -42,7 +42,10 @@ import { type Progress, withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
 import { changeLimit, loadJson, loadQuestion, loadText, warnOfEmptied } from './directory-load'
 
-/** `anteroom directory check`: what is wrong with files, by themselves or beside what is stored. */
+/**
+ * `anteroom directory check`: finds faults in files, together with the stored directory if there is a
+ * database.
+ */
 export function directoryCheckCommand(filesMeaning: string): Command {
   return storageCommand({
     name: 'check',
@@ -54,14 +57,14 @@ export function directoryCheckCommand(filesMeaning: string): Command {
   })
 }
 
-/** How many there are of each; those that the files do not tell are left out. */
+/** Rows by table. Tables that are not in the files are missing. */
 type Counts = Partial<Record<TableName, number>>
 
 interface Checked {
   readonly counts: Counts
-  /** The one that the files were checked beside; null where there was none. */
+  /** Name of the database that the files were checked with, if any. */
   readonly database: string | null
-  /** Why there was none; null where there was one. */
+  /** Why the files were checked without a database; null if they were not. */
   readonly without: string | null
 }
 
@@ -106,7 +109,7 @@ function checkAlone(source: DirectorySource, isZone: (name: string) => boolean):
 
 function checkBesideStored(source: DirectorySource, context: Context): Counts {
   const entries = readEntries(context, source)
-  // Of all that is compared, only the ids of regions can be refused.
+  // Only the ids of regions can be refused in the comparison.
   compareWithDirectory(context, { regions: entries.regions, providers: [] })
   return { regions: entries.regions.length, providers: entries.providers.length }
 }
@@ -134,7 +137,7 @@ function faultsOf(error: Refusal): { place: string | null; fault: string; value?
 
 const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
 
-/** `anteroom directory`: regions and providers, from files and into files. */
+/** `anteroom directory`: check, load and export regions and providers. */
 export function directoryCommand(): Command {
   return commandGroup('directory', [
     directoryCheckCommand(filesMeaning),

@@ -85,9 +85,9 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<undefined> {
-  // Before a signal is listened for: a pipe may be waited for without end.
+  // Before signals are handled: reading a pipe may block forever, and Ctrl-C must still end it.
   const given = options.directory === undefined ? null : readJsonFile(options.directory)
-  // From here on: what is made below must go again, however early the end comes.
+  // Before the folder is made: a signal from here on must reach the cleanup below.
   const stopped = shutdownRequest()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
   const log = isOnTerminal() ? openTerminalLog(systemClock) : null
@@ -138,13 +138,13 @@ function open(database: string, key: string, options: Options, create: boolean):
     upgrade: true,
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
-    // What it is filled with is no partner's.
+    // No partner limits apply to the generated data.
     limits: create ? unlimited : limitsOf({ ...noLimits, ...options }),
     report: printNotice,
   })
 }
 
-/** Each limit is off unless it is given. */
+/** Defaults: all limits that have an option are off. */
 const noLimits: LimitValues = {
   ...valuesOf({}),
   readsPerMinute: null,
@@ -166,14 +166,13 @@ async function fill(database: string, key: string, options: Options, given: unkn
   }
 }
 
-/** The directory file that the options ask for, its faults still to be found. */
+/** The directory document for the options, not yet validated. */
 function documentFor({ clock }: Context, { directory, providers }: Options, given: unknown): unknown {
   const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
   const document = directory === undefined ? builtInDirectory(today) : given
   return providers > 0 ? withGenerated(document, providers) : document
 }
 
-/** What the sandbox tells of itself, the example slot free at this moment. */
 async function describeSandbox(context: Context, baseUrl: string, database: string) {
   const now = context.clock.now()
   const free = findExampleSlot(context, now)
@@ -197,7 +196,6 @@ async function describeSandbox(context: Context, baseUrl: string, database: stri
 
 type Report = Awaited<ReturnType<typeof describeSandbox>>
 
-/** The same for a person, in lines. */
 function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): string[] {
   const widest = Math.max(...partners.map(({ state }) => state.length))
   const lines = partners.flatMap(({ name, state, organization, token }) => [
@@ -219,7 +217,7 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
   ]
 }
 
-/** A first search and a first booking that work when they are pasted, where there is something to book. */
+/** Commands that can be pasted: a search and a booking. Empty if no slot is free. */
 function firstSteps(baseUrl: string, token: string, examples: Report['examples']): string[] {
   const { regionId, providerId, utcStartTime, utcEndTime } = examples
   if (regionId === null) return []

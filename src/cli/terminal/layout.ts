@@ -1,9 +1,9 @@
-/** As `1 provider`, `2 rows of schedules`. */
+/** For example `1 provider`, `2 rows of schedules`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${count === 1 ? noun : noun.replace(/^\w+/, '$&s')}`
 }
 
-/** The first of many words, and how many more there are. */
+/** For example `on-1, on-2 and 3 more`. */
 export function firstOf(words: readonly string[], most: number, separator = ', '): string {
   const shown = words.slice(0, most).join(separator)
   const more = words.length - most
@@ -11,47 +11,49 @@ export function firstOf(words: readonly string[], most: number, separator = ', '
   return `${shown}${separator === ', ' ? ' ' : separator}and ${more} more`
 }
 
-/** As `a, b and c`. */
+/** For example `a, b and c`. */
 export function joined(parts: readonly string[]): string {
   if (parts.length < 2) return parts.join('')
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
-/** How the columns of a table give way to a narrow terminal, by their titles. */
+/** How a table fits a narrow terminal. All are titles of columns. */
 export interface GiveWay {
-  /** What is left out first, in this order; the last columns go next. */
+  /** Left out first, in this order, then the other columns from the last. */
   readonly leaveOut?: readonly string[]
-  /** Prose that goes on below itself where others are shortened; the column DETAIL unless others are named. */
+  /** Wrapped instead of shortened; DETAIL by default. */
   readonly fold?: readonly string[]
-  /** What is left out rather than shortened, as a time is that ends with a place. */
+  /** Left out rather than shortened, for example a time that ends with a place. */
   readonly whole?: readonly string[]
 }
 
-/** A table as it is laid out: lines of cells, each with the spaces up to the next. */
+/** Cells are padded to the width of their column. */
 export interface Layout {
   readonly titles: readonly string[]
-  /** For each row its lines: one, or more where a column is folded. */
+  /** Lines of cells per row: more than one if a column is wrapped. */
   readonly rows: readonly (readonly (readonly string[])[])[]
-  /** What had no room at all. */
+  /** Titles of the columns that had no room. */
   readonly leftOut: readonly string[]
 }
 
 const gap = 2
-/** To what a column is shortened at most. */
+/** Minimum width of a shortened column. */
 const leastWidth = 12
-/** The same for what is folded. */
+/** Minimum width of a wrapped column. */
 const leastFolded = 24
-/** They say which row it is, and what somebody must not miss. */
+/** Never left out or shortened: staff must not miss them. */
 const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
 const prose: readonly string[] = ['DETAIL']
-/** Numbers, dates, instants and phones, with a weekday before or a zone behind: half of one misleads. */
+/**
+ * Numbers, dates, instants and phone numbers, with an optional weekday or zone. Half of one would mislead.
+ */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
 /**
- * Lays out cells in columns that are no wider than a terminal: the widest texts are shortened first; if that does not do,
- * columns are left out. What says which row it is, its state, its risk and figures are never shortened.
+ * Fits a table into a width: shortens the widest columns first, then leaves columns out. Never shortens the
+ * first column, STATE, RISK, SEVERITY or figures.
  *
- * @param width Infinity for whatever the cells take
+ * @param width in terminal columns; Infinity for no limit
  */
 export function layOut(
   titles: readonly string[],
@@ -82,7 +84,7 @@ export function layOut(
   }
 }
 
-/** The columns that have no room: as many as have to go, but for those that fit where a wider one went. */
+/** Drops columns in order until the rest fits, then takes back those that fit after all. */
 function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
   const fits = (out: readonly Column[]) => {
     const left = columns.filter((column) => !out.includes(column))
@@ -104,7 +106,7 @@ interface Column {
   readonly title: string
   readonly place: number
   readonly width: number
-  /** As narrow as it may become. */
+  /** Minimum width. */
   readonly least: number
   readonly isFolded: boolean
 }
@@ -127,7 +129,7 @@ function columnOf(
   return { title, place, width, least: isRigid ? width : Math.min(width, least), isFolded }
 }
 
-/** The widths of columns, of which the widest gave way as far as is needed, and as they may. */
+/** Narrows the widest column step by step until all fit or none can become narrower. */
 function shortened(columns: readonly Column[], width: number): number[] {
   const widths = columns.map((column) => Math.max(column.least, Math.min(column.width, width)))
   for (let over = totalOf(widths) - width; over > 0; over--) {
@@ -150,7 +152,7 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - Bun.stringWidth(text)))
 }
 
-/** A text of so many columns at most, with an ellipsis where it was longer. */
+/** Cuts a text to `width` terminal columns, with an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text
   let kept = ''
@@ -161,7 +163,7 @@ export function shorten(text: string, width: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** A text in lines of so many columns at most, broken between words where that can be. */
+/** Wraps a text to lines of `width` terminal columns, between words if possible. */
 export function wrap(text: string, width: number): string[] {
   if (Bun.stringWidth(text) <= width) return [text]
   return Bun.wrapAnsi(text, width, { hard: true }).split('\n')

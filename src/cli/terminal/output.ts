@@ -3,34 +3,33 @@ import { devNull } from 'node:os'
 import { Refusal } from '../../domain/errors'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
 
-/** What a command's flags say of how it prints and asks. */
 export interface CommonFlags {
   readonly json?: boolean
   readonly yes?: boolean
 }
 
-// What a terminal acts on (C0, DEL, C1) or lines break at.
+// Control characters (C0, DEL, C1) and line separators.
 const controls = /[\p{Cc}\u2028\u2029]+/gu
-/** Those of them that JSON leaves as they are, and that stand outside a text. */
+/** Control characters and line separators that JSON.stringify does not escape. */
 const controlsInJson = /[\x7f-\x9f\u2028\u2029]/gu
 /**
- * What nobody sees, or what reorders text: two names that differ in nothing else look the same (UTS 39). Emoji are made of
- * such characters too, and are matched so that they can be left whole.
+ * Invisible characters and those that reorder text: names that differ only in these look the same (UTS 39).
+ * Whole emoji are matched too, because they contain such characters and must stay unchanged.
  */
 const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
-/** What can hold any of that. Asked first: that expression takes longer to be made than most commands to be done. */
+/** Tested first: compiling `unseen` takes longer than most commands. */
 const beyondAscii = /[\u0080-\uffff]/
 const isUnseen = /^[\p{Cf}\p{Default_Ignorable_Code_Point}]$/u
 
 /**
- * A text, by whomever it was chosen, on one line: without what a terminal would act on, and with escapes, as \u202e, of
- * what could not be seen.
+ * Makes untrusted text safe for one line of a terminal: no control characters, invisible ones as escapes
+ * (\u202e).
  */
 export function oneLine(text: string): string {
   return escapeUnseen(text.replace(controls, ' '))
 }
 
-/** A value as JSON (RFC 8259), control characters, and those that could not be seen, written as escapes. */
+/** JSON (RFC 8259) with control and invisible characters as escapes. */
 export function formatJson(value: unknown, indent = 2): string {
   return escapeUnseen(JSON.stringify(value, null, indent).replace(controlsInJson, escaped))
 }
@@ -40,7 +39,7 @@ function escapeUnseen(text: string): string {
   return text.replace(unseen, (found) => (isUnseen.test(found) ? escaped(found) : found))
 }
 
-/** A character as JSON escapes it, one beyond the basic plane as two. */
+/** JSON escapes of a character: two beyond the basic plane. */
 function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
@@ -48,12 +47,12 @@ function escaped(character: string): string {
 
 let opened: typeof process.stdout | undefined
 
-/** stdout, made when something is printed: that takes the runtime as long as half of what a server has to load. */
+/** Opened at first use: opening takes as long as loading half of a server's modules. */
 export function stdout(): typeof process.stdout {
-  // Whoever reads our output may stop reading, as `| head` does: that is no failure of ours.
+  // A reader that stops early, such as `| head`, is no error.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
     if (error.code === 'EPIPE') process.exit(0)
-    // Here nobody knows of the command whether it was one that changes anything: what it was to do comes before its words.
+    // Commands print after their changes, and this one may have made some.
     process.stderr.write(
       'anteroom: the output could not be written; what the command changes, it may have changed\n',
     )
@@ -62,15 +61,12 @@ export function stdout(): typeof process.stdout {
   return opened
 }
 
-/** Prints a text as it is. Tells whether there is room for more. */
+/** Returns false if the buffer is full: wait for `drain` before printing more. */
 export function print(text: string): boolean {
   return stdout().write(text)
 }
 
-/**
- * Prints a line without what stdout takes to be made: for a server, which answers partners whether or not anybody reads that.
- * Tells whether it could be written.
- */
+/** Prints a line for a server, without the cost of opening stdout. Returns false if it cannot be written. */
 export function announce(line: string): boolean {
   try {
     writeSync(1, `${oneLine(line)}\n`)
@@ -80,17 +76,19 @@ export function announce(line: string): boolean {
   }
 }
 
-/** Prints a value as JSON, for programs; on one line with an indent of 0. */
+/** @param indent 0 for one line */
 export function printJson(value: unknown, indent = 2): void {
   print(`${formatJson(value, indent)}\n`)
 }
 
-/** Prints a value as one line of JSON, once there is room: for many of them, whose reader may be slow. */
+/** Prints one of many lines of JSON, and waits if the reader is slow. */
 export async function printJsonLine(value: unknown): Promise<void> {
   if (!print(`${formatJson(value, 0)}\n`)) await new Promise((go) => stdout().once('drain', go))
 }
 
-/** Text for people: a line, a block that depends on the width of the terminal, or several of these in order. */
+/**
+ * Text for people: a line, a block that depends on the width of the terminal, or several of these in order.
+ */
 export type Text = string | (() => string) | readonly Text[]
 
 /** What a command prints on stdout: `json` with --json, `text` without. */
@@ -114,9 +112,10 @@ export function printLines(...lines: Text[]): void {
 }
 
 /**
- * Sees that somebody can read what will be told once. To the runtime a stdout that is closed is the null device.
+ * Call before a secret is made that can be printed only once. Bun opens the null device in place of a closed
+ * stdout.
  *
- * @throws Refusal field_invalid where stdout is that
+ * @throws Refusal field_invalid if stdout is the null device
  */
 export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
@@ -125,9 +124,9 @@ export function requireReader(name: string): void {
 }
 
 /**
- * Prints what is told once and never again.
+ * Prints a secret that cannot be shown again. Writes synchronously, so that a failure is noticed.
  *
- * @throws Refusal storage_failed if it could not be: whoever should have it must know
+ * @throws Refusal storage_failed if it could not be written
  */
 export function printSecret(flags: CommonFlags, name: string, secret: string): void {
   try {
@@ -138,7 +137,6 @@ export function printSecret(flags: CommonFlags, name: string, secret: string): v
   }
 }
 
-/** What is told once, as it is printed or written to a file. */
 export function secretText({ json }: CommonFlags, name: string, secret: string): string {
   return json ? formatJson({ [name]: secret }) : secret
 }
@@ -148,7 +146,7 @@ export function verbatim(text: string): Text {
   return () => (stdout().isTTY ? eachLine(text) : text)
 }
 
-/** Says on stderr what a person should know of, in one line or several. */
+/** Prints one or more lines to stderr. */
 export function printNotice(text: string): void {
   process.stderr.write(`anteroom: ${eachLine(text)}\n`)
 }
@@ -167,7 +165,7 @@ export function shellWord(text: string): string {
   return /^[\w.:@+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** How long ago an instant was, in its largest unit, as `12 min`, `5 h`, `3 d`. All are ms. */
+/** For example `12 min`, `5 h` or `3 d`. @param since in ms, as `now` */
 export function ageText(since: number, now: number): string {
   const minutes = Math.max(0, Math.floor((now - since) / minuteMillis))
   if (minutes < 60) return `${minutes} min`
