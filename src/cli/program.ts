@@ -241,10 +241,7 @@ const faults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host that was named is not known',
 }
 
-/**
- * Never includes a path that was not typed, nor the message of an unexpected error: either may hold personal
- * data.
- */
+/** Shows only typed paths and no messages of unexpected errors: they may contain personal data. */
 function messageOf(error: unknown, words: readonly string[]): string {
   if (error instanceof Refusal) return error.message
   const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
@@ -257,10 +254,7 @@ function messageOf(error: unknown, words: readonly string[]): string {
   return `this failed for a reason that it should have told (${what.filter(Boolean).join(' ')}); please report it`
 }
 
-/**
- * The typed path that a file system error is about, or one in the same folder: files are also made next to
- * it.
- */
+/** The typed path that a file system error is about, or a typed path in the same folder. */
 function givenPath(error: unknown, words: readonly string[]): string | undefined {
   const { path } = error as { path?: unknown }
   if (typeof path !== 'string') return undefined

@@ -163,7 +163,7 @@ export function errorAnswer(
   words: string,
   retryAfterSeconds: number | null = null,
 ): Response {
-  const { body, bytes, ...init } = partsOf(code, words, retryAfterSeconds, entry.headers)
+  const { body, bytes, ...init } = errorParts(code, words, retryAfterSeconds, entry.headers)
   entry.refusedFor = code
   entry.bytes = bytes
   return new Response(body, init)
@@ -175,14 +175,14 @@ export const jsonType = 'application/json;charset=utf-8'
 export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
 /** An error response without a request, for examples. */
-export function errorResponse(...error: Parameters<typeof partsOf>): Response {
-  const { body, bytes: _, ...init } = partsOf(...error)
+export function errorResponse(...error: Parameters<typeof errorParts>): Response {
+  const { body, bytes: _, ...init } = errorParts(...error)
   return new Response(body, init)
 }
 
 /** A precomputed 401 response, for floods of bad tokens. */
 export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, token: string) => Response {
-  const { body, bytes, status, headers } = partsOf(code, words)
+  const { body, bytes, status, headers } = errorParts(code, words)
   // A Response copies a Headers object in a third of the time that it needs to read a plain object.
   const toToken = { status, headers: new Headers(headers) }
   // A request without a token gets only the scheme (RFC 6750 §3.1).
@@ -204,7 +204,7 @@ const invalidToken = 'Bearer error="invalid_token"'
 
 const inEveryResponse = Object.keys({ ...requestIdHeader, ...strictTransport })
 
-function partsOf(
+function errorParts(
   code: ErrorCode,
   words: string,
   retryAfterSeconds?: number | null,

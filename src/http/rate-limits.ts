@@ -74,7 +74,7 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
     if (!rate) return null
     const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
     setRateHeaders(name, rate, budget, headers)
-    return refusalOf('rate_limited', budget)
+    return limitRefusal('rate_limited', budget)
   }
 }
 
@@ -90,7 +90,7 @@ export function addressBudgets(
     const rate = rateNow()
     if (!rate) return null
     const budget = limiter.spend(networkOf(address), rate, 1, clock.now())
-    const refusal = refusalOf(kind, budget)
+    const refusal = limitRefusal(kind, budget)
     if (refusal) setRateHeaders(name, rate, budget, headers)
     return refusal
   }
@@ -107,6 +107,6 @@ function setRateHeaders(
   headers.RateLimit = `"${name}";r=${remaining};t=${secondsToFull}`
 }
 
-function refusalOf(kind: keyof typeof rateRefusals, { retryAfterSeconds }: BudgetState): Refusal | null {
+function limitRefusal(kind: keyof typeof rateRefusals, { retryAfterSeconds }: BudgetState): Refusal | null {
   return retryAfterSeconds === null ? null : new Refusal(kind, rateRefusals[kind], { retryAfterSeconds })
 }

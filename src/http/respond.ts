@@ -48,7 +48,7 @@ export function respond<Answer>(
     const about = { 'Content-Type': 'application/json', ...noStore, ...entry.headers, ...headers }
     return new Response(text, { status, headers: about })
   }
-  if (isAmong(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, entry)
+  if (matchesAny(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, entry)
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
   const handOver = (form: Form): Response | Promise<Response> => {
     if (form.size <= mostBytesAtOnce) return send(form, entry)
@@ -113,7 +113,7 @@ export const revalidationHeaders = {
 }
 
 /** Weak comparison with If-None-Match; `*` matches every tag. */
-function isAmong(tag: string, ifNoneMatch: string | null): boolean {
+function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false
   if (ifNoneMatch.trim() === '*') return true
   const opaque = tag.slice(tag.indexOf('"'))

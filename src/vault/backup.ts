@@ -46,7 +46,7 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
     }
     await pass(plain, sealed, encrypt)
     await pass(sealed, null, readBack).catch(() => {})
-    if (!written.digest().equals(found.digest())) throw unusable('the backup could not be read back')
+    if (!written.digest().equals(found.digest())) throw unusableBackup('the backup could not be read back')
   }
 }
 
@@ -57,7 +57,7 @@ export async function openBackup(
   keys: BackupKeys,
   progress: ReportProgress = () => {},
 ): Promise<void> {
-  if (!isEncrypted(sealed)) throw unusable('the file is no backup')
+  if (!isEncrypted(sealed)) throw unusableBackup('the file is no backup')
   const decrypter = await decrypterFor(keys)
   try {
     await pass(sealed, plain, {
@@ -68,7 +68,7 @@ export async function openBackup(
     // System errors have codes; library and cipher errors have none.
     if ((error as { code?: string }).code !== undefined) throw error
     const isKeyless = error instanceof Error && error.message.startsWith('no identity matched')
-    throw unusable(
+    throw unusableBackup(
       isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged: it is not as it was written',
     )
   }
@@ -133,14 +133,14 @@ function addIdentities(decrypter: Decrypter, path: string): void {
   try {
     for (const identity of identities) decrypter.addIdentity(identity)
   } catch {
-    throw unusable('the identity file holds something else than age identities as AGE-SECRET-KEY-1…')
+    throw unusableBackup('the identity file holds something else than age identities as AGE-SECRET-KEY-1…')
   }
-  if (identities.length === 0) throw unusable('the identity file holds no identity')
+  if (identities.length === 0) throw unusableBackup('the identity file holds no identity')
 }
 
 function readPassphrase(path: string): string {
   const [passphrase = ''] = readSecretFile(path, { what: 'passphrase' }).split(/\r?\n/)
-  if (passphrase === '') throw unusable('the passphrase file holds no passphrase')
+  if (passphrase === '') throw unusableBackup('the passphrase file holds no passphrase')
   return passphrase
 }
 
@@ -194,6 +194,6 @@ function writeAll(file: number, chunk: Uint8Array): void {
   for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at)
 }
 
-function unusable(message: string): Refusal {
+function unusableBackup(message: string): Refusal {
   return new Refusal('database_unusable', message)
 }

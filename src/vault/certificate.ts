@@ -19,18 +19,18 @@ export interface Certificate {
  *   dates are invalid
  */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
-  const cert = read(files.certificate, 'TLS certificate', true)
+  const cert = readPem(files.certificate, 'TLS certificate', true)
   // Before the key: if the two files are swapped, the error must not be about the mode.
   const chain = chainIn(cert, files.certificate)
-  const key = read(files.key, 'TLS key', files.isCredential)
+  const key = readPem(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
     const first = `the first certificate of ${files.certificate}, which is to be the server's own`
-    throw unusable(`the TLS key ${files.key} does not fit ${first}`)
+    throw unusableCertificate(`the TLS key ${files.key} does not fit ${first}`)
   }
-  const [from, until] = [Math.max(...chain.map(begin)), Math.min(...chain.map(end))]
+  const [from, until] = [Math.max(...chain.map(beginOf)), Math.min(...chain.map(end))]
   const what = `the TLS certificate ${files.certificate}`
-  if (now < from) throw unusable(`${what} is not valid before ${day(from)}`)
-  if (now > until) throw unusable(`${what} expired on ${day(until)}: renew it`)
+  if (now < from) throw unusableCertificate(`${what} is not valid before ${day(from)}`)
+  if (now > until) throw unusableCertificate(`${what} expired on ${day(until)}: renew it`)
   return { cert, key, validUntil: until }
 }
 
@@ -55,13 +55,13 @@ export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: str
   return notes
 }
 
-function read(path: string, what: string, anyMode: boolean): string {
+function readPem(path: string, what: string, anyMode: boolean): string {
   try {
     // Some editors write a byte order mark (U+FEFF), which the TLS library rejects.
     return readSecretFile(path, { what, anyMode }).replace(/^\uFEFF/, '')
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    throw unusable(error.message.includes(path) ? error.message : `${error.message}: ${path}`)
+    throw unusableCertificate(error.message.includes(path) ? error.message : `${error.message}: ${path}`)
   }
 }
 
@@ -70,15 +70,18 @@ function chainIn(text: string, path: string): X509Certificate[] {
   const file = `the TLS certificate file ${path}`
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)
   const holdsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
-  if (holdsKey && blocks) throw unusable(`${file} holds a private key too: keep that in a file of its own`)
-  if (holdsKey) throw unusable(`${file} holds a private key: is it the one for --tls-key?`)
+  if (holdsKey && blocks)
+    throw unusableCertificate(`${file} holds a private key too: keep that in a file of its own`)
+  if (holdsKey) throw unusableCertificate(`${file} holds a private key: is it the one for --tls-key?`)
   if (!blocks)
-    throw unusable(`${file} holds no certificate in PEM, as begins with -----BEGIN CERTIFICATE-----`)
+    throw unusableCertificate(
+      `${file} holds no certificate in PEM, as begins with -----BEGIN CERTIFICATE-----`,
+    )
   return blocks.map((block, at) => {
     try {
       return new X509Certificate(block)
     } catch {
-      throw unusable(`certificate ${at + 1} of ${file} cannot be read`)
+      throw unusableCertificate(`certificate ${at + 1} of ${file} cannot be read`)
     }
   })
 }
@@ -86,24 +89,26 @@ function chainIn(text: string, path: string): X509Certificate[] {
 function keyIn(text: string, path: string): KeyObject {
   if (/ENCRYPTED/.test(text)) {
     const remedy = `write it without one by openssl pkey -in ${path}`
-    throw unusable(`the TLS key ${path} is encrypted, and nobody can give its passphrase here: ${remedy}`)
+    throw unusableCertificate(
+      `the TLS key ${path} is encrypted, and nobody can give its passphrase here: ${remedy}`,
+    )
   }
   try {
     return createPrivateKey(text)
   } catch {
-    throw unusable(
+    throw unusableCertificate(
       `the TLS key file ${path} holds no private key in PEM, as begins with -----BEGIN PRIVATE KEY-----`,
     )
   }
 }
 
-const begin = ({ validFrom }: X509Certificate) => Date.parse(validFrom)
+const beginOf = ({ validFrom }: X509Certificate) => Date.parse(validFrom)
 const end = ({ validTo }: X509Certificate) => Date.parse(validTo)
 
 function day(at: number): string {
   return formatInstant(at).slice(0, 10)
 }
 
-function unusable(message: string): Refusal {
+function unusableCertificate(message: string): Refusal {
   return new Refusal('settings_invalid', message)
 }

@@ -23,9 +23,9 @@ export function readSecretFile(path: string, reading: Reading): string {
   const file = openSecret(path, what)
   try {
     const found = fstatSync(file)
-    if (!found.isFile()) throw unusable(`what is at the ${what} path is not a file`)
+    if (!found.isFile()) throw unusableFile(`what is at the ${what} path is not a file`)
     if (!reading.anyMode) refuseOthers(path, found, reading)
-    if (found.size > mostBytes) throw unusable(`the ${what} file is too large to be one`)
+    if (found.size > mostBytes) throw unusableFile(`the ${what} file is too large to be one`)
     return readFileSync(file, 'utf8')
   } finally {
     closeSync(file)
@@ -37,8 +37,8 @@ function openSecret(path: string, what: string): number {
     // O_NONBLOCK: opening a named pipe would block forever.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw unusable(`the ${what} file may not be read`)
-    throw unusable(`there is no ${what} file at ${path}`)
+    if ((error as { code?: string }).code !== 'ENOENT') throw unusableFile(`the ${what} file may not be read`)
+    throw unusableFile(`there is no ${what} file at ${path}`)
   }
 }
 
@@ -46,9 +46,11 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
   const self = process.geteuid?.()
   if (self === undefined) return
   if (![self, 0, owner].includes(uid)) {
-    throw unusable(`the ${what} file ${path} belongs to another user: make it yours, and chmod 600 ${path}`)
+    throw unusableFile(
+      `the ${what} file ${path} belongs to another user: make it yours, and chmod 600 ${path}`,
+    )
   }
-  if ((mode & 0o077) !== 0) throw unusable(`others can read the ${what} file ${path}: chmod 600 ${path}`)
+  if ((mode & 0o077) !== 0) throw unusableFile(`others can read the ${what} file ${path}: chmod 600 ${path}`)
 }
 
 // Timeout for the writer of a pipe and polling interval, in ms.
@@ -62,7 +64,7 @@ const [timeoutMillis, pauseMillis] = [10_000, 10]
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
   if (found.isCharacterDevice() || found.isDirectory()) {
-    throw unusable(`the ${what}'s file descriptor is a device or a folder, and no file or pipe`)
+    throw unusableFile(`the ${what}'s file descriptor is a device or a folder, and no file or pipe`)
   }
   const pipe = found.isFIFO() ? openPatiently(descriptor) : null
   try {
@@ -76,7 +78,7 @@ function statDescriptor(descriptor: number, what: string): Stats {
   try {
     return fstatSync(descriptor)
   } catch {
-    throw unusable(`the ${what}'s file descriptor is not open`)
+    throw unusableFile(`the ${what}'s file descriptor is not open`)
   }
 }
 
@@ -100,9 +102,9 @@ function readToEnd(descriptor: number, what: string): string {
       waited += pauseMillis
     } else length += read
     if (length === mostBytes)
-      throw unusable(`what the ${what}'s file descriptor gives is too large to be one`)
+      throw unusableFile(`what the ${what}'s file descriptor gives is too large to be one`)
   }
-  throw unusable(`what the ${what}'s file descriptor gives has no end: whoever writes it must close it`)
+  throw unusableFile(`what the ${what}'s file descriptor gives has no end: whoever writes it must close it`)
 }
 
 /** Null if there is no data yet. */
@@ -112,10 +114,10 @@ function readSome(descriptor: number, into: Buffer, what: string): number | null
   } catch (error) {
     const { code } = error as { code?: string }
     if (code === 'EAGAIN') return null
-    throw unusable(`the ${what}'s file descriptor may not be read`)
+    throw unusableFile(`the ${what}'s file descriptor may not be read`)
   }
 }
 
-function unusable(message: string): Refusal {
+function unusableFile(message: string): Refusal {
   return new Refusal('database_unusable', message)
 }

@@ -44,9 +44,7 @@ const leastFolded = 24
 /** Never left out or shortened: staff must not miss them. */
 const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
 const prose: readonly string[] = ['DETAIL']
-/**
- * Numbers, dates, instants and phone numbers, with an optional weekday or zone. Half of one would mislead.
- */
+/** Numbers, dates, instants and phone numbers, optionally with a weekday or zone. Half of one misleads. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
 /**

@@ -21,10 +21,7 @@ const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
 const beyondAscii = /[\u0080-\uffff]/
 const isUnseen = /^[\p{Cf}\p{Default_Ignorable_Code_Point}]$/u
 
-/**
- * Makes untrusted text safe for one line of a terminal: no control characters, invisible ones as escapes
- * (\u202e).
- */
+/** Makes untrusted text safe for one line of a terminal: invisible characters become escapes (\u202e). */
 export function oneLine(text: string): string {
   return escapeUnseen(text.replace(controls, ' '))
 }

@@ -216,7 +216,7 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
   // The validator's own formats are described by their patterns. Client generators do not know them, or write
   // a date-time differently.
   if (others.pattern !== undefined) delete others.format
-  const schema = inOrder(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
+  const schema = orderedSchema(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema
   schemas.set(title, schema)
   return { $ref: `#/components/schemas/${title}` }
@@ -231,7 +231,7 @@ function toUnion(anyOf: readonly Json[]): Json {
 
 const firstKeywords = ['type', 'format', 'enum', 'description', 'required', 'properties', 'items']
 
-function inOrder(schema: Json): Json {
+function orderedSchema(schema: Json): Json {
   const names = Object.keys(schema)
   const known = firstKeywords.filter((name) => names.includes(name))
   const others = names.filter((name) => !known.includes(name)).sort()

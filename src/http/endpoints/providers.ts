@@ -154,7 +154,7 @@ export const providers = endpoint({
         writeEntry(draft, provider, availability, now, slots)
       const page =
         (before && renewed(before, found, now)) ??
-        (await makePage(found, headOf(found, query, baseUrl), now, before, write, turn))
+        (await makePage(found, pageHead(found, query, baseUrl), now, before, write, turn))
       pages.keep(asked, page)
       return { body: page.representation, counted: page.counted }
     }
@@ -190,7 +190,7 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
 }
 
 /** JSON of the page before its entries. */
-function headOf(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): string {
+function pageHead(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): string {
   const { page, pages, count } = found
   const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
   const next = page < pages ? urlOf(page + 1) : null

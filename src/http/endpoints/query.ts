@@ -11,10 +11,10 @@ export function readQuery(text: string, schema: TObject<TProperties>): Record<st
   const query: Record<string, string | number> = {}
   for (const pair of text.split('&')) {
     const equals = pair.indexOf('=')
-    const name = decode(equals < 0 ? pair : pair.slice(0, equals))
+    const name = decodeParameter(equals < 0 ? pair : pair.slice(0, equals))
     if (name === null || !Object.hasOwn(schema.properties, name)) continue
     if (Object.hasOwn(query, name)) throw new Refusal('field_invalid', `${name}: must not be repeated`)
-    query[name] = toValue(name, decode(equals < 0 ? '' : pair.slice(equals + 1)), schema)
+    query[name] = toValue(name, decodeParameter(equals < 0 ? '' : pair.slice(equals + 1)), schema)
   }
   return query
 }
@@ -43,7 +43,7 @@ function toValue(name: string, text: string | null, { properties }: TObject<TPro
   return properties[name]?.type === 'integer' && /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : text
 }
 
-function decode(text: string): string | null {
+function decodeParameter(text: string): string | null {
   if (!/[%+]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
@@ -77,12 +77,12 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
 
 /** True for a small typo, or a difference only in case, underscores, hyphens or spaces. */
 function isNear(name: string, known: string): boolean {
-  const [one, other] = [fold(name), fold(known)]
+  const [one, other] = [foldName(name), foldName(known)]
   const most = other.length > 5 ? 2 : 1
   return Math.abs(one.length - other.length) <= most && editDistance(one, other) <= most
 }
 
-function fold(name: string): string {
+function foldName(name: string): string {
   return name.replace(/[_ -]/g, '').toLowerCase()
 }
 

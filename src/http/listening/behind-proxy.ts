@@ -26,7 +26,7 @@ export function forwarding(
   report: Report = () => {},
 ): Forwarding {
   if (!proxies) return { clientOf: peerOf, refusePlain: () => null }
-  const warn = { stranger: once(report, strangerNotice), unsaid: once(report, protocolNotice) }
+  const warn = { stranger: reportOnce(report, strangerNotice), unsaid: reportOnce(report, protocolNotice) }
   const isProxy = memo(mostPeers, proxies.include)
   return {
     clientOf(request) {
@@ -55,7 +55,7 @@ const strangerNotice =
 const protocolNotice =
   'a request from an address of --behind-proxy was refused (https_required), since its X-Forwarded-Proto was not just https or http: have your proxy set it; this is told once'
 
-function once(report: Report, line: string): () => void {
+function reportOnce(report: Report, line: string): () => void {
   let isReported = false
   return () => {
     if (!isReported) report(line)
@@ -92,7 +92,7 @@ export function clientAmong(forwardedFor: string | null, peer: string, proxies: 
   return client
 }
 
-/** Longest text parsed as an address: IPv6 in brackets, with a zone and a port. */
+/** Longest text that is parsed as an address: IPv6 in brackets with a port fits. */
 const mostLength = 64
 
 function addressIn(text: string): string | null {

@@ -53,10 +53,10 @@ function bucketLines({ name, scale, of }: Histogram): string[] {
 }
 
 function labelText(labels: Record<string, string | number>): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(String(value))}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
-function escaped(value: string): string {
+function escapeLabel(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

@@ -64,7 +64,7 @@ export function listen(
   }
   const drain = new Drain()
   const open = (port: number, tls?: TlsIdentity): Server =>
-    serve({
+    startListener({
       hostname: host,
       port,
       // In development mode, error responses show source code.
@@ -140,9 +140,9 @@ export function listenLocally(
 /** Idle timeout in seconds. */
 const localIdleSeconds = 10
 
-function serveLocally(flag: string, options: Parameters<typeof serve>[0]) {
+function serveLocally(flag: string, options: Parameters<typeof startListener>[0]) {
   try {
-    return serve(options)
+    return startListener(options)
   } catch (error) {
     throw Object.assign(error as Error, { flag })
   }
@@ -168,7 +168,7 @@ function openShared(
 const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
 
 /** Bun.serve, with the address and port in its errors as in Node. */
-function serve(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
+function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
   const { hostname, port } = options
   try {
     return Bun.serve(options)
@@ -211,10 +211,10 @@ export function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
   // Local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
   const waiting = new RegExp(`:${hex} [0-9A-F]+:[0-9A-F]{4} (?:03|(?:01|0A) [0-9A-F]{8}:(?!0{8}))`)
-  return ['tcp', 'tcp6'].some((table) => waiting.test(read(`/proc/self/net/${table}`)))
+  return ['tcp', 'tcp6'].some((table) => waiting.test(readSocketTable(`/proc/self/net/${table}`)))
 }
 
-function read(path: string): string {
+function readSocketTable(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch {

@@ -45,8 +45,8 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
     lag.note(Math.max(0, now - due))
     due = now + beatMillis
   }, beatMillis)
-  const records = remembered(recordsKnownMillis, () => measured.records().catch(() => null))
-  const read = remembered(knownMillis, async () => {
+  const records = cached(recordsKnownMillis, () => measured.records().catch(() => null))
+  const read = cached(knownMillis, async () => {
     // If the disk fails, all other metrics are still reported.
     const [counts, isReady] = await Promise.all([records(), measured.isReady().catch(() => false)])
     return exposed([
@@ -96,7 +96,7 @@ function answering(read: () => Promise<string>) {
 }
 
 /** Caches a result for some ms. Concurrent callers share one call. */
-function remembered<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
+function cached<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
   let asked: { readonly at: number; readonly answer: Promise<T> } | null = null
   return () => {
     const now = elapsedMillis()
