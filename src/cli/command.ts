@@ -186,7 +186,7 @@ export const contextCommand = commandsIn(withContext)
 /** Makes a command that needs the records, the directory and the zone data. */
 export const serviceCommand = commandsIn(withService)
 
-/** Returns a maker of commands on one record. The first argument names it; `run` gets the call and the record. */
+/** Returns a maker of commands on one record, named by the first argument. `run` gets the call and record. */
 export function commandsOn<
   On extends Records,
   Found extends number | { readonly id: number },
