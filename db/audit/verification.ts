@@ -45,16 +45,16 @@ export function newestIdOf({ state, last }: LogEnds): number {
 }
 
 /** The new state is null if the seal is invalid, so that verification still finds the fault. */
-export function linesFor(hashes: AuditHashes, standing: LogEnds, entries: readonly AuditEntry[]) {
-  const span = { start: standing.last, head: standing.last }
-  let state = standing.state ?? { acts: span, refusals: span }
-  let nextId = newestIdOf(standing) + 1
+export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly AuditEntry[]) {
+  const span = { start: ends.last, head: ends.last }
+  let state = ends.state ?? { acts: span, refusals: span }
+  let nextId = newestIdOf(ends) + 1
   const lines = entries.map((entry) => {
     const added = addLine(hashes, state, nextId++, entry)
     state = added.state
     return added.line
   })
-  return { lines, state: standing.state && state }
+  return { lines, state: ends.state && state }
 }
 
 /** Lines above `after`, up to `upTo`. Yields to the event loop between two portions. */
@@ -82,9 +82,9 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
   }
 }
 
-async function verifyFrom(log: WalkedLog, standing: LogEnds, noted: AuditHead | null): Promise<AuditVerdict> {
-  const id = newestIdOf(standing)
-  const { state } = standing
+async function verifyFrom(log: WalkedLog, ends: LogEnds, noted: AuditHead | null): Promise<AuditVerdict> {
+  const id = newestIdOf(ends)
+  const { state } = ends
   if (!state)
     return { intact: false, id, fault: 'the seal of the newest line is missing or not as it was written' }
   const check = checkLines(log.hashes, state, noted)

@@ -57,7 +57,7 @@ function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: Que
   return {
     hashes: auditHashes(vault),
     // One statement, so that both are from one snapshot.
-    standing: prepare(
+    ends: prepare(
       db
         .select({ state: settings.value, id: newestLine.id, hash: newestLine.hash })
         .from(sql`(select 1) as one_row`)
@@ -85,8 +85,8 @@ function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: Que
 
 type Log = ReturnType<typeof openLog>
 
-function stand({ standing, hashes }: Log): MaybePromise<LogEnds> {
-  return then(standing(), ([row]) => {
+function stand({ ends, hashes }: Log): MaybePromise<LogEnds> {
+  return then(ends(), ([row]) => {
     const { state = null, id = null, hash = null } = row ?? {}
     return {
       state: state && parseState(hashes, state.toString()),
@@ -106,8 +106,8 @@ function store({ setState, hashes }: Log, state: AuditState): MaybePromise<numbe
 function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly AuditLine[]> {
   // Most bookings have no entries and need no read of the state.
   if (entries.length === 0) return []
-  return then(stand(log), (standing) => {
-    const { lines, state } = linesFor(log.hashes, standing, entries)
+  return then(stand(log), (ends) => {
+    const { lines, state } = linesFor(log.hashes, ends, entries)
     const inserted = lines.map((line) => log.insert({ ...line }))
     return then(all([...inserted, state && store(log, state)]), () => lines)
   })

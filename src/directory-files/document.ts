@@ -164,12 +164,9 @@ function faultsInRegions(regions: Parts['regions']): Fault[] {
   ]
 }
 
-function faultsInProviders(
-  { regions, hasRegions: areRegionsTold, providers }: Parts,
-  isZone: IsZone,
-): Fault[] {
+function faultsInProviders({ regions, hasRegions, providers }: Parts, isZone: IsZone): Fault[] {
   const known = new Set(regions.map(refOf))
-  const isRegion = (ref: string) => !areRegionsTold || known.has(ref)
+  const isRegion = (ref: string) => !hasRegions || known.has(ref)
   const within = providers.flatMap((provider, index) =>
     faultsInProvider(provider, isRegion, isZone).map(({ path, fault }) => ({
       path: `providers[${index}].${path}`,

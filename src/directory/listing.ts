@@ -24,11 +24,11 @@ export const nothingTaken: readonly never[] = []
 
 /** Whether whoever finds one of two listings of a provider finds the other. */
 export function isFoundAlike(one: Listing, other: Listing): boolean {
-  const toldOf = ({ licenses, provider }: Listing) => {
+  const comparedText = ({ licenses, provider }: Listing) => {
     const { languagesSpoken, modalities, inPersonRegionIds } = provider
     return JSON.stringify([licenses, isWorking(provider), languagesSpoken, modalities, inPersonRegionIds])
   }
-  return toldOf(one) === toldOf(other)
+  return comparedText(one) === comparedText(other)
 }
 
 /** When a provider's licenses of a region hold. */

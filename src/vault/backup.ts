@@ -173,7 +173,7 @@ async function pass(from: string, to: string | null, passing: Passing): Promise<
 /** Chunks processed per event loop turn, so that signals and timers still run. */
 const chunksAtOnce = 64
 
-function streamOf(file: number, { before, onShare: tellShare }: Passing): ReadableStream<Uint8Array> {
+function streamOf(file: number, { before, onShare }: Passing): ReadableStream<Uint8Array> {
   const { size } = fstatSync(file)
   let chunks = 0
   const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -182,7 +182,7 @@ function streamOf(file: number, { before, onShare: tellShare }: Passing): Readab
     if (chunk.length === 0) return controller.close()
     before?.update(chunk)
     if (++chunks % chunksAtOnce === 0) {
-      tellShare((chunks * chunkBytes) / size)
+      onShare((chunks * chunkBytes) / size)
       await pause(0)
     }
     controller.enqueue(chunk)

@@ -94,7 +94,7 @@ async function checkFiles(paths: readonly string[], flags: object, progress: Pro
   }
   let counts: Counts = {}
   await withContext(flags, async (context) => {
-    counts = checkBesideStored(source, context)
+    counts = checkAgainstStored(source, context)
   })
   return { counts, database: place.name, without: null }
 }
@@ -107,7 +107,7 @@ function checkAlone(source: DirectorySource, isZone: (name: string) => boolean):
   })
 }
 
-function checkBesideStored(source: DirectorySource, context: Context): Counts {
+function checkAgainstStored(source: DirectorySource, context: Context): Counts {
   const entries = readEntries(context, source)
   // Only the ids of regions can be refused in the comparison.
   compareWithDirectory(context, { regions: entries.regions, providers: [] })
