@@ -1,33 +1,35 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Where a PostgreSQL server is to be found. */
+/** The address of a PostgreSQL server. */
 export interface DatabaseHost {
-  /** A name or an address, without brackets; or the folder of a unix socket, which begins with a slash. */
+  /** A host name, an IP address without brackets, or the folder of a Unix socket (begins with a slash). */
   readonly host: string
   readonly port: number
 }
 
-/** What an address of a PostgreSQL database says (libpq's connection URI). */
+/** A parsed libpq connection URI. */
 export interface DatabaseAddress {
-  /** One or more, to be tried in this order. */
+  /** At least one, tried in this order. */
   readonly hosts: readonly DatabaseHost[]
   readonly user: string
   readonly database: string
-  /** Null where the address has none. */
+  /** Null if the address has no password. */
   readonly password: string | null
   readonly sslMode: 'disable' | 'verify-full'
-  /** The file with the authorities to trust; null for those that everybody trusts. */
+  /** The file of trusted certificate authorities; null for the system's. */
   readonly sslRootCert: string | null
 }
 
 const scheme = /^postgres(?:ql)?:\/\//
 
-/** Whether a text is an address of a server, and not the path of a file. */
+/** Returns true for a server address, false for a file path. */
 export function isDatabaseAddress(text: string): boolean {
   return scheme.test(text)
 }
 
-/** Another scheme, a slash or a letter amiss, a space or a quote before it, or libpq's keywords: none is meant for a file. */
+/**
+ * Mistyped server addresses: another scheme, a missing slash, a leading space or quote, or libpq keywords.
+ */
 const nearly = [
   /^[\s'"]*[a-z][a-z+:]*:\/\//i,
   /^[\s'"]*postgres(?:ql)?(?::|\/\/)/i,
@@ -35,15 +37,16 @@ const nearly = [
 ]
 
 /**
- * What is wrong with a path that was to be an address, by which a file would be made or told of, its password in its name;
- * null for a path that is one. What begins with `/`, `./` or `../` always is.
+ * Returns the fault of a path that looks like a mistyped server address, or null. Without this check the
+ * command would
+ * create a file with the password in its name. Paths that begin with `/`, `./` or `../` have no fault.
  */
 export function mistakenPathFault(path: string): string | null {
   if (/^\.{0,2}\//.test(path) || !nearly.some((each) => each.test(path))) return null
   return `is no address that can be read: ${form}; a file of such a name is given with ./ before it`
 }
 
-/** Reads an address; what is wrong with it as a text. */
+/** Parses a server address. Returns the fault as a text if it is invalid. */
 export function parseDatabaseAddress(text: string): DatabaseAddress | string {
   try {
     return parse(text)
@@ -53,10 +56,10 @@ export function parseDatabaseAddress(text: string): DatabaseAddress | string {
   }
 }
 
-/** An address without its password, for people and logs. */
+/** Returns an address without its password, for people and logs. */
 export function shownAddress(text: string): string {
   const address = parseDatabaseAddress(text)
-  // Nobody can tell where the password stands in what cannot be read.
+  // The position of the password is unknown in an invalid address.
   if (typeof address === 'string') return 'postgres://(an address that cannot be read)'
   const { hosts, user, database, sslMode, sslRootCert } = address
   const query = new URLSearchParams()
@@ -71,7 +74,7 @@ export function shownAddress(text: string): string {
   return `postgres://${encodeURIComponent(user)}@${place}/${encodeURIComponent(database)}${shown && `?${shown}`}`
 }
 
-/** Whether a host is this machine, so that nobody between can listen: a socket, or a loopback address (RFC 6761 §6.3). */
+/** Returns true for a Unix socket or a loopback address (RFC 6761 §6.3). Such connections need no TLS. */
 function isLoopback(host: string): boolean {
   if (host.startsWith('/') || host === '::1' || host.toLowerCase() === 'localhost') return true
   return isIP(host) === 4 && host.startsWith('127.')
@@ -169,7 +172,7 @@ function sslModeOf(mode: string | undefined, hosts: readonly DatabaseHost[]): Da
   return mode ?? 'disable'
 }
 
-/** Undoes percent-encoding (RFC 3986 §2.1). */
+/** Decodes percent-encoding (RFC 3986 §2.1). */
 function decoded(text: string): string {
   let plain: string
   try {
@@ -179,7 +182,7 @@ function decoded(text: string): string {
       'has a % that is not followed by two digits of a byte in UTF-8; % itself is written as %25',
     )
   }
-  // What the protocol ends each text with.
+  // The PostgreSQL protocol ends strings with NUL.
   if (plain.includes('\0')) throw new Fault('must have no %00')
   return plain
 }
@@ -189,15 +192,20 @@ function shownHost({ host, port }: DatabaseHost): string {
   return port === usualPort ? name : `${name}:${port}`
 }
 
-/** Networks that addresses are held against. */
 export interface Networks {
-  /** Whether an address lies in one of them; IPv4 that is written as IPv6 writes it (RFC 4291 §2.5.5.2) counts as IPv4. */
+  /**
+   * Returns true if one of the networks contains the address. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2)
+   * counts as IPv4.
+   */
   readonly include: (address: string) => boolean
 }
 
 const bitsOf = { 4: 32, 6: 128 } as const
 
-/** Networks (RFC 4632 §3.1, RFC 4291 §2.3) and single addresses with commas between; what is wrong with them as a text. */
+/**
+ * Parses comma-separated networks (RFC 4632 §3.1, RFC 4291 §2.3) and addresses. Returns the fault as a text
+ * if they are invalid.
+ */
 export function parseNetworks(text: string): Networks | string {
   const list = new BlockList()
   for (const part of text.split(',')) {
@@ -205,7 +213,7 @@ export function parseNetworks(text: string): Networks | string {
     const version = isIP(address)
     if ((version !== 4 && version !== 6) || address.includes('%') || more !== undefined) return notNetworks
     const bits = bitsOf[version]
-    // Of length 0 it would be everybody.
+    // A prefix of length 0 would include every address.
     const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
     if (!isPrefix) return notNetworks
     list.addSubnet(address, Number(prefix ?? bits), version === 4 ? 'ipv4' : 'ipv6')
@@ -213,7 +221,10 @@ export function parseNetworks(text: string): Networks | string {
   return { include: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
 }
 
-/** Whether a text is an IPv4 or IPv6 address, without a zone, which means something on one machine alone (RFC 4007 §11). */
+/**
+ * Returns true for an IPv4 or IPv6 address without a zone. A zone is valid on one machine only (RFC 4007
+ * §11).
+ */
 export function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%')
 }
@@ -221,10 +232,10 @@ export function isAddress(text: string): boolean {
 const notNetworks =
   'must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are'
 
-/** Where a server's certificate and its key are. */
+/** The paths of a server's certificate and private key. */
 export interface CertificateFiles {
   readonly certificate: string
   readonly key: string
-  /** Whether systemd passes on the key, and so decides who can read it. */
+  /** True if systemd passes the key and controls who can read it. */
   readonly isCredential: boolean
 }

@@ -1,4 +1,4 @@
-/** Everything that is written to the audit log, as a closed list. */
+/** The closed list of audited actions. */
 export const auditActions = [
   'organization.add',
   'organization.rename',
@@ -52,59 +52,63 @@ export const auditActions = [
 
 export type AuditAction = (typeof auditActions)[number]
 
-/** Who does a thing, and when: told with each change, since one process serves several people. */
+/** The actor and the time of a change. Passed with each change, because one process serves several people. */
 export interface Act {
   readonly actor: string
   /** ms */
   readonly at: number
 }
 
-/** One line to be: who did what to which record, and how it ended. Never the value of a field. */
+/** An audit line before it gets its id and hash. It never contains the value of a field. */
 export interface AuditEntry {
   /** ms */
   readonly at: number
   readonly actor: string
   readonly action: AuditAction
-  /** As `partner 3`; null where no record is concerned. */
+  /** For example `partner 3`; null if the action concerns no record. */
   readonly record: string | null
-  /** `done`, of a list with how many people it showed; or the kind of the refusal. */
+  /** `done`; for a list, the number of people shown; for a refusal, its kind. */
   readonly outcome: string
 }
 
-/** A line of the log, which its hash binds to the line before it in its chain. */
+/** An audit line. Its hash covers the line before it in its chain. */
 export interface AuditLine extends AuditEntry {
   readonly id: number
   /** Keyed, in hex. */
   readonly hash: string
 }
 
-/** Lines by one actor, about one record, or both. */
+/** Matches lines by actor, by record, or by both. */
 export interface AuditSubject {
   readonly actor?: string | undefined
-  /** As `partner 3`. */
+  /** For example `partner 3`. */
   readonly record?: string | undefined
 }
 
-/** Which lines are asked for. Of those that fit, the newest, or with `after` the first behind that line. */
+/**
+ * A filter for audit lines. Returns the newest matches, or with `after` the first matches behind that line.
+ */
 export interface AuditFilter extends AuditSubject {
   /** ms, inclusive. */
   readonly since?: number | undefined
   /** ms, exclusive. */
   readonly until?: number | undefined
   readonly actions?: readonly AuditAction[] | undefined
-  /** Lines that are of one of these, too. */
+  /** Lines must also match one of these. */
   readonly anyOf?: readonly AuditSubject[] | undefined
-  /** A line's id. */
+  /** A line id. */
   readonly after?: number | undefined
 }
 
-/** Keyed hashes in hex (HMAC, RFC 2104), which nobody without the key can make. */
+/** Keyed hashes in hex (HMAC, RFC 2104). They cannot be created without the key. */
 export interface AuditHashes {
   line(text: string): string
   seal(text: string): string
 }
 
-/** Refused authentications are bound to one another, and all other lines too, so that each can be pruned in its time. */
+/**
+ * Refused authentications form their own chain, so that they can be pruned at other times than other lines.
+ */
 export type AuditChain = 'acts' | 'refusals'
 export const auditChains: readonly AuditChain[] = ['acts', 'refusals']
 
@@ -112,37 +116,35 @@ export function chainOf({ action }: Pick<AuditEntry, 'action'>): AuditChain {
   return action === 'authentication.refuse' ? 'refusals' : 'acts'
 }
 
-/** A line by which those before it can be held to what they were. */
+/** The last line of a chain. Its hash proves all lines before it. */
 export interface AuditHead {
   readonly id: number
   readonly hash: string
 }
 
-/** What stands for the line before the first. */
+/** The head of an empty chain. */
 export const auditStart: AuditHead = { id: 0, hash: '0'.repeat(64) }
 
-/** A stretch of a chain: the line before its first, and its last. */
+/** A section of a chain: the line before its first line, and its last line. */
 export interface AuditSpan {
   readonly start: AuditHead
   readonly head: AuditHead
 }
 
-/** The start and the head of each chain. */
 export type AuditState = Readonly<Record<AuditChain, AuditSpan>>
 
-/** The state of a log without lines. */
 export const emptyAudit: AuditState = {
   acts: { start: auditStart, head: auditStart },
   refusals: { start: auditStart, head: auditStart },
 }
 
-/** The hash of a line: of the hash of the line before it in its chain, and of all that the line says. */
+/** Hashes a line together with the hash of the line before it in its chain. */
 export function auditHash(hashes: AuditHashes, previousHash: string, line: Omit<AuditLine, 'hash'>): string {
   const { id, at, actor, action, record, outcome } = line
   return hashes.line(JSON.stringify([previousHash, id, at, actor, action, record, outcome]))
 }
 
-/** A line of the next id, and the state once it is written. */
+/** Returns the line with its hash, and the state after it. */
 export function addLine(hashes: AuditHashes, state: AuditState, id: number, entry: AuditEntry) {
   const chain = chainOf(entry)
   const { at, actor, action, record, outcome } = entry
@@ -156,24 +158,24 @@ export function headOf({ id, hash }: AuditHead): AuditHead {
   return { id, hash }
 }
 
-/** A state as it is kept, with its seal. */
+/** Serializes a state with its seal. */
 export function formatState(hashes: AuditHashes, { acts, refusals }: AuditState): string {
   return JSON.stringify({ acts, refusals, seal: sealOf(hashes, 'state', [acts, refusals]) })
 }
 
-/** A state that was kept; null if it is not as it was sealed. */
+/** Parses a sealed state. Returns null if the seal does not match. */
 export function parseState(hashes: AuditHashes, text: string): AuditState | null {
   const { seal, ...state } = parseObject(text) as unknown as AuditState & { readonly seal: unknown }
   return seal === sealOf(hashes, 'state', [state.acts, state.refusals]) ? state : null
 }
 
-/** @param what domain separation tag */
-function sealOf(hashes: AuditHashes, what: string, spans: readonly AuditSpan[]): string {
+/** @param tag domain separation tag */
+function sealOf(hashes: AuditHashes, tag: string, spans: readonly AuditSpan[]): string {
   const content = spans.map((span) => [span?.start?.id, span?.start?.hash, span?.head?.id, span?.head?.hash])
-  return hashes.seal(JSON.stringify([what, ...content]))
+  return hashes.seal(JSON.stringify([tag, ...content]))
 }
 
-/** A value of JSON that is an object; one without members for anything else. */
+/** Returns an empty object for anything that is not a JSON object. */
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
@@ -183,24 +185,24 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A line as exports and archives have it: on one line of JSON. */
+/** Returns a line as one line of JSON, for exports and archives. */
 export function formatLine(line: AuditLine): string {
   const { id, at, actor, action, record, outcome, hash } = line
   return JSON.stringify({ id, at: new Date(at).toISOString(), actor, action, record, outcome, hash })
 }
 
-/** A line that was exported; whether it is as it was, its hash tells. */
+/** Parses an exported line. The caller must check its hash. */
 export function parseLine(text: string): AuditLine {
   const line = parseObject(text) as unknown as AuditLine & { readonly at: string }
   return { ...line, at: Date.parse(line.at) }
 }
 
-/** Lines that were pruned, as their archive ends with them. */
+/** The last line of an archive of pruned lines. */
 export interface AuditArchive extends AuditSpan {
   readonly chain: AuditChain
 }
 
-/** The end of an archive. */
+/** Serializes the sealed last line of an archive. */
 export function formatArchiveEnd(hashes: AuditHashes, { chain, start, head }: AuditArchive): string {
   return JSON.stringify({
     chain,
@@ -210,27 +212,27 @@ export function formatArchiveEnd(hashes: AuditHashes, { chain, start, head }: Au
   })
 }
 
-/** What an archive that ends so holds; null if the end is not as it was sealed. */
+/** Parses the last line of an archive. Returns null if the seal does not match. */
 export function parseArchiveEnd(hashes: AuditHashes, text: string): AuditArchive | null {
   const { seal, ...archive } = parseObject(text) as unknown as AuditArchive & { readonly seal: unknown }
   const isSealed = seal === sealOf(hashes, `archive of ${archive.chain}`, [archive])
   return isSealed ? archive : null
 }
 
-/** What a check of the log found: the first line that is not as it was written, if there is one. */
+/** The result of a check: the head, or the first line with a fault. */
 export type AuditVerdict =
   | { readonly intact: true; readonly head: AuditHead }
   | { readonly intact: false; readonly id: number; readonly fault: string }
 
 type Fault = Extract<AuditVerdict, { intact: false }>
 
-/** Checks one stretch of a chain, line by line. */
+/** Returns a checker for one section of a chain. It takes the lines in order. */
 export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
   let last = start
-  /** The first line that may be missing since the last of this chain. */
+  /** The first missing id since the last line of this chain. It may belong to the other chain. */
   let gap: number | null = null
   return {
-    /** Tells that there is no line of an id. */
+    /** Reports that no line has this id. */
     miss(id: number): void {
       gap ??= id
     },
@@ -246,7 +248,7 @@ export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
       gap = null
       return null
     },
-    /** @param nextId behind the last line of all */
+    /** @param nextId the id after the last line of both chains */
     end: (nextId = last.id + 1): Fault | null =>
       last.hash === head.hash
         ? null
@@ -259,14 +261,14 @@ function broken(id: number, fault: string): Fault {
 }
 
 /**
- * Checks a log that is walked line by line in order of id, in a memory that does not grow with it: whether every line
- * is as it was written, none is missing and none too many, from the start to the head of each chain, and whether a line
- * that was noted elsewhere is among them.
+ * Returns a checker for the whole log, whose lines it takes in order of id. It finds changed, missing and
+ * extra lines, and
+ * checks that the noted head is among them. Its memory use is constant.
  */
 export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditHead | null) {
   const chains = { acts: followChain(hashes, state.acts), refusals: followChain(hashes, state.refusals) }
   const { start, head } = state.acts
-  // What is not there before both chains have started was pruned.
+  // Lines before the start of both chains were pruned.
   let nextId = Math.max(start.id, state.refusals.start.id) + 1
   let isNotedSeen = noted === null || [auditStart, start].some(({ id, hash }) => isNoted(id, hash))
 
@@ -274,7 +276,7 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
     return id === noted?.id && hash === noted.hash
   }
   return {
-    /** The first fault; null as long as there is none. */
+    /** Returns the first fault, or null. */
     take(line: AuditLine): Fault | null {
       if (line.id > nextId) for (const chain of auditChains) chains[chain].miss(nextId)
       nextId = Math.max(nextId, line.id + 1)

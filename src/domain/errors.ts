@@ -1,4 +1,4 @@
-/** What a partner's request can be refused for: X-Error-Code, and in a 401 the contract's code. */
+/** The refusals that partners can receive: X-Error-Code, and in a 401 the contract's code. */
 export type PartnerKind =
   | 'https_required'
   | 'authentication_limited'
@@ -33,7 +33,7 @@ export type PartnerKind =
   | 'storage_busy'
   | 'storage_failed'
 
-/** What only an operator's command can be refused for. */
+/** The refusals that only operator commands can receive. */
 export type OperatorKind =
   | 'name_taken'
   | 'token_exists'
@@ -46,16 +46,17 @@ export type OperatorKind =
   | 'settings_invalid'
   | 'not_confirmed'
 
-/** Every way in which the service says no, as a closed list: programs act on the kind, people read the message. */
+/** The closed list of refusals. Programs act on the kind, people read the message. */
 export type Kind = PartnerKind | OperatorKind
 
-/** A request that is refused, for a reason that may be told to whoever made it. It has changed nothing. */
+/** A refused request. It has changed nothing, and its message may be shown to the caller. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
   /**
-   * @param message names the field and the fault; never a submitted value, an internal name or a secret
-   * @param options the cause, for the log alone, and when it is worth to ask again
+   * @param message names the field and the fault, never a submitted value, an internal name or a secret
+   *
+   * @param options the cause, for the log only, and the time after which a retry may succeed
    */
   constructor(
     readonly kind: Kind,
@@ -64,41 +65,60 @@ export class Refusal extends Error {
   ) {
     super(message, options)
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
+    this.hint = options.hint ?? null
+    this.candidates = options.candidates ?? null
   }
 
-  /** Null where waiting changes nothing, or nobody can tell how long. */
+  /** Null if waiting does not help, or if the time is unknown. */
   readonly retryAfterSeconds: number | null
+  /** A command or an action that helps. Shown to operators only. */
+  readonly hint: string | null
+  /** Shown to operators only. */
+  readonly candidates: Candidates | null
+}
+
+/** The names that an operator may have meant. Never names of members. */
+export interface Candidates {
+  readonly noun: 'organization' | 'partner' | 'provider'
+  /** The unknown name. */
+  readonly word: string
+  readonly known: readonly string[]
 }
 
 interface RefusalOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number
+  readonly hint?: string
+  readonly candidates?: Candidates
 }
 
-/** A filter of refused authentications. */
+/** A filter for refused authentications. */
 export interface RefusalQuery {
   /** ms, inclusive. */
   readonly since: number
-  /** How many of the newest lines are counted. */
+  /** The number of newest audit lines to count. */
   readonly most: number
-  /** The partner whose key was named; if left out, all of them, and unknown keys too. */
+  /** The partner named by the token's key. If omitted, all partners and unknown keys. */
   readonly partnerId?: number | undefined
 }
 
-/** Refused authentications of one kind. */
+/** Refused authentications of one partner and kind. */
 export interface RefusalCount {
-  /** The partner whose key was named; null for an unknown key. */
+  /** The partner named by the token's key; null for an unknown key. */
   readonly partnerId: number | null
   /** The kind of the refusal. */
   readonly reason: string
-  /** Whether the signature did not verify, so that the caller may not be the partner named. */
+  /** True if the signature did not verify. The caller may then not be this partner. */
   readonly isClaimed: boolean
-  /** Lines of the audit log: one a minute for each address and node, however many requests it sent. */
+  /**
+   * The number of audit lines. Each address and node writes at most one a minute, however many requests it
+   * receives.
+   */
   readonly count: number
   /** ms */
   readonly lastAt: number
 }
 
-/** Equal lines of the audit log. */
+/** Audit lines with the same record and outcome. */
 export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
   readonly record: string | null
   readonly outcome: string
@@ -106,7 +126,6 @@ export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
 
 const claimed = ', claimed'
 
-/** Reads counted lines of refused authentications. */
 export function countedRefusal({ record, outcome, count, lastAt }: AlikeLines): RefusalCount {
   return {
     partnerId: record === null ? null : Number(record.replace('partner ', '')),
@@ -117,7 +136,7 @@ export function countedRefusal({ record, outcome, count, lastAt }: AlikeLines): 
   }
 }
 
-/** The edit distance of two words (Damerau): letters left out, added, replaced or swapped with the next. */
+/** Returns the Damerau edit distance: the number of inserted, deleted, replaced or swapped characters. */
 export function editDistance(one: string, other: string): number {
   const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)]
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0

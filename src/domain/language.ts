@@ -3,19 +3,19 @@ import { memo } from './memo'
 
 let englishNames: Intl.DisplayNames | undefined
 
-/** The language that a member is taken to speak who has not said otherwise (contract, memberData). */
+/** The member's language if the partner sends none (contract, memberData). */
 export const defaultLanguageTag = 'en'
 
-/** Whether a text is a well-formed language tag (RFC 5646 §2.1). */
+/** Returns true for a well-formed language tag (RFC 5646 §2.1). */
 export function isLanguageTag(text: string): boolean {
-  // Folding its case, the parser would take the Kelvin sign for a k.
+  // The parser folds case and would accept the Kelvin sign as a k.
   if (!/^[A-Za-z0-9-]+$/.test(text)) return false
-  // The parser's own form of a failure is an empty tag.
+  // The parser returns an empty tag on failure.
   const tag = parse(text, { normalize: false })
   return Boolean(tag.language || tag.irregular || tag.regular || tag.privateuse.length)
 }
 
-/** Well-formed language tags but for the grandfathered ones (RFC 5646 §2.1), as a regular expression. */
+/** A regular expression for well-formed language tags, except grandfathered ones (RFC 5646 §2.1). */
 export const languageTagPattern =
   '^(?:(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})' +
   '(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?' +
@@ -24,24 +24,27 @@ export const languageTagPattern =
   '(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$'
 
 /**
- * Whether a spoken language answers a wanted one: one tag equals the other or extends it subtag by subtag,
- * so `fr` finds `fr-CA` and `fr-CA` finds `fr`, but not `fr-FR`. Case does not matter (RFC 5646 §2.1.1).
+ * Returns true if one tag equals the other or extends it by subtags: `fr` matches `fr-CA` and `fr-CA` matches
+ * `fr`, but not
+ * `fr-FR`. Ignores case (RFC 5646 §2.1.1).
  */
 export function languageMatches(spoken: string, wanted: string): boolean {
   const [a, b] = [`${spoken.toLowerCase()}-`, `${wanted.toLowerCase()}-`]
   return a.startsWith(b) || b.startsWith(a)
 }
 
-/** The English name of a language tag, as `English` or `French (Canada)`; the tag itself where there is none. */
+/**
+ * Returns the English name of a language tag, such as `French (Canada)`, or the tag itself if it has no name.
+ */
 export const languageName = memo(1_000, (tag) => {
   englishNames ??= new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' })
-  // Names are known for a tag's first subtags: an extension or a private part says nothing about the language.
+  // Only the first subtags have names: extensions and private parts do not change the language.
   for (let known = tag; known; known = known.slice(0, Math.max(0, known.lastIndexOf('-')))) {
     try {
       const name = englishNames.of(known)
       if (name && name.toLowerCase() !== known.toLowerCase()) return name
     } catch {
-      // Not a Unicode language id (an extlang, a grandfathered tag): its beginning may be one.
+      // Not a Unicode language id (an extlang or a grandfathered tag). A shorter prefix may be valid.
     }
   }
   return tag

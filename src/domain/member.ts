@@ -1,9 +1,9 @@
 import { dayMillis, parseDate } from '../scheduling/calendar'
 import { defaultLanguageTag } from './language'
 
-/** What a partner tells of a member. Free texts may be empty; whatever was never told is null. */
+/** A member's data as the partner sent it. Texts may be empty; a field that was never sent is null. */
 export interface MemberProfile {
-  /** Empty where the operator has released it. */
+  /** Empty if the operator has released the address. */
   readonly email: string
   readonly firstName: string
   readonly lastName: string
@@ -28,7 +28,7 @@ export interface MemberProfile {
   readonly preferredSpokenLanguage: string
 }
 
-/** What is known of a member before anything was told. */
+/** The optional fields of a new member. */
 export const emptyProfile = {
   preferredName: null,
   preferredPronouns: null,
@@ -50,7 +50,7 @@ export const emptyProfile = {
 
 const unreadable = '(unreadable)'
 
-/** What staff are shown for a member who cannot be opened. It is never written. */
+/** A placeholder for a member whose data cannot be decrypted. It is never stored. */
 export const unreadableMember = {
   externalUserId: unreadable,
   profile: {
@@ -62,7 +62,7 @@ export const unreadableMember = {
   },
 } as const satisfies Pick<Member, 'externalUserId' | 'profile'>
 
-/** A person seeking care, whom one partner knows by `externalUserId`. */
+/** A person seeking care. `externalUserId` is the partner's id for them. */
 export interface Member {
   readonly id: number
   readonly partnerId: number
@@ -71,24 +71,26 @@ export interface Member {
   readonly profile: MemberProfile
 }
 
-/** What one call tells of a member: what it leaves out stays as it is. */
+/** The fields of one submission. Omitted fields keep their stored value. */
 export type MemberUpdate = Pick<MemberProfile, 'email' | 'firstName' | 'lastName' | 'country'> &
   Partial<MemberProfile>
 
-/** The one form of an e-mail address by which two members are told apart: NFC, and case does not matter. */
+/** Returns the form in which e-mail addresses are compared: NFC, lower case. */
 export function foldEmail(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
 
-/** What of a member a text was found in. */
+/** The field that matched a search. */
 export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
 
-/** Fewer digits are in too many numbers. */
+/** Shorter digit strings match too many phone numbers. */
 const leastDigits = 4
 
 /**
- * Tells what of a member a text stands in, null for nothing: in what they are called, however either is composed (NFKC),
- * whatever its case, accents and apostrophes, which not every keyboard has; in their phone number, however either is spaced; or in their e-mail address.
+ * Returns a function that searches a member for the text and returns the field that matched, or null. Names
+ * match
+ * regardless of Unicode form (NFKC), case, accents and apostrophes. Phone numbers match regardless of
+ * spacing.
  */
 export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   const wanted = foldName(text)
@@ -105,8 +107,9 @@ export function matcherOf(text: string): (member: Member) => MatchedBy | null {
 }
 
 /**
- * The name of a person or a place as names are compared: whatever its case, accents, apostrophes and the space around it. Marks
- * alone stay, or they would stand in every name.
+ * Returns the form in which names of persons and places are compared, regardless of case, accents and
+ * apostrophes.
+ * A name of combining marks only keeps them: an empty string would match every name.
  */
 export function foldName(name: string): string {
   const folded = name.trim().normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
@@ -124,16 +127,21 @@ function digitsOf(text: string): string {
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
-/** A dot-atom, an @ and a domain name, as a regular expression. */
+/** A regular expression for a dot-atom, an @ and a domain name. */
 export const emailPattern = `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 const address = new RegExp(emailPattern)
 
-/** Whether a text is a mailbox: a dot-atom of at most 64 characters, @, a domain name (RFC 5321 §4.1.2, §4.5.3.1.1). */
+/**
+ * Returns true for a dot-atom of at most 64 characters, @ and a domain name (RFC 5321 §4.1.2, §4.5.3.1.1).
+ */
 export function isEmail(text: string): boolean {
   return text.indexOf('@') <= 64 && address.test(text)
 }
 
-/** `+` and 7 to 15 digits (E.164), with spaces, dots, hyphens or parentheses between them, as a regular expression. */
+/**
+ * A regular expression for `+` and 7 to 15 digits (E.164), optionally with spaces, dots, hyphens or
+ * parentheses between.
+ */
 export const phoneNumberPattern = '^\\+[0-9](?:[ .()-]*[0-9]){6,14}$'
 const phoneNumber = new RegExp(phoneNumberPattern)
 
@@ -141,7 +149,7 @@ export function isPhoneNumber(text: string): boolean {
   return phoneNumber.test(text)
 }
 
-/** Whether a text is a date on or before the day of `now` (ms) that a birth date can be. */
+/** Returns true for a valid date on or before the day of `now` (ms, UTC). */
 export function isPastDate(text: string, now: number): boolean {
   const day = parseDate(text)
   return day !== null && day <= Math.floor(now / dayMillis)

@@ -1,4 +1,4 @@
-/** Remembers what `make` returns for a text, of `most` texts at once, none of them longer than some characters. */
+/** Memoizes `make` for up to `most` texts. Longer texts than `mostCharacters` are computed every time. */
 export function memo<Made>(
   most: number,
   make: (text: string) => Made,

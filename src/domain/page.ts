@@ -4,20 +4,20 @@ import { Refusal } from './errors'
 export const defaultPageSize = 20
 export const maximumPageSize = 100
 
-/** Which part of a list is asked for; pages are counted from 1. */
+/** Pages are numbered from 1. */
 export interface PageRequest {
   readonly page: number
   readonly pageSize: number
 }
 
-/** One page of a list of `count` items. The first page of an empty list exists and is empty. */
+/** One page of a list of `count` items. An empty list has one empty page. */
 export interface Page<Item> extends PageRequest {
   readonly count: number
   readonly pages: number
   readonly items: readonly Item[]
 }
 
-/** The page asked for. @throws Refusal page_out_of_range past the last page */
+/** Returns the requested page. @throws Refusal page_out_of_range past the last page */
 export function pageOf<Item>(all: readonly Item[], { page, pageSize }: PageRequest): Page<Item> {
   const pages = Math.max(1, Math.ceil(all.length / pageSize))
   if (page > pages) throw new Refusal('page_out_of_range', 'past the last page')

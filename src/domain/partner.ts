@@ -4,9 +4,10 @@ import type { PartnerRates } from './limits'
 const mostNameCharacters = 200
 
 /**
- * Holds a text to be a name that an organization or a partner can have: 1 to 200 characters, none of them a control
- * character, no dash before it, and no space at either end. Commands take a name or an id, and `none` for no
- * organization: a name that is one of those would cut off somebody else.
+ * Checks the name of an organization or partner: 1 to 200 characters, no control characters, no dash at the
+ * start, no space
+ * at either end. Commands accept a name or an id, and `none` for no organization, so a name must be none of
+ * these.
  *
  * @throws Refusal field_invalid
  */
@@ -18,7 +19,7 @@ export function requireName(name: string): void {
 function nameFault(name: string): string | null {
   if (name === '') return 'must not be empty'
   if ([...name].length > mostNameCharacters) return `must have at most ${mostNameCharacters} characters`
-  // Those that reorder or hide text among them: two names must not look like one.
+  // Includes characters that reorder or hide text: two names must not look the same.
   if (
     /[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u.test(name) ||
     !name.isWellFormed()
@@ -37,7 +38,7 @@ export interface Organization {
   readonly active: boolean
 }
 
-/** A platform that calls the API. Without an organization it can be authenticated and nothing more. */
+/** A platform that calls the API. Without an organization it can authenticate, but do nothing else. */
 export interface Partner extends PartnerRates {
   readonly id: number
   readonly name: string
@@ -46,11 +47,12 @@ export interface Partner extends PartnerRates {
 }
 
 /**
- * What signs a partner's token. At any instant at most one key of a partner is in force: from `startsAt`
- * (inclusive) until `endsAt` (exclusive; null while nothing ends it), both ms since 1970-01-01T00:00Z.
+ * A signing key for a partner's tokens. At most one key of a partner is in force at any instant: from
+ * `startsAt` (inclusive)
+ * until `endsAt` (exclusive). Instants in ms; `endsAt` is null for no end.
  */
 export interface PartnerKey {
-  /** The key's public id, in the token's header. */
+  /** The key's public id in the token header. */
   readonly kid: string
   readonly secret: Uint8Array
   readonly issuedAt: number
@@ -59,30 +61,29 @@ export interface PartnerKey {
   readonly partner: Partner
 }
 
-/** A key to be: its public id, its secret and the instant (ms) from which it is in force. */
 export type NewKey = Pick<PartnerKey, 'kid' | 'secret' | 'startsAt'>
 
-/** Why a key has an end: another took its place, the operator ended it, or it never began. */
+/** Rotated: replaced by another key. Revoked: ended by the operator. Cancelled: ended before it started. */
 export type KeyEndReason = 'rotated' | 'revoked' | 'cancelled'
 
-/** What may be told of a key: everything but its secret. Instants in ms. */
+/** A key without its secret. Instants in ms. */
 export interface KeyRecord extends Omit<PartnerKey, 'secret' | 'partner'> {
-  /** Of the record; the key's public id is its kid. */
+  /** The id of the record. The key's public id is `kid`. */
   readonly id: number
   readonly partnerId: number
   readonly endReason: KeyEndReason | null
-  /** To the minute; null for a key that was never used. */
+  /** Accurate to the minute; null for a key that was never used. */
   readonly lastUsedAt: number | null
 }
 
-/** How a key stands at a moment (ms). */
+/** Returns the state of a key at `now` (ms). */
 export function keyStateAt({ startsAt, endsAt }: Pick<KeyRecord, 'startsAt' | 'endsAt'>, now: number) {
-  // One that was cancelled ends where it would have started.
+  // A cancelled key ends at its start.
   if (endsAt !== null && (endsAt <= now || endsAt <= startsAt)) return 'ended'
   return startsAt > now ? 'waiting' : 'in force'
 }
 
-/** Who a request comes from, once its token has been verified and its organization found in order. */
+/** The partner and organization of an authenticated request. */
 export interface Caller {
   readonly partner: Partner
   readonly organization: Organization

@@ -4,7 +4,7 @@ import { dayMinutes } from '../scheduling/calendar'
 import { modalities, weekdays } from './provider'
 import { Choice, Text, validator } from './validation'
 
-/** An object that has no members but these. */
+/** An object schema that rejects additional properties. */
 export const closed = <Members extends TProperties>(members: Members) =>
   Type.Object(members, { additionalProperties: false })
 
@@ -27,7 +27,7 @@ export const OverrideShape = closed({ date: CalendarDate, windows: Type.Array(Wi
 const Boundary = Text({ format: 'absence-boundary' })
 export const AbsenceShape = closed({ from: Boundary, until: Boundary })
 
-/** The lists that describe a provider, in a directory file and where they are stored. */
+/** The lists of a provider, in directory files and in the database. */
 export const listShapes = {
   languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
   modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
@@ -36,7 +36,10 @@ export const listShapes = {
   timeOff: Type.Array(AbsenceShape),
 }
 
-/** Each of them as it was stored, held to what a directory file may say: what is not must reach no search and no command. */
+/**
+ * Validators for stored lists. They apply the rules of directory files, so that an invalid list reaches no
+ * search.
+ */
 export const providerLists = {
   languagesSpoken: validator(listShapes.languagesSpoken),
   modalities: validator(listShapes.modalities),

@@ -5,7 +5,7 @@ export const modalities = ['in-person', 'telephonic', 'in-video'] as const
 
 export type Modality = (typeof modalities)[number]
 
-/** A permission to practise in a region, on local dates of the provider's zone, both inclusive. */
+/** A permission to practise in a region. Dates are local to the provider's zone and inclusive. */
 export interface License {
   readonly regionId: number
   readonly from: string
@@ -23,37 +23,38 @@ export const weekdays = [
   'sunday',
 ] as const
 
-/** Local working time `HH:MM` to `HH:MM`; an end at or before the start lies on the next date. */
+/** Local working time from `HH:MM` to `HH:MM`. An end at or before the start is on the next day. */
 export interface WorkingWindow {
   readonly start: string
   readonly end: string
-  /** From one slot's start to the next; 45 where it is left out. */
+  /** Minutes between the starts of two slots. Default: 45. */
   readonly stepMinutes?: number
 }
 
-/** Working time that recurs on weekdays, between two dates where they are given, both inclusive. */
+/** Weekly working time, optionally between two dates (inclusive). */
 export interface WeeklyHours extends WorkingWindow {
   readonly weekdays: readonly (typeof weekdays)[number][]
   readonly from?: string
   readonly until?: string
 }
 
-/** What replaces all windows that start on one date; no windows for a date without work. */
+/** Replaces all windows that start on one date. Without windows, the date has no working time. */
 export interface Override {
   readonly date: string
   readonly windows: readonly WorkingWindow[]
 }
 
 /**
- * An absence between two boundaries of one form: dates, both inclusive, or local date-times
- * `YYYY-MM-DDTHH:MM`, or instants `YYYY-MM-DDTHH:MM:00Z`, the second no longer part of it.
+ * An absence. Both boundaries have the same form: dates (inclusive), local date-times `YYYY-MM-DDTHH:MM`, or
+ * instants
+ * `YYYY-MM-DDTHH:MM:00Z`. The end of the last two is exclusive.
  */
 export interface TimeOff {
   readonly from: string
   readonly until: string
 }
 
-/** The form of a boundary of time off, each of which sorts as text; null for any other text. */
+/** Returns the form of a time-off boundary, or null. Boundaries of one form sort as text. */
 export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
   if (parseDate(text) !== null) return 'date'
   if (/:00Z$/.test(text) && parseInstant(text) !== null) return 'instant'
@@ -61,7 +62,7 @@ export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
   return rest === undefined && parseDate(date) !== null && parseTimeOfDay(time) !== null ? 'local' : null
 }
 
-/** What is wrong with the end of an absence whose boundaries are each of some form; null if nothing. */
+/** Returns the fault of an absence with valid boundaries, or null. */
 export function absenceFault({ from, until }: TimeOff): string | null {
   const form = absenceForm(from)
   if (form !== absenceForm(until)) return 'must have the same form as from'
@@ -70,12 +71,13 @@ export function absenceFault({ from, until }: TimeOff): string | null {
 }
 
 /**
- * A clinician as the operator's directory describes them, and what staff have said of them since: the one is replaced by
- * the next directory that is loaded, the other stays until staff take it back.
+ * A clinician. Loading a directory replaces the directory's fields. `suspended` and `staffTimeOff` remain
+ * until staff
+ * change them.
  */
 export interface Provider {
   readonly id: number
-  /** The operator's own stable reference. */
+  /** The operator's stable reference. */
   readonly ref: string
   readonly firstName: string
   readonly lastName: string
@@ -92,26 +94,25 @@ export interface Provider {
   readonly overrides: readonly Override[]
   readonly timeOff: readonly TimeOff[]
   readonly minimumNoticeMinutes: number
-  /** As the directory has it. */
+  /** The state in the directory file. */
   readonly active: boolean
-  /** Whether staff have switched them off. */
+  /** True if staff have deactivated the provider. */
   readonly suspended: boolean
-  /** The absences that staff have entered. */
+  /** Absences that staff have entered. */
   readonly staffTimeOff: readonly TimeOff[]
   readonly licenses: readonly License[]
-  /** The regions where they see people in person. */
+  /** The regions in which the provider sees people in person. */
   readonly inPersonRegionIds: readonly number[]
 }
 
-/** What staff say of a provider, before they have said anything. */
 export const unsaid: Pick<Provider, 'suspended' | 'staffTimeOff'> = { suspended: false, staffTimeOff: [] }
 
-/** Whether a provider can be found and booked, for all that is said of them. */
+/** Returns true if a provider can be found and booked. */
 export function isWorking({ active, suspended }: Pick<Provider, 'active' | 'suspended'>): boolean {
   return active && !suspended
 }
 
-/** All absences of a provider, those first that the directory has. */
+/** Returns all absences of a provider, those from the directory first. */
 export function absencesOf({
   timeOff,
   staffTimeOff,
@@ -119,7 +120,6 @@ export function absencesOf({
   return staffTimeOff.length === 0 ? timeOff : [...timeOff, ...staffTimeOff]
 }
 
-/** Whether two absences are written alike: by that they are known. */
 export function isSameAbsence(one: TimeOff, other: TimeOff): boolean {
   return one.from === other.from && one.until === other.until
 }

@@ -2,30 +2,35 @@ import { iso31661Alpha2ToAlpha3 } from 'iso-3166'
 import regionZones from './home-zones.json'
 import { foldName, type MemberProfile } from './member'
 
-/** An ISO 3166-2 subdivision in which providers are licensed, or the one region of an undivided country. */
+/**
+ * An ISO 3166-2 subdivision in which providers are licensed, or the single region of an undivided country.
+ */
 export interface Region {
   readonly id: number
   /** ISO 3166-1 alpha-2, upper case. */
   readonly countryCode: string
-  /** The subdivision's part of the ISO 3166-2 code (ON, not CA-ON); the country's own code if country-wide. */
+  /**
+   * The subdivision's part of the ISO 3166-2 code (ON, not CA-ON); the country code for a country-wide
+   * region.
+   */
   readonly code: string
   readonly localName: string
-  /** What the subdivision is called: Province, Territory, State, District; Country if country-wide. */
+  /** Province, Territory, State or District; Country for a country-wide region. */
   readonly label: string
   readonly active: boolean
 }
 
-/** How a directory file and the operator refer to a region: CA-ON, or GB for the country-wide one. */
+/** Returns the region's name in directory files and commands: CA-ON, or GB for a country-wide region. */
 export function regionRef(region: Pick<Region, 'countryCode' | 'code'>): string {
   return region.code === region.countryCode ? region.countryCode : `${region.countryCode}-${region.code}`
 }
 
-/** Whether a text, in any case, is a country code that ISO 3166-1 alpha-2 assigns. */
+/** Returns true for an ISO 3166-1 alpha-2 country code in any case. */
 export function isCountryCode(text: string): boolean {
   return /^[A-Za-z]{2}$/.test(text) && Object.hasOwn(iso31661Alpha2ToAlpha3, text.toUpperCase())
 }
 
-/** The codes that ISO 3166-1 alpha-2 assigns, in any case, as a regular expression. */
+/** A regular expression for the ISO 3166-1 alpha-2 country codes, in any case. */
 export const countryCodePattern = `^(?:${Array.from(
   Map.groupBy(Object.keys(iso31661Alpha2ToAlpha3).sort(), ([first]) => first),
   ([first = '', codes]) => {
@@ -35,11 +40,13 @@ export const countryCodePattern = `^(?:${Array.from(
 ).join('|')})$`
 
 /**
- * The names of the zones that a person may live by: those of the region that their state names, by code (ON, CA-ON) or
- * English name, neither case nor accents of which matter; else those of their country. The table has the regions of countries
- * with several zones, each with all zones (IANA) that people in it live by, the one of most of them first.
+ * Returns the names of the time zones that a person may live in. A state is matched by code (ON, CA-ON) or
+ * English name,
+ * regardless of case and accents. Its zones come most common first. Without a match, returns all zones of the
+ * country.
+ * home-zones.json lists the regions of countries with several zones.
  *
- * @param zonesOf the zones of a country, by its code
+ * @param zonesOf returns the zones of a country by its code
  */
 export function homeZonesOf(
   { country, state }: Pick<MemberProfile, 'country' | 'state'>,

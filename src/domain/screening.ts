@@ -1,7 +1,7 @@
 import type { ScreeningAnswer } from './booking-request'
 import { memo } from './memo'
 
-/** The standard bands of a PHQ-9's total, each from its least total on (Kroenke, Spitzer, Williams 2001). */
+/** The PHQ-9 severity bands with their lowest totals (Kroenke, Spitzer, Williams 2001). */
 const bands = [
   { least: 20, severity: 'severe' },
   { least: 15, severity: 'moderately severe' },
@@ -13,20 +13,20 @@ const bands = [
 export type Severity = (typeof bands)[number]['severity']
 
 /**
- * How the ninth item, thoughts of being better off dead or of self-harm, was answered. `unclear` is one whose
- * answer cannot be read, or a screening in which it may stand unrecognized: a person has to look.
+ * The answer to the ninth item: thoughts of being better off dead or of self-harm. `unclear` means that a
+ * person must
+ * read the screening: the answer is unreadable, or an unrecognized question may be the ninth item.
  */
 export type NinthItem = 'non-zero' | 'zero' | 'unclear' | 'not asked'
 
-/** What can be said of a screening without guessing. */
 export interface ScreeningScore {
-  /** The sum of the answers that could be read; null if there are none. */
+  /** The sum of the readable answers; null if there are none. */
   readonly total: number | null
   readonly readCount: number
-  /** Whether the total is of nine different items, all of them read: only then is there a severity. */
+  /** True if the total covers nine different items, all readable. Only then is there a severity. */
   readonly isComplete: boolean
   readonly severity: Severity | null
-  /** The places, from 1, of the answers that could not be read. */
+  /** The positions of the unreadable answers, counted from 1. */
   readonly unread: readonly number[]
   readonly ninthItem: NinthItem
 }
@@ -34,8 +34,9 @@ export interface ScreeningScore {
 const itemCount = 9
 
 /**
- * The answers, folded, from 0 to 3: in English and as the translations into French (of France, of Canada) and Spanish
- * (of the Americas, of Spain) were published.
+ * The answers for scores 0 to 3, folded: English and the published French (France, Canada) and Spanish (Latin
+ * America,
+ * Spain) translations.
  */
 const answerWords: readonly (readonly string[])[] = [
   ['not at all', 'jamais', 'ningun dia', 'para nada', 'nunca'],
@@ -51,20 +52,20 @@ const answerWords: readonly (readonly string[])[] = [
 ]
 const scoreOfWords = new Map(answerWords.flatMap((words, score) => words.map((text) => [text, score])))
 
-/** The score of an answer in the PHQ-9's own words, or of 0 to 3; null for any other. */
+/** Returns the score of a digit from 0 to 3 or of a PHQ-9 answer text; null for any other text. */
 export function scoreOf(answer: string): number | null {
   const text = foldText(answer)
   return /^[0-3]$/.test(text) ? Number(text) : (scoreOfWords.get(text) ?? null)
 }
 
-/** Scores a screening; what is not known to be a PHQ-9, answered in its own words, gets no severity. */
+/** Scores a screening. The severity is null unless all nine items are recognized and readable. */
 export function scoreScreening(answers: readonly ScreeningAnswer[]): ScreeningScore {
   const places = answers.map(({ question, answer }, index) => ({
     place: index + 1,
     asked: askedBy(question),
     score: scoreOf(answer),
   }))
-  // How difficult all this makes life is asked after the nine, in words of its own, and is never counted.
+  // The PHQ-9 asks about functional difficulty after the nine items. That answer is never counted.
   const items = places.filter(({ asked }) => asked.about !== 'difficulty')
   const scores = items.flatMap(({ score }) => score ?? [])
   const total = scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0)
@@ -89,13 +90,16 @@ interface Item {
   readonly score: number | null
 }
 
-/** What a question is known to ask. */
+/** The recognized subject of a question. */
 interface Subject {
   /** The question, folded. */
   readonly words: string
-  /** Which of the other eight, by its place among them. */
+  /** The index in `otherItems`; null for the ninth item and unrecognized questions. */
   readonly item: number | null
-  /** In the published words, in a paraphrase of them, or in words that turn a zero round; `unknown` may be the ninth too. */
+  /**
+   * The ninth item in published words, paraphrased, or negated; another item; or `unknown`, which may also be
+   * the ninth.
+   */
   readonly about:
     | 'ninth item'
     | 'like the ninth'
@@ -105,7 +109,7 @@ interface Subject {
     | 'unknown'
 }
 
-// Partners ask the same of everybody, and a queue of thousands is put in order at once.
+// Partners send the same questions every time, and a sort reads thousands of them.
 const askedBy = memo(1_000, (question): Subject => {
   const words = foldQuestion(question)
   const about = subjectOf(words)
@@ -123,12 +127,12 @@ function subjectOf(words: string): Subject['about'] {
   return otherItems.some((item) => item.test(words)) ? 'another item' : 'unknown'
 }
 
-/** Expressions as one, of which any will do. All are of folded words. */
+/** Joins expressions as alternatives. All of them match folded text. */
 function anyOf(...expressions: readonly RegExp[]): RegExp {
   return new RegExp(expressions.map(({ source }) => source).join('|'))
 }
 
-// Of each language the standard words first, then what a paraphrase of them is likely to say.
+// For each language: the standard words first, then likely paraphrases.
 const ninthWords = anyOf(
   /better off|(hurt(ing)?|cut(ting)?) (your|my)self(?! off)|\bself ?injur|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
   /\b(end|ending|tak(e|ing)) (it( all)?|(your|my)( own)? life)\b|worth living/,
@@ -136,21 +140,25 @@ const ninthWords = anyOf(
   /\bmuert[oae]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,
 )
 
-/** What no other question says: where it is asked so, no question in other words is the ninth. */
+/** Words that only the ninth item contains. If they are found, no other question can be the ninth item. */
 const publishedNinth = anyOf(
   /better off dead/,
   /mieux (mort|mourir)|preferable de mourir/,
   /mejor (estar )?muert|preferi\w* estar muert/,
 )
 
-/** Who agrees with what has not been thought, or with what is worth living for, answers with more than zero. */
+/**
+ * Negated questions: a member who agrees with "I never wish to be dead" or "life is worth living" has low
+ * risk.
+ */
 const reversingWords = anyOf(
   /\b(no|not(?! at all)|never|none|without|\w+n't|safe)\b|worth living/,
   /\b(ne|n'\w+|pas(?! du tout)|aucune?|sans)\b/,
   /\b(ningun(?! dia)|ninguna|nunca|sin)\b/,
 )
 
-// A question that has words of another item and of these too may be the ninth: going to sleep and never waking up.
+// With words of another item these may still be the ninth item, for example "going to sleep and never waking
+// up".
 const wordsOfLife = anyOf(
   /\b(life|live|living|alive|exist\w*|disappear\w*|end|ending|giv(e|ing) up|(go|going|carry|carrying|keep|keeping) on|keep(ing)? going|be here|forever)\b/,
   /(\b(not|never)|n't) a?wak|\bsafe|\burge/,
@@ -158,7 +166,7 @@ const wordsOfLife = anyOf(
   /\b(vida|vivir|viviendo|desaparecer|despertar|no (me |se )?despierte|para siempre)\b/,
 )
 
-// What the other eight ask, each by the words that every edition of it has.
+// The other eight items, by words that appear in every edition.
 const otherItems: readonly RegExp[] = [
   /little interest|peu d'interet|poco interes/,
   /depressed|deprime|deprimid/,
@@ -174,8 +182,11 @@ const difficultyWords =
   /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
- * By its words, wherever it stands; else the last of nine. It is zero only where no question that may be it was answered
- * otherwise: a paraphrase may be of something else, and unknown words may be in any order.
+ * Finds the ninth item by its words anywhere in the screening, or by position as the last of nine. Returns
+ * `zero` only if
+ * every question that may be the ninth item was answered with zero: a paraphrase or an unknown question may
+ * be about
+ * something else.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
   const worded = items.filter(({ asked }) => isLikeNinth(asked))
@@ -196,7 +207,9 @@ function ninthItemOf(items: readonly Item[]): NinthItem {
   return isKnown || candidates.every(({ score }) => score === 0) ? 'zero' : 'unclear'
 }
 
-/** Which of the other eight are asked in more than one wording: one may be the ninth, and name another by the way. */
+/**
+ * Returns the items that are asked in more than one wording. One of these questions may be the ninth item.
+ */
 function itemsAskedTwice(items: readonly Item[]): ReadonlySet<number> {
   const wordings = new Map<number, string>()
   const twice = new Set<number>()
@@ -213,28 +226,32 @@ function isLikeNinth({ about }: Subject): boolean {
   return about === 'ninth item' || about === 'like the ninth' || about === 'reversed ninth'
 }
 
-/** Whether they are nine that are numbered from 1 on, in order: the last is the ninth then, whatever its words. */
+/**
+ * Returns true for nine questions numbered from 1 in order. The last is then the ninth item, regardless of
+ * its words.
+ */
 function areNumbered(items: readonly Item[]): boolean {
   const numbers = items.map(({ asked }) => asked.words.match(/\d+/g) ?? [])
   const isInOrder = (place: number) => numbers.every((found, index) => found.at(place) === `${index + 1}`)
   return items.length === itemCount && (isInOrder(0) || isInOrder(-1))
 }
 
-/** In small letters without accents, however they are composed. */
+/** Returns lower-case text without accents and with single spaces. */
 function foldText(text: string): string {
-  // Most texts have nothing to take away.
+  // Most texts are ASCII and need no normalization.
   const plain = isAscii.test(text) ? text : text.normalize('NFD').replace(accents, '')
   return plain.trim().replace(/\s+/g, ' ').toLowerCase()
 }
 
 const isAscii = /^[\x20-\x7e]*$/
 
-/** Those of French and Spanish: other marks, as one that strikes a letter through, may say something else. */
+/** The accents of French and Spanish. Other marks, such as a strikethrough, may change the meaning. */
 const accents = /[\u0300-\u0303\u0308\u0327]/g
 
 /**
- * The words of a question alone, however they are joined, each apostrophe the plain one: a field's name is a question
- * too, and what was copied from a page holds what nobody sees.
+ * Reduces a question to its lower-case words. Splits camelCase names, because a field name may stand for a
+ * question.
+ * Removes invisible characters that are copied from web pages.
  */
 function foldQuestion(text: string): string {
   return text
@@ -247,22 +264,23 @@ function foldQuestion(text: string): string {
     .toLowerCase()
 }
 
-/** What a screening says of how soon somebody should be seen to. */
+/** The risk of a screening, for triage. */
 export interface Risk {
   readonly ninthItem: NinthItem
-  /** Null where none can be told. */
+  /** Null if the severity is unknown. */
   readonly severity: Severity | null
-  /** By which requests are put in order, the most urgent first. */
+  /** The sort key of the request queue; the highest is the most urgent. */
   readonly urgency: number
 }
 
 const urgencyOf: Record<NinthItem, number> = { 'non-zero': 2, unclear: 1, zero: 0, 'not asked': 0 }
 
 /**
- * The risk that a screening tells of: by the ninth item, then by severity. An answer that cannot be read counts as the
- * worst there is, so that nobody waits for having answered in other words.
+ * Returns the risk of a screening: ordered by the ninth item, then by severity. An unreadable answer counts
+ * as the
+ * highest score, so that nobody waits because of other words.
  *
- * @param answers null for those that cannot be opened, which are for a person to look at
+ * @param answers null if they cannot be decrypted: a person must check them
  */
 export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   if (!answers) return { ninthItem: 'unclear', severity: null, urgency: positionOf('unclear', worstTotal) }
@@ -271,7 +289,7 @@ export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   return { ninthItem, severity, urgency: positionOf(ninthItem, worst) }
 }
 
-/** Whether a person has to look before all else: the ninth item is not zero, or nobody can tell. */
+/** Returns true if the ninth item is not zero or unclear. A person must look at the request first. */
 export function isAtRisk(risk: Risk | null): boolean {
   return risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear'
 }

@@ -14,7 +14,7 @@ import { emailPattern, isEmail, isPhoneNumber, phoneNumberPattern } from './memb
 import { absenceForm } from './provider'
 import { countryCodePattern, isCountryCode } from './region'
 
-/** One thing that is wrong with a document: where, as `providers[12].workingHours[0].end`, and what. */
+/** A fault of a document, with its path, such as `providers[12].workingHours[0].end`. */
 export interface Fault {
   readonly path: string
   readonly fault: string
@@ -29,9 +29,10 @@ interface TextOptions extends SchemaOptions {
 const textKind = 'Text'
 
 /**
- * A text, as JSON Schema sees it a string. Unlike TypeBox's own string it counts characters and not UTF-16
- * units, as JSON Schema does, and takes no NUL and no lone surrogate, which SQLite and UTF-8 cannot hold. Its
- * pattern tells documents what is judged here by other means.
+ * A string schema. Unlike TypeBox's, it counts characters instead of UTF-16 units, as JSON Schema does. It
+ * rejects NUL and
+ * lone surrogates, which SQLite and UTF-8 cannot store. Its pattern is only for the OpenAPI document:
+ * `isValid` decides.
  */
 export function Text(options: TextOptions = {}): TUnsafe<string> {
   const format: Format | undefined = options.format && formats[options.format]
@@ -41,7 +42,7 @@ export function Text(options: TextOptions = {}): TUnsafe<string> {
 
 const choiceKind = 'Choice'
 
-/** One of some words, which JSON Schema calls an enum. */
+/** A JSON Schema enum of strings. */
 export function Choice<const Words extends readonly string[]>(words: Words, options: SchemaOptions = {}) {
   return Type.Unsafe<Words[number]>({ ...options, [Kind]: choiceKind, type: 'string', enum: [...words] })
 }
@@ -53,22 +54,21 @@ function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions,
   if (typeof value !== 'string') return 'must be a string'
   if (!value.isWellFormed() || value.includes('\0')) return 'holds a character that cannot be stored'
   if (value === '' && minLength > 0) return 'must not be empty'
-  // A character takes one or two units, so most texts need no counting.
+  // A character takes one or two UTF-16 units, so most texts need no counting.
   if (value.length > 2 * maxLength || (value.length > maxLength && [...value].length > maxLength))
     return `must have at most ${maxLength} characters`
   if (format === undefined) return null
   return formats[format].isValid(value) ? null : formats[format].fault
 }
 
-/** Checks values against a schema. */
 export interface Validator<T extends TSchema> {
   readonly schema: T
   accepts(value: unknown): value is Static<T>
-  /** What is wrong with a value, at most so many faults of it looked for; none if it fits. */
+  /** Returns up to `most` faults; none for a valid value. */
   faultsOf(value: unknown, most?: number): Fault[]
 }
 
-/** A check of values against a schema, compiled once: when it is first needed, since most commands need none. */
+/** Returns a validator that compiles its schema on first use, because most commands do not need it. */
 export function validator<T extends TSchema>(schema: T): Validator<T> {
   let compiled: TypeCheck<T> | undefined
   const check = () => {
@@ -82,19 +82,19 @@ export function validator<T extends TSchema>(schema: T): Validator<T> {
   }
 }
 
-/** What TypeBox's errors say, in our words, one fault a place: the first is the one that explains the others. */
+/** Translates TypeBox's errors. Keeps the first fault of each path, because it explains the others. */
 function faultsFrom(errors: Iterable<ValueError>, most: number): Fault[] {
   const faults = new Map<string, string>()
   for (const error of errors) {
     const path = toPath(error.path)
     if (!faults.has(path)) faults.set(path, faultOf(error))
-    // What is in an array that is too long is not looked at: it may be any number of things.
+    // Stop here: an array that is too long may have any number of faults inside.
     if (faults.size >= most || error.type === ValueErrorType.ArrayMaxItems) break
   }
   return Array.from(faults, ([path, fault]) => ({ path, fault }))
 }
 
-/** A JSON pointer as people write paths: `/providers/12/ref` is `providers[12].ref`. */
+/** Converts a JSON pointer: `/providers/12/ref` becomes `providers[12].ref`. */
 function toPath(pointer: string): string {
   return pointer
     .split('/')
@@ -106,7 +106,7 @@ function toPath(pointer: string): string {
 function faultOf({ type, schema, value, errors }: ValueError): string {
   if (value === undefined) return 'is required'
   if (type === ValueErrorType.Kind && schema[Kind] !== choiceKind) return textFault(schema, value) ?? notValid
-  // Something or null: what is said of the something says it best.
+  // A union is a type or null. The fault of the type is the useful one.
   if (type === ValueErrorType.Union) return faultsFrom(errors.at(-1) ?? [], 1)[0]?.fault ?? notValid
   return faultsByType[type]?.(schema) ?? notValid
 }
@@ -136,7 +136,7 @@ export interface Format {
   readonly pattern?: string
 }
 
-/** Dates of the calendar, with leap years. */
+/** Calendar dates, including leap years. */
 const date =
   '(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|' +
   '02-(?:0[1-9]|1[0-9]|2[0-8]))|' +
@@ -144,7 +144,7 @@ const date =
 
 const printableAscii = /^[ -~]*$/
 
-/** Text formats by their name in schemas: JSON Schema's own name where there is one. */
+/** Text formats by their name in schemas. JSON Schema's own names are used if they exist. */
 export const formats = {
   'country-code': {
     isValid: isCountryCode,

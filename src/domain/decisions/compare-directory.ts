@@ -5,23 +5,22 @@ import { type Change, type Decision, outcome, type Write } from '../ports/writes
 import { type Provider, unsaid } from '../provider'
 import { type Region, regionRef } from '../region'
 
-/** A region as a directory file tells it: known by country and code, its id given or left to us. */
+/** A region of a directory file. The id is null if the file gives none. */
 export type RegionEntry = Omit<Region, 'id'> & { readonly id: number | null }
 
-/** A provider as a directory file tells it, tied to regions by what regionRef says of them. */
+/** A provider of a directory file. Regions are named as by `regionRef`. */
 export interface ProviderEntry
   extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds' | keyof typeof unsaid> {
   readonly licenses: readonly { region: string; from: string; until: string | null }[]
   readonly inPersonRegions: readonly string[]
 }
 
-/** What a directory file describes. */
 export interface DirectoryEntries {
   readonly regions: readonly RegionEntry[]
   readonly providers: readonly ProviderEntry[]
 }
 
-/** What a snapshot of the directory has. */
+/** The directory's contents at one version. */
 export interface DirectoryFacts {
   readonly version: Version
   readonly regions: readonly Region[]
@@ -29,7 +28,7 @@ export interface DirectoryFacts {
   readonly unreadable: readonly UnreadableProvider[]
 }
 
-/** What loading a directory does: regions as CA-ON, providers by their refs. */
+/** The effect of a load: regions as CA-ON, providers by their refs. */
 export interface DirectoryLoad {
   readonly added: readonly string[]
   readonly changed: readonly string[]
@@ -37,7 +36,7 @@ export interface DirectoryLoad {
   readonly unchanged: number
 }
 
-/** A record that is to be added or to be changed; before is undefined for one that is new or could not be read. */
+/** A record to add or change. `before` is undefined for a new or unreadable record. */
 interface Changed<N extends 'region' | 'provider', Record> {
   readonly noun: N
   readonly ref: string
@@ -48,30 +47,32 @@ interface Changed<N extends 'region' | 'provider', Record> {
 
 export type ChangedRecord = Changed<'region', Region> | Changed<'provider', ProviderAfter>
 
-/** A provider as a load leaves them: one to be added has no id yet. */
+/** A provider after a load. A new provider has no id yet. */
 export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
 
-/** How a description differs from the directory of one version, and what would make the directory like it. */
+/**
+ * The differences between a description and one version of the directory, and the writes that remove them.
+ */
 export interface DirectoryComparison {
   readonly version: Version
   readonly load: DirectoryLoad
   readonly changes: readonly ChangedRecord[]
-  /** What files call the regions, those to be added too, by id. */
+  /** The refs of all regions by id, including regions to add. */
   readonly regionRefs: ReadonlyMap<number, string>
   readonly writes: readonly Write[]
 }
 
-/** How many records a load may change: so many, or so many in a hundred of those there are. */
+/** The number of records that a load may change, or the percentage of stored records. */
 export interface ChangeLimit {
   readonly most: number
   readonly isPercent: boolean
 }
 
 /**
- * Compares a directory with its description: what the description leaves out is to be deactivated, nothing is to be
+ * Compares a directory with its description. Records that the description omits are deactivated, never
  * deleted.
  *
- * @throws Refusal directory_invalid for a region that brings an id which is not its own
+ * @throws Refusal directory_invalid if a region has another region's id
  */
 export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
   const regionIds = regionIdsOf(entries.regions, facts.regions)
@@ -92,8 +93,8 @@ export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFact
 }
 
 /**
- * Stops a load that changes more than it may: of a broken export. A share of nothing limits nothing, so the first load
- * into an empty directory is limited by a number alone.
+ * Stops a load that changes too much, for example from a broken export. A percentage does not limit the first
+ * load.
  *
  * @throws Refusal too_many_changes
  */
@@ -110,7 +111,7 @@ export function requireFewChanges(
   throw new Refusal('too_many_changes', why)
 }
 
-/** Loads what was compared, unless a region or a provider has changed since (optimistic concurrency). */
+/** Loads the changes, unless a region or provider has changed since (optimistic concurrency). */
 export function decideLoad({ writes }: DirectoryComparison, since: readonly Change[] | null): Decision {
   const isAsCompared = since?.every(({ noun }) => noun !== 'region' && noun !== 'provider') ?? false
   if (isAsCompared) return outcome('directory.load', null, null, writes)
@@ -121,7 +122,6 @@ export function decideLoad({ writes }: DirectoryComparison, since: readonly Chan
 interface Difference {
   readonly ref: string
   readonly kind: keyof DirectoryLoad
-  /** Null, as the next, where nothing differs. */
   readonly change: ChangedRecord | null
   readonly write: Write | null
 }
@@ -141,7 +141,7 @@ function unchanged(ref: string): Difference {
   return { ref, kind: 'unchanged', change: null, write: null }
 }
 
-/** The ids of all regions by ref, those to be added included. */
+/** Returns the ids of all regions by ref. New regions get the lowest free ids. */
 function regionIdsOf(entries: readonly RegionEntry[], regions: readonly Region[]): Map<string, number> {
   const ids = new Map(regions.map((region) => [regionRef(region), region.id]))
   const storedIds = new Set(ids.values())
@@ -201,7 +201,7 @@ function compareProviders(
     left.delete(ref)
     broken.delete(ref)
     const to = toProvider(entry, regionIds)
-    // What staff say of them stays.
+    // Loading a directory keeps what staff have entered.
     const { suspended, staffTimeOff } = before ?? unsaid
     const after = { ...to, suspended, staffTimeOff, id }
     const write: Write =
@@ -213,7 +213,7 @@ function compareProviders(
     const after = { ...provider, active: false }
     return differenceOf({ noun: 'provider', ref, before: provider, after }, write)
   })
-  // Those whom nobody could have described stay as they are.
+  // A file cannot describe a provider that was unreadable when it was exported.
   const undescribed = Array.from(broken.keys(), unchanged)
   return [...described, ...others, ...undescribed]
 }

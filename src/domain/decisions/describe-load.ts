@@ -4,53 +4,53 @@ import type { Region } from '../region'
 import type { ChangedRecord, DirectoryComparison, ProviderAfter } from './compare-directory'
 import { type LosableField, losableFields, lossOf } from './directory-losses'
 
-/** How one field of a region or a provider changes, named as directory files name it. */
+/** A changed field of a region or provider, named as in directory files. */
 export type FieldChange =
   | { readonly field: string; readonly from: unknown; readonly to: unknown }
   | {
       readonly field: LosableField
       readonly removed: readonly unknown[]
       readonly added: readonly unknown[]
-      /** How many elements that still mattered are taken away; 1 for working hours. */
+      /** The number of removed elements that were still in use; 1 for working hours. */
       readonly lost: number
     }
 
-/** A record that a load adds or changes, and what of it. */
+/** A record that a load adds or changes. */
 export interface RecordChange extends Pick<ChangedRecord, 'noun' | 'ref' | 'kind'> {
-  /** Empty for one that is new or could not be read. */
+  /** Empty for a new or unreadable record. */
   readonly fields: readonly FieldChange[]
 }
 
-/** What is taken away of one list, and of how many providers. */
+/** The elements that a load removes from one list, over all providers. */
 export interface Loss {
   readonly field: LosableField
-  /** So many elements; of working hours, so many providers. */
+  /** The number of elements; for working hours, the number of providers. */
   readonly count: number
   readonly providers: number
 }
 
 type Records = Readonly<Record<'regions' | 'providers', readonly string[]>>
 
-/** What a load does, for whoever has to say whether it may. Records by what files call them. */
+/** The effect of a load, for the person who confirms it. Records are named as in directory files. */
 export interface LoadDescription {
   readonly changes: readonly RecordChange[]
   readonly losses: readonly Loss[]
   readonly deactivated: Records
-  /** Without those whom staff have suspended: they stay so. */
+  /** Without providers suspended by staff: they stay suspended. */
   readonly reactivated: Records
-  /** Providers whose hours stand as they were and are at other instants: their time zone is another. */
+  /** Providers with a new time zone: their hours move to other instants. */
   readonly rezoned: readonly string[]
-  /** The lists of which no provider has anything any more, though some had. */
+  /** The lists that become empty for all providers. */
   readonly emptied: readonly ('licenses' | 'workingHours')[]
-  /** Providers who are active by the files, and whom staff have suspended. */
+  /** Providers who are active in the files, but suspended by staff. */
   readonly staySuspended: readonly string[]
 }
 
 /**
- * Tells what a load does, field by field.
+ * Describes the effect of a load, field by field.
  *
- * @param providers all whom the directory has before it
- * @param since the first day, counted from 1970-01-01, that is not over everywhere
+ * @param providers all providers before the load
+ * @param since the first day that is not over in every time zone, counted from 1970-01-01
  */
 export function describeLoad(
   { changes: records, regionRefs }: DirectoryComparison,
@@ -72,13 +72,12 @@ export function describeLoad(
   }
 }
 
-/** Whether a load takes something away, shifts hours or brings somebody back, so that a person should say yes to it. */
+/** Returns true if the load needs confirmation: it removes something, moves hours or reactivates records. */
 export function isAskedAbout({ losses, deactivated, reactivated, rezoned }: LoadDescription): boolean {
   const refs = [deactivated, reactivated].flatMap(({ regions, providers }) => [...regions, ...providers])
   return losses.length + refs.length + rezoned.length > 0
 }
 
-/** All providers as a load leaves them. */
 function afterwards(records: readonly ChangedRecord[], providers: readonly Provider[]): ProviderAfter[] {
   const left = new Map<string, ProviderAfter>(providers.map((provider) => [provider.ref, provider]))
   for (const record of records) if (record.noun === 'provider') left.set(record.ref, record.after)
@@ -125,7 +124,7 @@ function fieldsOf(record: ChangedRecord, regionRefs: ReadonlyMap<number, string>
   return [...valuesChanged(providerValues, before, after), ...lists]
 }
 
-/** The fields that hold one value, with what files call them. */
+/** The fields with a single value, as [name in files, member]. */
 const regionValues: readonly (readonly [field: string, member: keyof Region])[] = [
   ['stateProvinceNameLocal', 'localName'],
   ['stateProvinceLabel', 'label'],
@@ -158,7 +157,7 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
-  // Mostly the texts tell all; where they do not, members may stand in another order.
+  // Compare plain text first. Elements left over may differ only in the order of their members.
   const [removed, added] = [withoutThose(earlier, later, textOf), withoutThose(later, earlier, textOf)]
   return {
     field,
@@ -172,7 +171,7 @@ function listIn(field: LosableField, provider: ProviderAfter): readonly unknown[
   return field === 'inPersonRegions' ? provider.inPersonRegionIds : provider[field]
 }
 
-/** An element with its region as files call it. */
+/** Replaces a region's id by its ref. */
 function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): unknown {
   if (typeof element === 'number') return regionRefs.get(element)
   if (typeof element !== 'object' || element === null || !('regionId' in element)) return element
@@ -180,7 +179,7 @@ function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): un
   return { region: regionRefs.get(regionId as number), ...rest }
 }
 
-/** The elements of a list that another has not, or not so often, by what is told of each. */
+/** Multiset difference: removes from `list` the elements of `others`, compared by text. */
 function withoutThose(
   list: readonly unknown[],
   others: readonly unknown[],
@@ -199,7 +198,7 @@ function withoutThose(
 
 const textOf = (value: unknown) => JSON.stringify(value)
 
-/** The same text for values that are alike, in whatever order their members are told. */
+/** Serializes a value with sorted members. */
 function orderedTextOf(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,

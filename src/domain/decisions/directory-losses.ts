@@ -4,7 +4,7 @@ import { contains, type Interval, union } from '../../scheduling/interval'
 import { absenceForm, absencesOf, type License, type TimeOff, type WeeklyHours, weekdays } from '../provider'
 import type { ProviderAfter } from './compare-directory'
 
-/** The lists of a provider of which something can be taken away. */
+/** The lists from which a load can remove elements. */
 export const losableFields = [
   'licenses',
   'workingHours',
@@ -18,10 +18,11 @@ export const losableFields = [
 export type LosableField = (typeof losableFields)[number]
 
 /**
- * How many elements of each list of a provider a change takes away, if they still mattered; of working hours 1 if any time is
- * taken away. What is over, or what something else covers, is no loss.
+ * Counts the elements that a change removes from each list of a provider; for working hours 1 if any time is
+ * removed.
+ * Elements that are over, or covered by others, do not count.
  *
- * @param since the first day, counted from 1970-01-01, that is not over everywhere
+ * @param since the first day that is not over in every time zone, counted from 1970-01-01
  */
 export const lossOf: Record<
   LosableField,
@@ -42,7 +43,7 @@ export const lossOf: Record<
   languagesSpoken: (before, after) => missing(before.languagesSpoken, after.languagesSpoken),
 }
 
-/** The first day that is not over everywhere at an instant (ms): the clocks of the west are twelve hours behind. */
+/** Returns today's date in the westernmost zone (UTC-12), in days since 1970-01-01. @param now ms */
 export function firstDayAt(now: number): number {
   return Math.floor(now / minuteMillis / dayMinutes - 0.5)
 }
@@ -54,7 +55,7 @@ function isLicenseLost(license: License, left: readonly License[], since: number
   return !held.some((days) => contains(days, { start: Math.max(start, since), end }))
 }
 
-/** From the day on which something begins until that after its last. */
+/** The half-open interval of days. */
 function daysOf({ from, until }: { from?: string | null; until?: string | null }): Interval {
   return { start: from ? epochDay(from) : -Infinity, end: until ? epochDay(until) + 1 : Infinity }
 }
@@ -70,13 +71,16 @@ function isAbsenceLost(absence: TimeOff, left: readonly TimeOff[], since: number
 
 const weekMinutes = 7 * dayMinutes
 
-/** Whether some time of a week is worked by these hours, from a day on, and by no others that hold for as long. */
+/**
+ * Returns true if some weekly time of these hours, from `since` on, is not covered by hours of the same
+ * period.
+ */
 function areHoursLost(hours: WeeklyHours, left: readonly WeeklyHours[], since: number): boolean {
   const { start, end } = daysOf(hours)
   if (end <= since) return false
   const season = { start: Math.max(start, since), end }
   const others = left.filter((one) => contains(daysOf(one), season)).flatMap(timesOf)
-  // What runs past a Sunday goes on with the Monday, of either.
+  // Hours that pass Sunday midnight continue on Monday.
   const shifts = [-weekMinutes, 0, weekMinutes]
   const worked = union(
     others.flatMap(({ start, end }) => shifts.map((by) => ({ start: start + by, end: end + by }))),
@@ -84,7 +88,7 @@ function areHoursLost(hours: WeeklyHours, left: readonly WeeklyHours[], since: n
   return timesOf(hours).some((time) => !worked.some((one) => contains(one, time)))
 }
 
-/** The times of a week that hours are, in minutes since its Monday began. */
+/** Returns the minutes of the week in which these hours lie, counted from Monday 00:00. */
 function timesOf(hours: WeeklyHours): Interval[] {
   const [from, until] = [minuteOf(hours.start), minuteOf(hours.end)]
   const end = until > from ? until : until + dayMinutes
@@ -102,7 +106,7 @@ function isAmong(value: unknown, others: readonly unknown[]): boolean {
   return others.some((other) => isDeepStrictEqual(value, other))
 }
 
-// The texts have been validated.
+// The texts were validated before.
 function epochDay(date: string): number {
   return parseDate(date) as number
 }

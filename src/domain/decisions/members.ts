@@ -5,7 +5,7 @@ import type { Member } from '../member'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
 import { removals } from './submission'
 
-/** All that is held on a person. Instants in ms. */
+/** All data stored about a person. Instants in ms. */
 export interface MemberExport {
   readonly member: Member
   readonly createdAt: number
@@ -20,7 +20,7 @@ export function decideMemberState(member: Member | null, active: boolean): Decis
   return decideState('member', member, active)
 }
 
-/** Who has an e-mail address may be told; the audit log tells who asked, and of whom they were told. */
+/** Always allowed. The audit log records the actor and the member found. */
 export function decideFinding(member: Member | null): Decision<Member | null> {
   return {
     ...outcome('member.find', member && 'member', member?.id ?? null, []),
@@ -28,7 +28,9 @@ export function decideFinding(member: Member | null): Decision<Member | null> {
   }
 }
 
-/** The address of a member is nobody's, and theirs is empty until their partner tells one again. */
+/**
+ * Empties the member's e-mail address, so that another member can use it. The partner may send a new address.
+ */
 export function decideEmailRelease(member: Member | null, { at }: Act): Decision {
   if (!member) return unknownRecord('member')
   const { id, profile } = member
@@ -37,15 +39,16 @@ export function decideEmailRelease(member: Member | null, { at }: Act): Decision
   return setting('member.release-email', 'member', id, to)
 }
 
-/** All that is held may be handed over; the audit log tells who did. */
+/** Always allowed. The audit log records the actor. */
 export function decideExport(held: MemberExport | null): Decision<MemberExport> {
   if (!held) return unknownRecord('member')
   return { ...outcome('member.export', 'member', held.member.id, []), answer: () => held }
 }
 
 /**
- * Removes a member for good, their answers and what staff wrote about their requests included. The bare facts of their requests stay, tied to nobody, and so do
- * the slots that these hold: the answer is the ids of such requests.
+ * Deletes a member with their screening answers and notes. Their requests remain, without a person, and keep
+ * their slots.
+ * Answers the ids of the requests that hold a slot.
  */
 export function decideErasure(
   member: Member | null,
@@ -53,10 +56,10 @@ export function decideErasure(
   noteIds: readonly number[],
 ): Decision<number[]> {
   if (!member) return unknownRecord('member')
-  // The same object for all: an engine sets alike records in one statement.
+  // One shared object: engines set equal records in one statement.
   const to = { memberId: null, screeningAnswers: null }
   const forgotten = requests.map(({ id }): Write => ({ set: 'request', id, to }))
-  // What was answered tells of the person too.
+  // Stored responses contain personal data too.
   const answers = removals(requests.map(({ id }) => id))
   const holding = requests.filter(({ state, startsAt }) => holdsSlot(state) && startsAt !== null)
   return {

@@ -40,7 +40,8 @@ export function decideOrganizationState(organization: Organization | null, activ
 
 /**
  * @param known the partner of that name, if there is one
- * @param organization the one that it acts for; undefined if there is none of the id that was named, null for none
+ *
+ * @param organization null for none, undefined for an unknown id
  */
 export function decidePartner(
   known: Partner | null,
@@ -67,7 +68,7 @@ export function decidePartnerState(partner: Partner | null, active: boolean): De
   return decideState('partner', partner, active)
 }
 
-/** @param organization as in decidePartner */
+/** @param organization null for none, undefined for an unknown id */
 export function decidePartnerOrganization(
   partner: Partner | null,
   organization: Organization | null | undefined,
@@ -78,7 +79,6 @@ export function decidePartnerOrganization(
   return setting('partner.set-organization', 'partner', partner.id, { organizationId })
 }
 
-/** @param rates those that change */
 export function decidePartnerRates(partner: Partner | null, rates: Partial<PartnerRates>): Decision {
   if (!partner) return unknownRecord('partner')
   return setting('partner.set-rates', 'partner', partner.id, rates)
@@ -98,13 +98,13 @@ function nameTaken(noun: 'organization' | 'partner'): Refusal {
   return new Refusal('name_taken', `there is ${noun === 'partner' ? 'a' : 'an'} ${noun} of that name`)
 }
 
-/** A partner, and all the keys that it ever had. */
+/** A partner and all its keys, including ended ones. */
 export interface KeyFacts {
   readonly partner: Partner | null
   readonly keys: readonly KeyRecord[]
 }
 
-/** A partner's first key, or the first after the last was revoked: in force from the key's start on. */
+/** Adds a partner's first key, or a new key after the last was revoked. */
 export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   if (currentKeys(keys, at).length > 0) {
@@ -114,8 +114,8 @@ export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Ac
 }
 
 /**
- * A key that takes the place of the one in force when it starts, with no overlap (contract, Authentication 5); one
- * that waited never will.
+ * Replaces the key in force when the new key starts, without overlap (contract, Authentication 5). Cancels
+ * waiting keys.
  */
 export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
@@ -129,7 +129,7 @@ export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }:
   ])
 }
 
-/** Ends the key in force at once and cancels one that waits. */
+/** Ends the key in force and cancels waiting keys. */
 export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   const ended = endKeys(keys, at, at, 'revoked')
@@ -138,7 +138,7 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
     : new Refusal('record_unknown', 'the partner has no token that could be revoked')
 }
 
-/** Cancels the key that waits for its cutover; the one in force goes on as if none had been planned. */
+/** Cancels the waiting key. The key in force gets no end. */
 export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   const { current, waiting } = currentAndWaiting(keys, at)
@@ -146,14 +146,14 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
     return new Refusal('record_unknown', 'no token of the partner waits for its cutover')
   }
   const cancelled = waiting.map((key) => cancel(key))
-  // Behind those: of a partner's keys one alone may be without an end.
+  // After the cancellations: only one key of a partner may have no end.
   const goesOn: Write[] = current
     ? [{ set: 'key', id: current.id, to: { endsAt: null, endReason: null } }]
     : []
   return outcome('token.cancel', 'partner', partner.id, [...cancelled, ...goesOn])
 }
 
-/** Which of a partner's keys is in force at an instant (ms), and which wait for their cutover: mostly none, or one. */
+/** Returns the key in force at an instant (ms) and the keys that wait for their cutover. */
 export function currentAndWaiting(keys: readonly KeyRecord[], at: number) {
   const open = currentKeys(keys, at)
   const isWaiting = (key: KeyRecord) => keyStateAt(key, at) === 'waiting'
@@ -164,7 +164,7 @@ export function currentAndWaiting(keys: readonly KeyRecord[], at: number) {
 }
 
 function currentKeys(keys: readonly KeyRecord[], at: number): KeyRecord[] {
-  // What was revoked stays so, even if the clock was set back since.
+  // A revoked key stays revoked, even if the clock is set back.
   return keys.filter((key) => keyStateAt(key, at) !== 'ended' && key.endReason !== 'revoked')
 }
 

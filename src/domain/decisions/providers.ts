@@ -3,9 +3,9 @@ import { type Decision, setting, unknownRecord } from '../ports/writes'
 import { absencesOf, isSameAbsence, type Provider, type TimeOff } from '../provider'
 
 /**
- * Staff switch a provider off, which no directory that is loaded undoes, or on again, whoever has switched them off.
+ * Suspends a provider, or reactivates one. A directory load does not end a suspension.
  *
- * @param provider whatever can be told of them: their record may be one that cannot be read
+ * @param provider only the id, because the record may be unreadable
  */
 export function decideProviderState(provider: Pick<Provider, 'id'> | null, active: boolean): Decision {
   if (!provider) return unknownRecord('provider')
@@ -13,7 +13,7 @@ export function decideProviderState(provider: Pick<Provider, 'id'> | null, activ
   return setting(`provider.${active ? 'reactivate' : 'deactivate'}`, 'provider', provider.id, to)
 }
 
-/** Answers whether the absence is new: one that is there already is not added twice, and nothing is written. */
+/** Answers true if the absence is new. A known absence is not added again. */
 export function decideTimeOff(provider: Provider | null, absence: TimeOff): Decision<boolean> {
   if (!provider) return unknownRecord('provider')
   const isKnown = absencesOf(provider).some((known) => isSameAbsence(known, absence))
@@ -25,7 +25,10 @@ export function decideTimeOff(provider: Provider | null, absence: TimeOff): Deci
   }
 }
 
-/** One that staff have entered, or that the directory has: that comes back with the next one that is loaded and has it still. */
+/**
+ * Removes an absence of staff or of the directory. The next load adds the directory's absence again if the
+ * file has it.
+ */
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {
   if (!provider) return unknownRecord('provider')
   const others = (all: readonly TimeOff[]) => all.filter((known) => !isSameAbsence(known, absence))

@@ -14,35 +14,30 @@ import { emptyProfile, foldEmail, type Member, type MemberProfile } from '../mem
 import type { Version } from '../ports/directory-feed'
 import { type Change, type Decision, isCallerStale, isStale, type Outcome, type Write } from '../ports/writes'
 
-/** A submission with what a snapshot of the directory says of the slot that it asks for. */
+/** A submission, with the slot's state in a snapshot of the directory. */
 export interface SubmissionDraft extends Submission {
-  /** The snapshot's version. */
   readonly version: Version
-  /** Taken where somebody holds it or a part of it. Null for an intake, as are the two below. */
+  /** `taken` if a request holds the slot or part of it. Null for an intake, as are the next two. */
   readonly slotState: 'offered' | 'taken' | 'not offered' | 'provider unknown' | null
-  /** Minutes east of UTC of the provider's clock at the slot, by the zone data of now. */
+  /** The offset of the provider's clock at the slot, in minutes east of UTC, from current zone data. */
   readonly localOffsetMinutes: number | null
-  /** Goes with the provider. */
   readonly authorizationNumber: string | null
-  /** ms */
   readonly submittedAt: number
-  /** What the member may hold, and the partner send. */
   readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>
 }
 
-/** What holds at the moment of writing. */
+/** The facts at the time of writing. */
 export interface SubmissionFacts extends RetryFacts {
-  /** Changes of the directory since the draft's version, except taken slots; null if they are no longer kept. */
+  /** Directory changes since the draft's version, except taken slots; null if they are no longer stored. */
   readonly since: readonly Change[] | null
-  /** The partner's member of that id. */
   readonly member: Member | null
-  /** The member, of whichever partner, to whom the e-mail address belongs. */
+  /** The owner of the e-mail address, a member of any partner. */
   readonly emailOwnerId: number | null
-  /** Who holds a slot of the provider that touches the one asked for. */
+  /** Requests that hold an overlapping slot of the provider. */
   readonly holders: readonly SlotHolder[]
-  /** The slots of the member, of whichever provider; those that are over may be missing. */
+  /** The member's slots with any provider. Past slots may be missing. */
   readonly held: readonly HeldSlot[]
-  /** When the conflict was that conflictAsked asks for, in ms; null if there is none. */
+  /** The time in ms of the conflict that emailConflictQuery selects; null if there is none. */
   readonly conflictAt: number | null
 }
 
@@ -54,15 +49,17 @@ export interface SlotHolder {
   readonly startsAt: number
 }
 
-/** A slot that a member holds by a request. */
 export type HeldSlot = Omit<SlotHolder, 'memberId'>
 
-/** The conflicts of a partner that are noted in an hour where any number may be: more would flood the audit log. */
+/**
+ * The maximum of e-mail conflicts in the audit log per partner and hour if there is no limit. More would
+ * flood the log.
+ */
 const mostNoted = 1_000
 
 /**
- * Which of the conflicts that were noted of a partner decides about the next: of those after an instant (ms), the one so
- * many back from the newest.
+ * Selects the conflict that decides about the next one: counted back from the newest, if it is after an
+ * instant (ms).
  */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
@@ -70,15 +67,15 @@ export function emailConflictQuery(draft: SubmissionDraft) {
   return { actor, after: submittedAt - hourMillis, back: limits.emailConflicts ?? mostNoted }
 }
 
-/** In whose name a submission is written, and what is noted of it. */
 export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
   return { actor: `partner ${partnerId}`, at: submittedAt }
 }
 
 /**
- * Whether a submission is stored, and what it makes of the member. The order of checks is the decisions' (Order of
- * checks): a retry is one whatever has happened since, and the slot comes before the e-mail, or a slot that cannot be had
- * would ask whose an address is. A refusal that is to be noted is the answer of an outcome.
+ * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks): a retry
+ * comes first.
+ * The slot comes before the e-mail address, so that an unavailable slot cannot be used to probe addresses.
+ * A refusal that must be audited is the answer of an outcome.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
@@ -86,12 +83,12 @@ export function decideSubmission(
 ): 'stale' | Decision<BookingRequest | Replay | Refusal> {
   const { slot } = draft
   const { member } = facts
-  // A token may have been revoked while this waited for its turn to be written.
+  // The token may have been revoked while the submission waited in the write queue.
   if (isCallerStale(facts.since)) return 'stale'
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
   const replay = decideReplay(draft.submittedAt, facts)
   if (replay) return replay
-  // Whoever held it has given it back since.
+  // The slot was released in the meantime.
   if (draft.slotState === 'taken' && facts.holders.length === 0) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
   const refusal = slot && (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
@@ -109,7 +106,6 @@ function refuseSlot({ slot, slotState }: SubmissionDraft, { member, holders }: S
   return isFree ? null : new Refusal('slot_unavailable', 'the slot is not available')
 }
 
-/** What a member holds already can stand in the way of another slot. */
 function refuseHolding(
   { submittedAt, limits }: SubmissionDraft,
   { startsAt }: RequestedSlot,
@@ -125,14 +121,15 @@ function refuseHolding(
   return new Refusal('too_many_open_requests', why)
 }
 
-/** The slot among those of a member that overlaps with one that starts at an instant (ms). */
+/** Returns the member's slot that overlaps one with this start (ms). */
 export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): HeldSlot | undefined {
   return held.find((slot) => Math.abs(slot.startsAt - startsAt) < slotMillis)
 }
 
 /**
- * Whoever sends many addresses of different members is asking who is in care. Beyond the limit every address that
- * is new to its member is refused, whoever has it: otherwise the difference would be the answer.
+ * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every
+ * address that
+ * is new to its member is refused: a different response would reveal the answer.
  */
 function refuseEmail(
   draft: SubmissionDraft,
@@ -189,10 +186,10 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   }
 }
 
-/** How long an answer is kept for retries (decisions, Idempotency-Key). */
+/** The time for which a response is stored for retries (decisions, Idempotency-Key). */
 const keptMillis = dayMillis
 
-/** The response that is kept for retries of an earlier submission. */
+/** A response stored for retries of a submission. */
 export interface KeptAnswer {
   readonly requestId: number
   /** ms */
@@ -201,20 +198,20 @@ export interface KeptAnswer {
   readonly receipt: Receipt | null
 }
 
-/** What the transaction reads about retries. */
 export interface RetryFacts {
-  /** The response kept under the partner and the key, expired or not; null without one, or without a key. */
+  /** The response stored for the partner and key, expired or not; null without a response or key. */
   readonly kept: KeptAnswer | null
 }
 
-/** The latest response time (ms) that has expired at an instant (ms). */
+/** Returns the latest response time (ms) that has expired at `now` (ms). */
 export function expiredBy(now: number): number {
   return now - keptMillis
 }
 
 /**
- * The decision on a retry: the first response, whatever became of the request since, and no writes. Null if this is no
- * retry. Refusals are not kept, so a refused submission is decided again.
+ * Returns the first response for a retry, without writes, even if the request has changed since. Null if this
+ * is no retry.
+ * Refusals are not stored: a refused submission is decided again.
  */
 export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
@@ -225,7 +222,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
   return { writes: [], taken: [], audit: null, answer: () => ({ ...receipt, isReplay: true }) }
 }
 
-/** The writes that keep a submission's response for retries; none without a key. */
+/** Returns the writes that store a response for retries; none without a key. */
 export function keepingAnswer(
   { retry, partnerId }: Submission,
   { kept }: RetryFacts,
@@ -239,16 +236,15 @@ export function keepingAnswer(
     ...{ partnerId, retry, requestId: 'added' as const },
     profile: { firstName, email, phoneNumber, preferredModality },
   }
-  // An expired response that is still stored would collide with the next under its key.
+  // An expired response under the same key would violate the unique index.
   return [...removals(kept ? [kept.requestId] : []), { add: 'replay', row }]
 }
 
-/** Removes expired responses. Answers how many. */
+/** Answers the number of removed responses. */
 export function decideForgetting(expired: readonly number[]): Decision<number> {
   return { writes: removals(expired), taken: [], audit: null, answer: () => expired.length }
 }
 
-/** Removes the responses kept for some requests. */
 export function removals(requestIds: readonly number[]): Write[] {
   return requestIds.map((id) => ({ remove: 'replay', id }))
 }

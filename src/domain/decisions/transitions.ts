@@ -31,12 +31,12 @@ export function decideAcceptance(request: RequestRecord | null, { at }: Act): De
   return refuseTransition(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
 }
 
-/** pending or accepted -> declined; the slot is free again. @param reason kept as a note */
+/** pending or accepted -> declined. Frees the slot. @param reason stored as a note */
 export function decideDecline(request: RequestRecord | null, act: Act, reason?: string): Decision {
   return ending('decline', request, act, reason)
 }
 
-/** unassigned -> closed: an intake that was withdrawn, or a duplicate. @param reason kept as a note */
+/** unassigned -> closed: a withdrawn or duplicate intake. @param reason stored as a note */
 export function decideClosing(request: RequestRecord | null, act: Act, reason?: string): Decision {
   return ending('close', request, act, reason)
 }
@@ -62,7 +62,9 @@ function ending(
   return outcome(action, 'request', request.id, [write, ...note], providersOf(request))
 }
 
-/** Those of many requests that can be declined are, and the others stay as they are: the answer is how many were. */
+/**
+ * Declines the requests that can be declined and skips the others. Answers the number of declined requests.
+ */
 export function decideDeclines(
   requests: readonly (RequestRecord | null)[],
   act: Act,
@@ -79,10 +81,10 @@ export function decideDeclines(
 }
 
 /**
- * A booked time that the provider's clock will show otherwise than it was to be, since time zone data has changed, is
- * known to those concerned: from now on it is expected to show what it will.
+ * Confirms that staff know the slot's new local time after a change of time zone data.
  *
- * @param localOffsetMinutes minutes east of UTC of the provider's clock at the slot, by the zone data of now
+ * @param localOffsetMinutes the offset of the provider's clock at the slot, in minutes east of UTC, from
+ *   current zone data
  */
 export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
   if (!request) return unknownRecord('request')
@@ -93,7 +95,7 @@ export function decideAcknowledgement(request: RequestRecord | null, localOffset
   return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
 
-/** The screening answers of a request may be read; the audit log tells who did. */
+/** Always allowed. The audit log records the actor. */
 export function decideReading(
   request: RequestRecord | null,
   answers: readonly ScreeningAnswer[],
@@ -102,39 +104,39 @@ export function decideReading(
   return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
 }
 
-/** A provider's slot for a request, as a snapshot of the directory allows it. */
+/** A move to a provider's slot, decided on a snapshot of the directory. */
 export interface MoveDraft {
   readonly providerId: number
-  /** ms */
   readonly startsAt: number
-  /** Minutes east of UTC of the provider's clock at the slot. */
+  /** Minutes east of UTC at the slot. */
   readonly localOffsetMinutes: number
-  /** The snapshot's version. */
   readonly version: Version
 }
 
-/** A provider attached to an intake, as a snapshot of the directory allows it. */
+/** An assignment of a provider to an intake, decided on a snapshot of the directory. */
 export interface AssignmentDraft extends Omit<MoveDraft, 'startsAt' | 'localOffsetMinutes'> {
-  /** ms; null to attach the provider without a slot. */
+  /** ms; null for an assignment without a slot. */
   readonly startsAt: number | null
   /** Null without a slot. */
   readonly localOffsetMinutes: number | null
-  /** For an intake that has none yet. */
+  /** Used if the intake has no number yet. */
   readonly authorizationNumber: string
 }
 
-/** What holds at the moment of writing. */
+/** The facts at the time of writing. */
 export interface PlacementFacts {
   readonly request: RequestRecord | null
   readonly isProviderKnown: boolean
   readonly since: readonly Change[] | null
-  /** Who holds a slot of the provider that touches the one asked for. */
+  /** Requests that hold an overlapping slot of the provider. */
   readonly holders: readonly SlotHolder[]
-  /** The slots of the request's member, of whichever provider; those that are over before it may be missing. */
+  /** The member's slots with any provider. Slots that end before the new one may be missing. */
   readonly held: readonly HeldSlot[]
 }
 
-/** An intake of any state but closed -> pending with the provider, its earlier slot free; the number, once given, stays. */
+/**
+ * An intake that is not closed -> pending. Frees its earlier slot and keeps an existing authorization number.
+ */
 export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -144,7 +146,7 @@ export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts):
   return placing('request.assign', request, { ...draft, authorizationNumber })
 }
 
-/** Why a provider cannot be attached to a request, whoever it is; null if one can. */
+/** Returns a refusal if no provider can be assigned to the request, otherwise null. */
 export function refuseAssignment(request: RequestRecord): Refusal | null {
   if (!request.isIntake) {
     const why = 'a booking request came with its provider and slot; only an intake can be assigned'
@@ -153,7 +155,10 @@ export function refuseAssignment(request: RequestRecord): Refusal | null {
   return refuseErased(request) ?? refuseTransition(request, 'assigned')
 }
 
-/** Pending or accepted -> pending at another slot, the earlier one free; id and authorization number stay. */
+/**
+ * pending or accepted -> pending at another slot. Frees the earlier slot. Keeps the id and the authorization
+ * number.
+ */
 export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -161,7 +166,10 @@ export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | D
   return refusal ?? placing('request.move', request, draft)
 }
 
-/** Why a request cannot be moved to a slot, free or not; null if it can. */
+/**
+ * Returns a refusal if the request cannot be moved to this slot, otherwise null. Does not check that the slot
+ * is free.
+ */
 export function refuseMoving(
   request: RequestRecord,
   { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
@@ -172,14 +180,13 @@ export function refuseMoving(
   return isSame ? new Refusal('move_unknown', 'the request holds that slot already') : null
 }
 
-/** What stands in the way of a provider, and of a slot if one is named, for a request that may have them. */
 function refusePlacement(
   { providerId, startsAt }: Pick<AssignmentDraft, 'providerId' | 'startsAt'>,
   { id }: RequestRecord,
   { isProviderKnown, since, holders, held }: PlacementFacts,
 ): 'stale' | Refusal | null {
   if (!isProviderKnown) return unknownRecord('provider')
-  // Without a slot too: the provider may have been deactivated since.
+  // Also without a slot: the provider may have been deactivated since.
   if (isStale(since, providerId)) return 'stale'
   if (holders.some(({ requestId }) => requestId !== id)) {
     return new Refusal('slot_unavailable', 'the slot is not available')
@@ -191,7 +198,7 @@ function refusePlacement(
   return new Refusal('slot_conflicts_with_yours', why)
 }
 
-/** Pending with a provider, as if nobody had answered it. */
+/** A moved request waits for the provider's answer again. */
 function placing(
   action: 'request.assign' | 'request.move',
   request: RequestRecord,
@@ -212,18 +219,18 @@ function placing(
   return setting(action, 'request', request.id, to, taken)
 }
 
-/** The states from which each transition is possible (decisions, States). */
+/** The states that allow each transition (decisions, States). */
 const transitionsFrom = {
   accepted: ['pending'],
   declined: ['pending', 'accepted'],
-  // An intake alone.
+  // Intakes only.
   assigned: ['unassigned', 'pending', 'accepted', 'declined'],
-  // An intake too: no booking request is ever unassigned.
+  // Intakes only: a booking request is never unassigned.
   closed: ['unassigned'],
   moved: ['pending', 'accepted'],
 } as const satisfies Record<string, readonly RequestState[]>
 
-/** Refuses a transition that is impossible from the state of a request. */
+/** Returns a refusal if the request's state does not allow the transition. */
 export function refuseTransition(
   { state }: RequestRecord,
   name: keyof typeof transitionsFrom,
@@ -233,10 +240,10 @@ export function refuseTransition(
   return new Refusal('move_unknown', `a request that is ${state} cannot be ${name}`)
 }
 
-/** The longest note, in characters. */
+/** In UTF-16 code units. */
 const mostNoteLength = 4_000
 
-/** Adds a staff note to a request. Refused if the member was erased. Answers the note's id. */
+/** Adds a staff note. Refused if the person was erased. Answers the note's id. */
 export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
   if (!request) return unknownRecord('request')
   const refusal = refuseErased(request) ?? refuseText(text)
@@ -245,19 +252,17 @@ export function decideNote(request: RequestRecord | null, text: string, act: Act
   return { ...outcome('request.note', 'request', request.id, [write]), answer: ([id]) => id as number }
 }
 
-/** Why a text cannot be a note; null if it can. */
 function refuseText(text: string): Refusal | null {
   if (text.trim() === '') return new Refusal('field_invalid', 'the text is empty')
   if (text.length <= mostNoteLength) return null
   return new Refusal('field_invalid', `the text is longer than ${mostNoteLength} characters`)
 }
 
-/** Why a reason cannot be stored with a request; null if it can, or there is none. */
+/** Returns a refusal if the reason cannot be stored with the request, otherwise null. */
 export function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
   return reason === undefined ? null : (refuseErased(request) ?? refuseText(reason))
 }
 
-/** The note that keeps the reason of a transition; none without a reason. */
 export function reasonNote(
   request: RequestRecord,
   kind: NoteKind,
@@ -271,7 +276,7 @@ function noteOf({ id }: RequestRecord, kind: NoteKind, text: string, { at, actor
   return { add: 'note', row: { requestId: id, kind, at, actor, text } }
 }
 
-/** Reading the notes on a request, which the audit log records. */
+/** Always allowed. The audit log records the actor. */
 export function decideReadingNotes(
   request: RequestRecord | null,
   notes: readonly RequestNote[],

@@ -4,11 +4,10 @@ import { Refusal } from '../errors'
 import type { ReportProgress } from '../measures'
 import type { MasterKey } from './vault'
 
-/** What a database stores about its copy. Serving both would sell a slot twice. */
+/** Marks a database that was copied. Serving both copies would book a slot twice. */
 export interface CopyNote {
   /** An absolute path, or an address without its password. */
   readonly to: string
-  /** ms */
   readonly at: number
 }
 
@@ -29,61 +28,65 @@ export function requireCopied(note: CopyNote | null): CopyNote {
   throw new Refusal('record_unknown', 'the database is active: it was not left for a copy')
 }
 
-/** A table of a database that is copied. */
 export interface TableSnapshot {
   readonly name: string
   readonly rows: number
-  /** The highest id that was ever generated, also of a row that is deleted; null for a table without generated ids. */
+  /** The highest id ever generated, including deleted rows; null for a table without generated ids. */
   readonly lastId: number | null
 }
 
-/** The rows of a table in order of its key, in batches: each a line of JSON that is the same on every engine. */
+/**
+ * The rows of a table in order of its key, in batches. Each row is a line of JSON, the same on every engine.
+ */
 export type Lines = AsyncIterable<readonly string[]>
 
 export type AuditSpans = Readonly<Record<AuditChain, AuditSpan>>
 
-/** A database as of one moment. Every method may throw Refusal database_unusable or storage_busy. */
+/** A database at one moment. Every method may throw Refusal database_unusable or storage_busy. */
 export interface CopySource {
-  /** Rows refer to rows of earlier tables only. */
+  /** In foreign-key order: rows refer only to earlier tables. */
   readonly tables: readonly TableSnapshot[]
   readonly copiedBefore: CopyNote | null
   linesOf(table: string): Lines
-  /** @throws Refusal database_unusable if the audit log is not as it was written */
+  /** @throws Refusal database_unusable if the audit log was altered */
   verifyLog(): Promise<AuditSpans>
-  /** @throws Refusal storage_busy if a server started meanwhile, unless that is allowed */
+  /** @throws Refusal storage_busy if a server has started, unless `whileServing` */
   requireStopped(): Promise<void>
   /** Marks the database as copied. Called once, last. Returns false if the database cannot be written. */
   markCopied(note: CopyNote): Promise<boolean>
 }
 
-/** A new database that others cannot see yet. Every method may throw Refusal database_unusable or storage_busy. */
+/**
+ * A new database, not yet visible to others. Every method may throw Refusal database_unusable or
+ * storage_busy.
+ */
 export interface CopyTarget {
-  /** @throws Refusal database_unusable that names the row which breaks a constraint */
+  /** @throws Refusal database_unusable with the row that violates a constraint */
   add(table: string, lines: readonly string[]): Promise<void>
-  /** Ids up to this one are never generated again. Called before rows of the table are added. */
+  /** Ids up to `lastId` are never generated again. Called before rows of the table are added. */
   keepIds(table: string, lastId: number): Promise<void>
   linesOf(table: string): Lines
-  /** Continues the audit log where it ended, and verifies it. Called after all rows were added. */
+  /** Continues and verifies the audit log. Called after all rows were added. */
   continueLog(spans: AuditSpans): Promise<void>
 }
 
 export interface ReadingSource {
   readonly purpose: Purpose
-  /** Called once the database is known to be one of ours. */
+  /** Called after the database is recognized as one of ours. */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether servers may run meanwhile. If not, all writes are blocked. */
+  /** True if servers may run during the copy. Otherwise all writes are blocked. */
   readonly whileServing: boolean
 }
 
 export interface MakingTarget<T> {
   readonly purpose: Purpose
   readonly masterKey: MasterKey
-  /** If it throws, there is no new database. */
+  /** If it throws, no database is created. */
   readonly fill: (target: CopyTarget) => Promise<T>
   readonly progress: ReportProgress
 }
 
-/** What a database is for: the data of one is never served as the other. */
+/** Data of one purpose is never served as the other. */
 export type Purpose = 'sandbox' | 'production'
 
 /** A token by its kid, and the name of its partner. */
@@ -92,27 +95,25 @@ export interface TokenInForce {
   readonly partner: string
 }
 
-/** A value of a backup, and of the database that the backup is to replace. */
 export interface InBoth<T> {
   readonly backup: T
   readonly replaced: T
 }
 
-/** What restoring a backup changes, compared with the database that it replaces. */
+/** The effect of restoring a backup, compared with the database that it replaces. */
 export interface RestoreDiff {
-  /** The newest acts in the audit logs. They are the same if nothing was done since the backup. */
+  /** The newest acts in the audit logs. They are equal if nothing was done since the backup. */
   readonly heads: InBoth<AuditHead>
   /** Records by table. */
   readonly counts: InBoth<Readonly<Record<string, number>>>
-  /** Tokens that were revoked, rotated out or cancelled since. They become valid again. */
+  /** Tokens ended since the backup. They become valid again. */
   readonly tokens: readonly TokenInForce[]
-  /** Members who were deactivated since. They become active again. */
+  /** Members deactivated since the backup. They become active again. */
   readonly deactivatedMembers: readonly number[]
-  /** Members who were erased since. They are there again. */
+  /** Members erased since the backup. They reappear. */
   readonly erasedMembers: readonly number[]
 }
 
-/** Whether anything was done since the backup. */
 export function isAnyUndone({ heads }: RestoreDiff): boolean {
   return heads.backup.hash !== heads.replaced.hash
 }

@@ -5,171 +5,167 @@ import type { Maintenance, Manifest } from './maintenance'
 import type { Store } from './store'
 import type { MasterKey } from './vault'
 
-/** What can be named on a command line. */
 export type Offered = 'organization' | 'partner' | 'provider' | 'request' | 'member' | 'region'
 
-/** Where the password for a database may be but in its address; null for nowhere. */
+/** Sources of the database password other than the address. */
 export interface DatabaseLogin {
   readonly password: string | null
-  /** The path of a file of passwords by host, port, database and user (libpq's, PostgreSQL §34.16). */
+  /** The path of a libpq password file (PostgreSQL §34.16). */
   readonly passFile: string | null
-  /** Whether systemd keeps that file: it lets the service's user read it by a list of its own, which a mode shows as a group. */
+  /** True for a systemd credential: its access control list looks like group access in the file's mode. */
   readonly isPassFileCredential?: boolean
 }
 
-/** Which database is meant. */
 export interface DatabaseSetting {
-  /** The path of a file, or the address of a database on a server. */
+  /** A file path, or a server address. */
   readonly database: string
-  /** None for a file. */
   readonly login?: DatabaseLogin | undefined
 }
 
-/** An open database behind the domain's ports. */
 export interface Engine {
   readonly store: Store
   readonly feed: DirectoryFeed
   readonly maintenance: Maintenance
   /**
-   * Begins to look after the database for a server.
+   * Starts to monitor the database.
    *
-   * @param report receives each change between ready and not ready
-   * @param isServer whether it is for a server, and not for a copy that is tried: it is held to be sound, and the one that
-   *   it was
+   * @param report called when the database becomes ready or not ready
+   * @param isServer false for a copy that is only tried, for example in a drill
    */
   watch(report: Report, isServer: boolean): Watched
-  /** How much it has to do, and how it does: cheap, whatever is stored. */
+  /** Must be cheap, regardless of the size of the database. */
   measure(): EngineMeasures
   close(): Promise<void>
 }
 
-/** A database that is looked after. */
 export interface Watched {
-  /** Whether what partners send can be stored at the moment, seen within the last second; within one more it is answered. */
+  /** Returns true if submissions can be stored, as of the last second. Resolves within one more second. */
   isReady(): Promise<boolean>
 }
 
-/** How a database is to be opened. */
 export interface Opening {
   readonly purpose: Purpose
   /**
-   * Gives the master key. It is asked once the database is known to be none of a stranger's, and held where it is to be
-   * held alone: that a stranger's has no key of ours is not what is wrong with it.
+   * Returns the master key. Called after the database is recognized as one of ours, so that a wrong database
+   * is reported as
+   * such and not as a missing key.
    */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether to make the database if there is none. */
+  /** True to create the database if there is none. */
   readonly create: boolean
-  /** Whether to bring an older schema up to date. */
+  /** True to migrate an older schema. */
   readonly upgrade: boolean
-  /** Whether it is opened by a server, for as long as it is open: an engine for one server alone lets no other in. */
+  /** True for a server. On an engine that allows one server only, others are refused while it is open. */
   readonly alone: boolean
-  /** Writes in one transaction at most, where that is to be measured: no setting of an operator's. */
+  /** The maximum number of writes in a transaction; for benchmarks only. */
   readonly largestGroup?: number | undefined
 }
 
-/** What an upgrade has left. */
 export interface Upgrade {
-  /** Where the database is kept as it was; null where it is not. */
+  /** The path of the copy of the old database; null if none was made. */
   readonly copy: string | null
 }
 
-/** What an operator has to know of the copy that an upgrade leaves. */
 export function keptCopyNote(copy: string): string {
   return `The database as it was is kept in ${copy}; what is erased later stays in it: remove it once all is well.`
 }
 
-/** A database as it was opened. */
 export interface Opened extends Engine {
-  /** Null where it was up to date. */
+  /** Null if the schema was up to date. */
   readonly upgraded: Upgrade | null
 }
 
-/** How a new database is made. */
 export interface Making {
-  /** The file that its master key has, or will have; null where the key is in no file. */
+  /** The path of the master key; null if the key is in no file. */
   readonly keyFile: string | null
-  /** Whether a key or a database that is there already is refused, and not taken. */
+  /** True to refuse an existing key or database instead of using it. */
   readonly mustBeNew: boolean
   /**
-   * Opens it, to be made with its key, and closes it.
+   * Creates the database with its key, and closes it.
    *
-   * @param database as a setting names it, with a password where it has one
-   * @param keyFile of no meaning where the key is in no file
+   * @param database as in DatabaseSetting, including a password
+   * @param keyFile unused if the key is in no file
    */
   readonly fill: (database: string, keyFile: string) => Promise<void>
 }
 
-/** A backup that a database is made of. */
 export interface Restoring {
   readonly backup: string
   readonly purpose: Purpose
-  /** Gives the master key, to an engine that can restore at all. */
+  /** Not called by an engine that cannot restore. */
   readonly takeKey: () => MasterKey
-  /** Writes what an encrypted backup holds to another file. */
+  /** Decrypts a backup into another file. */
   readonly decrypt: (backup: string, path: string, progress: ReportProgress) => Promise<void>
-  /** The database that it is to take the place of, where one is left to compare it with. */
+  /** The database to replace, for the comparison. */
   readonly against?: string | undefined
-  /** Confirms the restore before the database is there. The diff is null if there is no database to compare with. */
+  /**
+   * Confirms the restore before the database appears. The diff is null if there is no database to compare
+   * with.
+   */
   readonly agree?: ((manifest: Manifest | null, diff: RestoreDiff | null) => Promise<void>) | undefined
 }
 
-/** What was made of a backup. */
 export interface Restored {
-  /** The backup's own manifest; null if another program made the backup. */
+  /** The backup's manifest; null if another program made the backup. */
   readonly manifest: Manifest | null
-  /** Whether it has an older schema. */
+  /** True if the backup has an older schema. */
   readonly isOlder: boolean
 }
 
-/** What there is at the place of a database, whatever it is. */
+/** An existing database, valid or not. */
 export interface Found {
-  /** Whose it is on this machine, by uid, and whose its master key may so be; undefined where that says nothing. */
+  /** The owner's uid; undefined on a server. */
   readonly owner: number | undefined
 }
 
-/**
- * Where a database is or will be, and what can be done with it before it is open. Every method may throw Refusal
- * database_unusable.
- */
+/** The place of a database that is not open. Every method may throw Refusal database_unusable. */
 export interface DatabaseLocation {
-  /** As it may be shown to anybody: without a password. */
+  /** Without a password, so it can be shown. */
   readonly name: string
-  /** The same, wherever it is read: the path of a file from the root on. */
+  /** `name` with an absolute path. */
   readonly fullName: string
-  /** What there is by now; null for nothing. */
+  /** Null if nothing is there. */
   find(): Promise<Found | null>
-  /** Whether the database that is there is sealed under a master key; false if that cannot be told. */
+  /** False if this cannot be determined. */
   isSealedUnder(purpose: Purpose, masterKey: MasterKey): Promise<boolean>
   /**
    * Opens the database.
    *
-   * @throws Refusal database_unusable for none, what is no database of ours, one that was left for its copy, a newer schema,
-   *   an older one that is not to be upgraded, other migrations, another purpose, or another master key than it was sealed
-   *   under; storage_busy if others hold it; whatever `takeKey` throws
+   * @throws Refusal database_unusable if there is no database, it is not ours, was copied, has a newer
+   *   schema, an older one
+   * that may not be upgraded, other migrations, another purpose or another master key; storage_busy if
+   * another process
+   * uses it; also the errors of `takeKey`
    */
   open(opening: Opening): Promise<Opened>
-  /** Makes a new database and its master key: an end in between leaves neither, or what the same call goes on with. */
+  /**
+   * Creates a database and its master key. If it is interrupted, nothing is left, or the same call continues.
+   */
   make(making: Making): Promise<void>
-  /** Makes the database of a backup, where none is, held to be sound, ours, and sealed under the master key. */
+  /** Creates a database from a backup, after checking its integrity, origin and master key. */
   restore(restoring: Restoring, progress: ReportProgress): Promise<Restored>
   /**
-   * Reads the database as of one moment.
+   * Reads the database at one moment.
    *
-   * @throws Refusal database_unusable as open does; storage_busy if a server runs that must not; whatever `takeKey` and
-   *   `use` throw
+   * @throws Refusal database_unusable as `open`, storage_busy if a server runs that may not; also the errors
+   *   of `takeKey`
+   * and `use`
    */
   readSource<T>(reading: ReadingSource, use: (source: CopySource) => Promise<T>): Promise<T>
   /**
-   * Makes a database at an empty place, complete or not at all. Returns what `fill` returns.
+   * Creates a complete database, or none. Returns the result of `fill`.
    *
-   * @throws Refusal database_unusable if the place is not empty; whatever `fill` throws
+   * @throws Refusal database_unusable if the place is not empty; also the errors of `fill`
    */
   makeTarget<T>(making: MakingTarget<T>): Promise<T>
   /**
-   * What a shell may offer for a word that begins so: names, refs or ids, and no person's name. It is read without the
-   * master key; nothing is made, changed or waited for.
+   * Completions for a shell: names, refs or ids, never a person's name. Needs no master key, writes nothing
+   * and does not wait.
    */
   listOffers(offered: Offered, begin: string): Promise<string[]>
-  /** What made the database fail, in words for whoever gives a command on it, and no partner; or the same error. */
+  /**
+   * Replaces an error by one with the cause, for operators and never for partners. Returns other errors
+   * unchanged.
+   */
   explain(error: unknown): unknown
 }

@@ -4,67 +4,63 @@ import type { CopyNote } from './database-copy'
 import type { ZoneEdition } from './time'
 import type { MasterKey, Protect } from './vault'
 
-/** What a check found. Only what is bad makes the whole unhealthy. */
+/** The result of one check. Only `bad` findings make the database unhealthy. */
 export interface Finding {
-  /** What was checked, as `integrity`. */
+  /** For example `integrity`. */
   readonly check: string
   readonly state: 'ok' | 'note' | 'bad'
-  /** In the operator's words. */
+  /** For the operator. */
   readonly detail: string
-  /** What to do about it, where the engine alone knows. */
+  /** Set by the engine if only it knows the remedy. */
   readonly remedy?: string
 }
 
-/** What to do about findings that do not say it themselves, by the check. */
+/** The default remedies, by check. */
 export interface Remedies {
-  /** About what is worth knowing. */
   readonly whenNoted: Readonly<Record<string, string>>
-  /** About what is bad. */
   readonly whenBad: Readonly<Record<string, string>>
 }
 
-/** A finding with what to do about it; what is as it should be has none. */
+/** Adds the remedy to a finding that needs one. */
 export function withRemedy(finding: Finding, { whenNoted, whenBad }: Remedies): Finding {
   const remedy = finding.remedy ?? (finding.state === 'bad' ? whenBad : whenNoted)[finding.check]
   return finding.state === 'ok' || remedy === undefined ? finding : { ...finding, remedy }
 }
 
-/** What a server notes of itself for as long as it listens. */
+/** A server's record of itself, stored while it listens. */
 export interface ServerNote {
   readonly host: string
   readonly port: number
-  /** Whether it speaks HTTPS there; it does not where nothing is said of it, as by versions before. */
+  /** True for HTTPS. Older versions store nothing here. */
   readonly isSecure?: boolean
-  /** False while it can store nothing, where others are to see that by what it noted. */
+  /** False while nothing can be stored. */
   readonly isReady?: boolean
-  /** The machine's own name; versions before said nothing of it. */
+  /** The host name. Older versions store nothing here. */
   readonly machine?: string
   readonly version: string
-  /** What it works with; versions before said nothing of it. */
+  /** Older versions store nothing here. */
   readonly zoneData?: ZoneEdition
-  /** ms */
   readonly startedAt: number
 }
 
-/** What is known of a server of a database. */
 export interface FoundServer {
-  /** Whether it serves the database at this moment, whatever is noted. */
+  /** True if it serves the database now, regardless of its note. */
   readonly isServing: boolean
-  /** What it noted, or one before it that ended without taking that away; null for nothing. */
+  /** The note of this server, or of an earlier one that crashed; null if there is none. */
   readonly note: ServerNote | null
-  /** When it was last seen at work by the engine, in ms; null where that sees its one server on this machine alone. */
+  /** The last heartbeat in ms; null for an engine without heartbeats. */
   readonly seenAt: number | null
 }
 
-/** When a backup was last made, and when one was last tried, in ms; null for never. */
+/** In ms; null for never. */
 export interface LastBackups {
   readonly backedUpAt: number | null
   readonly drilledAt: number | null
-  /** Whether the server of the database makes them, and nothing is known of them here. */
+  /** True if the database server makes the backups, so that their times are unknown. */
   readonly isByServer?: boolean
 }
 
-/** Whether the last backup is older than it may be, in ms; null for any age. */
+/** Returns true if the last backup is older than `oldest` (ms). Null allows any age. */
 export function isBackupTooOld(
   { backedUpAt, isByServer = false }: LastBackups,
   now: number,
@@ -73,120 +69,118 @@ export function isBackupTooOld(
   return !isByServer && oldest !== null && (backedUpAt === null || now - backedUpAt > oldest)
 }
 
-/** What a database holds. */
 export interface Content {
   /** Rows by table. */
   readonly counts: Readonly<Record<string, number>>
-  /** Of every row of every table, in hex. */
+  /** Over all rows of all tables, in hex. */
   readonly sha256: string
 }
 
-/** What a backup tells of itself, from inside. */
+/** The description inside a backup. */
 export interface Manifest extends Content {
   /** ms */
   readonly madeAt: number
   readonly schema: number
-  /** What the server last worked with; null if none ever did. */
+  /** The data of the last server; null if none ever ran. */
   readonly zoneData: ZoneEdition | null
 }
 
-/** How a backup is made. */
 export interface BackingUp {
   readonly progress?: ReportProgress
-  /** Whether it is made to be tried and removed: then it is no backup to count on, and is noted as a drill. */
+  /** True for a backup that is only tried and removed. It is recorded as a drill. */
   readonly isDrill?: boolean
 }
 
-/** Which lines of the audit log are to be removed, and where they go. */
 export interface AuditPrune {
   readonly chain: AuditChain
-  /** ms: all lines up to the first that is not older. */
+  /** ms; removes all lines before the first that is not older. */
   readonly before: number
-  /** The file of the archive. */
+  /** The path of the archive. */
   readonly target: string
 }
 
-/** What a check of an archive found: what it holds and how the log stands to it, or the first fault. */
+/** The archive's contents and its relation to the log (`next`), or the first fault. */
 export type ArchiveVerdict =
   | { readonly intact: true; readonly archive: AuditArchive; readonly next: string }
   | { readonly intact: false; readonly id: number; readonly fault: string }
 
 /**
- * What needs the engine itself and not only its records: keeping copies, looking after its health, and leaving no
- * trace of what was erased. An engine that cannot do one of these refuses with what the operator can do instead.
+ * Operations that need the engine itself. An engine that cannot do one refuses, and names an alternative for
+ * the operator.
  */
 export interface Maintenance {
   /**
-   * Writes a sound copy of the database, with a manifest inside, to a place where nothing is, checked and synced before
-   * it gets its name, and notes when. Reads and writes go on meanwhile.
+   * Writes a verified backup with a manifest to an unused place. It gets its name once it is synced. Reads
+   * and writes continue.
    *
-   * @param target where, in the engine's own terms
-   * @param protect encrypts it; null for one that whoever finds it can open
-   * @throws Refusal database_unusable if there is something already, or no copy could be made; whatever `protect` throws
+   * @param target a path or name for the engine
+   * @param protect encrypts the backup; null for an unencrypted one
+   * @throws Refusal database_unusable if the place is in use or the backup fails; also the errors of
+   *   `protect`
    */
   backUp(target: string, protect: Protect | null, act: Act, how?: BackingUp): Promise<Manifest>
-  /** Notes that a backup was restored and served, and found to be as it should be. */
+  /** Records that a backup was restored, served and found sound. */
   noteDrill(act: Act): Promise<void>
 
   /**
-   * Seals the data key under another master key, and nothing else. False if it is sealed under that one already.
+   * Seals the data key under another master key. Returns false if it is sealed under that key already.
    *
-   * @throws Refusal database_unusable if it is sealed under neither this key nor that one
+   * @throws Refusal database_unusable if it is sealed under neither key
    */
   rewrap(next: MasterKey, act: Act): Promise<boolean>
 
   /**
-   * Whether the database is as it should be: schema, settings as read back, integrity, age of the last copy.
+   * Checks the schema, the settings, the integrity and the age of the last backup.
    *
-   * @param oldest the age in ms beyond which the last backup is bad; null for one of any age
-   * @param isAll whether to open all sealed values, and not a sample of each kind
+   * @param oldest the maximum age of the last backup in ms; null for any age
+   * @param isAll true to open all sealed values instead of a sample of each kind
    */
   check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
-  /** The same of where the database lies, as the modes of its files and the room on their disk. */
+  /** Checks the machine or server, for example file modes and disk space. */
   checkHost(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
 
-  /** Notes what the server that has it open listens on; null once it does no more. */
+  /** Records where the current server listens; null when it stops. */
   noteServer(note: ServerNote | null): Promise<void>
-  /** The servers of the database, those too that ended without taking their note away; one at most where no more may serve. */
+  /** Includes crashed servers. Returns at most one for an engine that allows one server only. */
   listServers(): Promise<FoundServer[]>
 
   /**
-   * Writes audit lines to an archive, checked and synced before it gets its name, and removes them then; tells how many.
-   * The log goes on from the last of them. One that was killed is taken up again where the archive stands.
+   * Moves audit lines to an archive and returns their number. The lines are removed once the archive is
+   * verified and synced.
+   * An interrupted call continues from the archive.
    *
-   * @throws Refusal field_invalid if there is another file already, database_unusable if no archive could be made or
-   *   what it would hold is not as it was written
+   * @throws Refusal field_invalid if the file exists, database_unusable if writing fails or a line was
+   *   altered
    */
   pruneAudit(prune: AuditPrune, act: Act): Promise<number>
-  /** Whether an archive is as it was written, and has a head that was noted before. */
+  /** Verifies an archive. It must contain the noted head. */
   checkArchive(path: string, noted: AuditHead | null): Promise<ArchiveVerdict>
-  /**
-   * Whether every line of the audit log is as it was written, none is missing and none too many, and whether a head that was
-   * noted before is among them. The log is read some lines at a time, beside those who write.
-   */
+  /** Verifies the audit log. It must contain the noted head. Reads in batches, so that writes continue. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
-  /** Removes old changes of the directory. A node that is behind the oldest one kept reloads the directory. */
+  /**
+   * Removes old changes of the directory. A node that is behind the oldest one kept reloads the directory.
+   */
   forgetChanges(): Promise<void>
 
   /**
-   * Removes what was erased from wherever the engine still has it. False if others who are reading kept it from
-   * doing so: then it can be asked again, as after a refusal. What was erased stays so either way.
+   * Removes erased data from all files of the engine. Returns false if readers prevented it: then call it
+   * again.
    *
-   * @throws Refusal storage_failed or storage_busy where the storage did, as a full disk does
+   * @throws Refusal storage_failed or storage_busy, for example for a full disk
    */
   purge(): Promise<boolean>
-  /** Where what was erased is left beyond the engine's reach, in words for staff. It asks no storage, and does not fail. */
+  /** Describes for staff where erased data remains beyond the engine's reach. Never fails. */
   keptAfterErasure(): Promise<string>
 
-  /** Where the database was copied to, to be served there and no more here; null for nowhere. */
+  /** Null if the database was not copied. */
   findCopyNote(): Promise<CopyNote | null>
-  /** Takes that note back. @throws Refusal record_unknown where there is none */
+  /** Removes the copy note. @throws Refusal record_unknown if there is none */
   reactivate(act: Act): Promise<void>
 
-  /** Notes which zone data the server works with, for the commands beside it. */
+  /** Records the server's zone data for commands. */
   noteZoneData(zones: ZoneEdition): Promise<void>
-  /** The zone data that the server last worked with; null if none ever did. */
+  /** The zone data of the last server; null if none ever ran. */
   findZoneData(): Promise<ZoneEdition | null>
 }

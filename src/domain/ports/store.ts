@@ -16,28 +16,27 @@ import type { Provider } from '../provider'
 import type { TakenSlot, UnreadableProvider, Version } from './directory-feed'
 import type { Change, Decision } from './writes'
 
-/** The values of several facts. */
 type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
 
 export interface ChangeOptions {
-  /** Whether no submission may run meanwhile, because it may be about the same people or slots. */
+  /** True if no submission may run at the same time, because it may affect the same members or slots. */
   readonly isAlone?: boolean
-  /** Whether it may write thousands of records, and so take long. */
+  /** True if it may write thousands of records. */
   readonly isLarge?: boolean
 }
 
 /**
- * What an operation asks of a database. Each method is one transaction, all or nothing, on disk when its promise resolves.
- * Every method may throw Refusal storage_busy or storage_failed.
+ * Each method is one transaction, all or nothing, on disk when its promise resolves. It may throw Refusal
+ * storage_busy or
+ * storage_failed.
  */
 export interface Store {
-  /** Reads facts. */
   read<T>(work: (facts: Facts) => MaybePromise<T>): Promise<T>
   /**
-   * Reads facts, lets the domain decide on them, and writes what it decided with its audit lines.
+   * Reads facts, calls `decide` with them, and writes the outcome with its audit lines.
    *
    * @param act null for the service itself, which leaves no audit line
-   * @throws Refusal if that is the decision; nothing is changed then
+   * @throws Refusal if `decide` returns one; nothing is changed
    */
   change<const Asked extends readonly unknown[], Answer>(
     act: Act | null,
@@ -46,53 +45,49 @@ export interface Store {
     options?: ChangeOptions,
   ): Promise<Answer>
   /**
-   * Stores what a partner submits. `stale` asks for another draft, on a newer version of the directory.
+   * Stores a submission. Returns `stale` if the draft must be made again on a newer version of the directory.
    *
-   * @throws Refusal, as decideSubmission says
+   * @throws Refusal as decideSubmission
    */
   submit(draft: SubmissionDraft): Promise<BookingRequest | Replay | 'stale'>
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
-  /** When keys were last used, in ms, by kid. */
+  /** Stores the last use of each key, in ms by kid. */
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 }
 
-/** SQLite answers at once, PostgreSQL later. */
+/** SQLite returns values, PostgreSQL returns promises. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Which requests are asked for: those that fit all that is given. */
+/** All given conditions must match. */
 export interface RequestFilter {
   readonly intakesOnly?: boolean | undefined
-  /** `waiting`: staff have yet to act on it, so it is unassigned or pending. */
+  /** `waiting` is unassigned or pending: staff have not finished it. */
   readonly state?: RequestState | 'waiting' | undefined
   readonly providerId?: number | undefined
   readonly partnerId?: number | undefined
-  /** The date of the slot by the provider's clock, in days since 1970-01-01. */
+  /** The slot's date on the provider's clock, in days since 1970-01-01. */
   readonly slotDay?: number | undefined
-  /** Submitted at or after, and at or before, in ms. */
+  /** ms, inclusive. */
   readonly submittedFrom?: number | undefined
   readonly submittedUntil?: number | undefined
 }
 
-/** Which of the requests asked for, in which order. */
 export interface RequestPart {
-  /** By submission, or by the start of their slots, those without one last. */
+  /** With `slot`, requests without a slot come last. */
   readonly order: 'submission' | 'slot'
-  /** How many come before. */
   readonly offset: number
   readonly most: number
 }
 
-/** How many requests wait for staff or a provider. */
 export interface WaitingCount {
   readonly count: number
-  /** When the oldest was submitted, in ms; null if none waits. */
+  /** The submission time of the oldest, in ms; null if none waits. */
   readonly oldestAt: number | null
 }
 
-/** A slot that a request holds with a provider. */
 export type ProviderSlot = TakenSlot & { readonly providerId: number }
 
-/** A provider for a request, with a start (ms) or without, chosen on a version of the directory. */
+/** A chosen provider and start (ms, or null), with the directory version of the choice. */
 export interface Placed {
   readonly providerId: number
   readonly startsAt: number | null
@@ -100,7 +95,7 @@ export interface Placed {
 }
 
 interface PartnerFacts {
-  /** All partners in order of id, those without a key or an organization too. */
+  /** All partners in order of id, including partners without a key or organization. */
   list(): MaybePromise<Partner[]>
   find(id: number): MaybePromise<Partner | null>
   findNamed(name: string): MaybePromise<Partner | null>
@@ -115,63 +110,60 @@ interface PartnerFacts {
 interface MemberFacts {
   find(partnerId: number, externalUserId: string): MaybePromise<Member | null>
   findById(id: number): MaybePromise<Member | null>
-  /** A member who cannot be opened is returned as unreadable. */
+  /** Returns an unreadable member with placeholder data. */
   findForStaff(id: number): MaybePromise<Member | null>
-  /** The member, of whichever partner, who has an e-mail address. */
+  /** Searches the members of all partners. */
   findByEmail(email: string): MaybePromise<Member | null>
-  /** Members in order of id after one id: to search, never to show all of. */
+  /** Members with an id above `after`, in order of id. */
   list(after: number, most: number): MaybePromise<Member[]>
-  /** When a member was added and last changed by its partner, in ms. */
   timesOf(id: number): MaybePromise<{ readonly createdAt: number; readonly updatedAt: number }>
 }
 
 interface RequestFacts {
   find(id: number): MaybePromise<RequestRecord | null>
-  /** In the order of the ids; null for an unknown one. */
+  /** In the order of the ids; null for an unknown id. */
   findAll(ids: readonly number[]): MaybePromise<(RequestRecord | null)[]>
-  /** In order of submission, unless the part says otherwise. */
+  /** In order of submission by default. */
   list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]>
   listIds(filter: RequestFilter): MaybePromise<number[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>
-  /** The requests of a member in order of id, without the member; none once the person has been erased. */
+  /** The requests of a member in order of id; none once the person has been erased. */
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>
-  /** The same with their screening answers. */
   listWithAnswers(
     memberId: number,
   ): MaybePromise<
     (Omit<RequestRecord, 'member'> & { readonly screeningAnswers: readonly ScreeningAnswer[] })[]
   >
-  /** The slots that requests hold and that start from one instant (ms) until before another, in order of time. */
+  /** Held slots that start in [from, until) (ms), in order of time. */
   slotsBetween(from: number, until: number): MaybePromise<ProviderSlot[]>
-  /** The requests of a partner's members that were submitted at or after an instant (ms), in order of submission. */
+  /** The partner's requests submitted at or after `since` (ms), in order of submission. */
   submittedBy(partnerId: number, since: number): MaybePromise<Pick<RequestRecord, 'id' | 'state'>[]>
-  /** The screening answers of a request; none for an erased member. */
+  /** Empty for an erased person. */
   screeningOf(id: number): MaybePromise<readonly ScreeningAnswer[]>
-  /** The screening answers that can be opened, by request: to sort by, never to show. */
+  /** Omits answers that cannot be decrypted. For sorting only, never for display. */
   readableAnswers(ids: readonly number[]): MaybePromise<ReadonlyMap<number, readonly ScreeningAnswer[]>>
 }
 
 interface NoteFacts {
-  /** The notes on a request, oldest first. */
+  /** Oldest first. */
   listOf(requestId: number): MaybePromise<readonly RequestNote[]>
-  /** The ids of the notes on a request, readable or not. */
+  /** Includes unreadable notes. */
   idsOf(requestId: number): MaybePromise<number[]>
-  /** The ids of the notes on all requests of a member. */
   idsOfMember(memberId: number): MaybePromise<number[]>
 }
 
 interface AuditFacts {
-  /** At most so many lines, oldest first. */
+  /** Oldest first. */
   list(limit: number, filter?: AuditFilter): MaybePromise<AuditLine[]>
-  /** Refused authentications by partner and reason, most often first. */
+  /** By partner and reason, the highest count first. */
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
-  /** Which of the requests had their screening answers read by somebody. */
+  /** Returns the requests whose screening answers staff have read. */
   looksAtRisk(requestIds: readonly number[]): MaybePromise<number[]>
-  /** The newest line, refused authentications left out. */
+  /** The newest line, except refused authentications. */
   head(): MaybePromise<AuditHead>
 }
 
-/** What an operation can read from a database, noun by noun. Reading leaves no audit line. */
+/** The read operations. They leave no audit line. */
 export interface Facts {
   readonly partners: PartnerFacts
   readonly members: MemberFacts
@@ -179,25 +171,24 @@ export interface Facts {
   readonly notes: NoteFacts
   readonly audit: AuditFacts
   readonly directory: {
-    /** Providers by id, in order of id. */
+    /** In order of id. */
     findProviders(ids: readonly number[]): MaybePromise<{
       readonly providers: readonly Provider[]
       readonly unreadable: readonly UnreadableProvider[]
     }>
-    /** The id of the provider of a ref, readable or not. */
+    /** Includes unreadable providers. */
     findId(ref: string): MaybePromise<number | null>
-    /** The names of the time zones of all providers. */
     listTimeZones(): MaybePromise<string[]>
   }
   readonly changes: {
-    /** What changed in the directory after a version, except taken slots; null if some of it is no longer kept. */
+    /** Directory changes after a version, except taken slots; null if some are no longer stored. */
     sinceButTaken(version: Version): MaybePromise<readonly Change[] | null>
   }
   readonly placement: {
     find(requestId: number, placed: Placed): MaybePromise<PlacementFacts>
   }
   readonly replays: {
-    /** The ids of the requests submitted at an instant (ms) or before, oldest first, at most so many. */
+    /** The ids of requests submitted at or before `until` (ms), oldest first. */
     submittedBy(until: number, most: number): MaybePromise<number[]>
   }
 }

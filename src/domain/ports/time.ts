@@ -1,48 +1,45 @@
 import type { TimeZone } from '../../scheduling/time-zone'
 
-/** The time. Each request reads it once and passes it on. */
+/** Each request reads the time once and passes it on. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00Z. */
   now(): number
 }
 
-/** The machine's clock. */
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** A clock that shows `startsAt` (ms) when it is made and ticks on from there. */
+/** Returns a clock that starts at `startsAt` (ms) and then runs at normal speed. */
 export function clockStartingAt(startsAt: number): Clock {
   const made = performance.now()
   return { now: () => startsAt + Math.floor(performance.now() - made) }
 }
 
-/** Waits. */
 export function pause(millis: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, millis))
 }
 
-/** Milliseconds of a monotonic clock: for durations only. */
+/** Reads a monotonic clock: for durations only. */
 export function elapsedMillis(): number {
   return performance.now()
 }
 
-/** Which time zone data is meant. */
 export interface ZoneEdition {
-  /** As `2026f`, or `unknown`. */
+  /** For example `2026f`, or `unknown`. */
   readonly edition: string
-  /** The zoneinfo folder that it was read from; null for the data that is built in. */
+  /** The zoneinfo folder; null for the built-in data. */
   readonly folder: string | null
 }
 
-/** The time zones that the service knows, from one edition of the IANA data. */
+/** The time zones of one edition of the IANA data. */
 export interface ZoneData extends ZoneEdition {
-  /** How the edition stands to the built-in one; what is newer is current too. */
+  /** Compared with the built-in edition. A newer edition is `current`. */
   readonly age: 'current' | 'older' | 'unknown'
-  /** Every name, links included. */
+  /** All names, including links. */
   readonly names: readonly string[]
-  /** The zone of an IANA name, links included, its case as IANA writes it; null for every other text. */
+  /** Finds a zone by its IANA name or a link, in IANA's case; otherwise null. */
   find(name: string): TimeZone | null
-  /** The names of the zones that people in a country (ISO 3166-1 alpha-2) live by; none for a code that is none. */
+  /** Returns the zones of a country (ISO 3166-1 alpha-2); none for an unknown code. */
   zonesOf(country: string): readonly string[]
-  /** The data that is built in, be it the one in use or not. */
+  /** The built-in data, in use or not. */
   readonly builtIn: Pick<ZoneData, 'edition' | 'find'>
 }

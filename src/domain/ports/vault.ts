@@ -6,69 +6,67 @@ export interface SealedCell {
   readonly column: string
   /** From newRecordKey, known before the record is inserted. */
   readonly recordKey: string
-  /** What else of its record the value holds good for alone, as the partner and kid of a secret. */
+  /** Further values that the sealed value is bound to, for example the partner and kid of a secret. */
   readonly context?: readonly (string | number)[]
 }
 
 /**
- * Seals what must not lie readable in the database. A sealed value is bound to its place: altered, or opened as
- * another table's, column's or record's, it is refused.
+ * Encrypts values for the database. Each value is bound to its cell: if it was altered or moved, it does not
+ * open.
  */
 export interface Vault {
   seal(plain: Uint8Array, place: SealedCell): Uint8Array
-  /** @throws Error if the value was altered, belongs to another place or was sealed under another key */
+  /** @throws Error if the value was altered, belongs to another cell or was sealed under another key */
   open(sealed: Uint8Array, place: SealedCell): Uint8Array
-  /**
-   * A keyed hash (HMAC-SHA-256, RFC 2104) under a key of this purpose alone: 32 bytes, the same for the same text, which
-   * nobody without the master key can make or try out.
-   */
+  /** A keyed hash of 32 bytes (HMAC-SHA-256, RFC 2104), under a separate key for each purpose. */
   keyedHash(purpose: HashPurpose, text: string): Uint8Array
 }
 
 /**
- * Envelope encryption: what the operator keeps apart from a database. It seals the data key, under which all the rest
- * is sealed, so that another master key can take its place without touching what is sealed.
+ * Envelope encryption: the master key seals the data key, and the data key seals all values. Replacing the
+ * master key
+ * therefore reseals only one value.
  */
 export interface MasterKey {
-  /** What it seals itself. */
+  /** Seals under the master key itself. */
   readonly vault: Vault
-  /** A new random data key. */
   newDataKey(): Uint8Array
   vaultOf(dataKey: Uint8Array): Vault
 }
 
-/** From whom a copy is kept: nobody but the master key opens it, and whoever is named beside it, or a passphrase. */
+/** Who can decrypt a backup: the master key plus recipients, or a passphrase. */
 export interface Protection {
-  /** Public keys in the age format, whose owners can open it too. */
+  /** Public keys in the age format. */
   readonly recipients: readonly string[]
-  /** The path of a file with a passphrase, which opens it instead. */
+  /** The path of a file with a passphrase that replaces the master key. */
   readonly passphraseFile?: string | undefined
 }
 
-/** Writes what one file holds to another, encrypted, and sees that it can be read again. */
+/** Encrypts one file into another and verifies the result. */
 export type Protect = (plain: string, encrypted: string, progress?: ReportProgress) => Promise<void>
 
-/** What an operator keeps a master key for beside the database, wherever it is kept. */
 export interface Keyring {
   /**
-   * Tells how to encrypt a copy.
+   * Returns the function that encrypts a backup.
    *
-   * @throws Refusal field_invalid for what is no recipient, database_unusable for a passphrase that cannot be read
+   * @throws Refusal field_invalid for an invalid recipient, database_unusable for an unreadable passphrase
    */
   protect(protection: Protection): Promise<Protect>
-  /** Whether the key was found to be the next one, of a rotation that was cut short and is finished now. */
+  /** True if loading the key completed an interrupted rotation. */
   readonly hasRotated: boolean
   /**
-   * Makes the next master key, has it put in force, and gives it the place of this one. Tells where it is.
+   * Creates the next master key, calls `putInForce`, and then replaces the current key. Returns the path of
+   * the new key.
    *
-   * @param newKeyFile where to leave it instead; what a rotation that was cut short has left there is taken up
-   * @throws Refusal field_invalid if this key is in no file and no other is named; database_unusable where none can be
-   *   made; whatever `putInForce` throws
+   * @param newKeyFile another path for the new key; a key left there by an interrupted rotation is reused
+   * @throws Refusal field_invalid if the current key is in no file and no path is given, database_unusable if
+   *   no key can be
+   * created; also the errors of `putInForce`
    */
   rotate(newKeyFile: string | undefined, putInForce: (next: MasterKey) => Promise<unknown>): Promise<string>
 }
 
-/** What keyed hashes are for: two purposes never have the same hash of a text. */
+/** Domain separation: the same text has a different hash for each purpose. */
 export type HashPurpose =
   | 'audit line'
   | 'audit head'
@@ -77,7 +75,6 @@ export type HashPurpose =
   | 'idempotency key'
   | 'request body'
 
-/** A new random key for a record. */
 export function newRecordKey(): string {
   return crypto.randomUUID()
 }

@@ -14,7 +14,7 @@ import type { KeyEndReason } from '../partner'
 import type { Provider } from '../provider'
 import type { Region } from '../region'
 
-/** What an engine keeps, noun by noun, apart from the ids that it gives. Instants in ms. */
+/** Stored records without their generated ids. Instants in ms. */
 export interface Records {
   organization: { readonly name: string; readonly active: boolean; readonly createdAt: number }
   partner: PartnerRates & {
@@ -26,14 +26,14 @@ export interface Records {
   key: {
     readonly partnerId: number
     readonly kid: string
-    /** To be sealed. */
+    /** Sealed when stored. */
     readonly secret: Uint8Array
     readonly issuedAt: number
     readonly startsAt: number
     readonly endsAt: number | null
     readonly endReason: KeyEndReason | null
   }
-  /** Regions come with their ids, which providers refer to. */
+  /** Unlike other records, regions bring their ids, because providers refer to them. */
   region: Region
   provider: Omit<Provider, 'id'>
   member: {
@@ -45,7 +45,7 @@ export interface Records {
     readonly updatedAt: number
   }
   request: {
-    /** Null once the person has been erased; `added` for the member whom a write before this one adds. */
+    /** Null once the person has been erased; `added` for the member of an earlier write. */
     readonly memberId: number | null | 'added'
     readonly isIntake: boolean
     readonly state: RequestState
@@ -56,21 +56,20 @@ export interface Records {
     readonly localOffsetMinutes: number | null
     readonly acceptedAt: number | null
     readonly declinedAt: number | null
-    /** To be sealed; null once the person has been erased. */
+    /** Sealed when stored; null once the person has been erased. */
     readonly screeningAnswers: readonly ScreeningAnswer[] | null
     readonly submittedAt: number
   }
-  /** What staff wrote about a request. */
   note: Omit<RequestNote, 'id'> & { readonly requestId: number }
-  /** What a submission was answered with, kept for its retries. Its id is that of the request. */
+  /** The response to a submission, stored for its retries. Its id is the request's id. */
   replay: {
     readonly partnerId: number
-    /** To be hashed: either may tell of a person. */
+    /** Stored as hashes only, because both may contain personal data. */
     readonly retry: Retry
-    /** `added` for the request that a write before this one adds, and so with its member. */
+    /** `added` for the record of an earlier write. */
     readonly requestId: number | 'added'
     readonly memberId: number | 'added'
-    /** To be sealed, as the next. */
+    /** Sealed when stored, like `profile`. */
     readonly request: Omit<BookingRequest, 'id' | 'member'>
     readonly profile: ReceiptProfile
     readonly submittedAt: number
@@ -84,41 +83,37 @@ type WriteOf<N extends Noun> =
   | { readonly set: N; readonly id: number; readonly to: Partial<Records[N]> }
   | { readonly remove: N; readonly id: number }
 
-/** One record to be added, changed in some members, or removed. */
 export type Write = { [N in Noun]: WriteOf<N> }[Noun]
 
-/** A row that refers to what writes before it have added, with the ids that these have got. */
+/** Replaces `added` by the ids that earlier writes have generated. */
 export function withIds(row: Extract<Write, { add: Noun }>['row'], added: ReadonlyMap<Noun, number>): object {
   const ids = { requestId: added.get('request'), memberId: added.get('member') }
   const isAdded = ([name]: [string, unknown]) => Reflect.get(row, name) === 'added'
   return { ...row, ...Object.fromEntries(Object.entries(ids).filter(isAdded)) }
 }
 
-/** What a decision allows: what is to be written, all or nothing, and what is answered then. */
+/** An allowed decision: the writes, all or nothing, and the answer. */
 export interface Outcome<Answer> {
-  /** In order. */
   readonly writes: readonly Write[]
-  /** The providers of whom other slots are taken than before. */
+  /** The providers whose taken slots change. */
   readonly taken: readonly number[]
-  /** The lines that are left in the audit log; one without an id names the record that the first write adds. */
+  /** Audit lines. A fact without an id refers to the record of the first write. */
   readonly audit: AuditFact | readonly AuditFact[] | null
-  /** @param ids of the record of each write, in order */
+  /** @param ids the id of each write's record, in order */
   readonly answer: (ids: readonly number[]) => Answer
 }
 
-/** What was done to which record: `partner 3`. */
 export interface AuditFact {
   readonly action: AuditAction
   readonly noun: Noun | null
   readonly id: number | null
-  /** How it ended: `done` unless given. */
+  /** Default: `done`. */
   readonly outcome?: string
 }
 
-/** A decision: no, and why, or what is to be done. */
 export type Decision<Answer = void> = Refusal | Outcome<Answer>
 
-/** The lines that an outcome leaves in the audit log. */
+/** Returns the audit lines of an outcome. */
 export function linesOf(
   { audit }: Outcome<unknown>,
   { actor, at }: Act,
@@ -130,7 +125,7 @@ export function linesOf(
   })
 }
 
-/** What is to be written and audited, where nothing has to be answered. */
+/** An outcome without an answer. */
 export function outcome(
   action: AuditAction,
   noun: Noun | null,
@@ -141,7 +136,7 @@ export function outcome(
   return { writes, taken, audit: { action, noun, id }, answer: () => {} }
 }
 
-/** The outcome of setting some members of a record, and nothing else. */
+/** An outcome that sets fields of one record. */
 export function setting<N extends Noun>(
   action: AuditAction,
   noun: N,
@@ -152,7 +147,7 @@ export function setting<N extends Noun>(
   return outcome(action, noun, id, [{ set: noun, id, to } as Write], taken)
 }
 
-/** Switches a record off or on again, whatever else can be told of it. */
+/** Deactivates or reactivates a record. */
 export function decideState(
   noun: 'organization' | 'partner' | 'member',
   record: { readonly id: number } | null,
@@ -166,21 +161,20 @@ export function unknownRecord(noun: Noun): Refusal {
   return new Refusal('record_unknown', `there is no such ${noun}`)
 }
 
-/** How the audit log names a record, as `partner 3`; null where a line is about none. */
+/** Returns the record's name in the audit log, such as `partner 3`; null for a line about no record. */
 export function recordName({ noun, id }: AuditFact, addedId: number | undefined): string | null {
   return noun && `${noun} ${id ?? addedId}`
 }
 
-/** A thing that the directory shows, as the record of changes names it; `taken` is a provider's taken slots. */
+/** The noun of a directory change. `taken` is a provider's taken slots. */
 export type ChangedNoun = 'partner' | 'region' | 'provider' | 'taken'
 
-/** One entry of the record of changes. */
 export interface Change {
   readonly noun: ChangedNoun
   readonly recordId: number
 }
 
-/** As what the directory shows a noun; null for those that it does not show. */
+/** The directory noun that a stored noun belongs to; null if the directory does not contain it. */
 export const shownAs: Record<Noun, ChangedNoun | null> = {
   organization: 'partner',
   partner: 'partner',
@@ -193,16 +187,17 @@ export const shownAs: Record<Noun, ChangedNoun | null> = {
   replay: null,
 }
 
-/** Whether anything about partners has changed: whoever was let in has to be asked for again. */
+/** Returns true if a partner may have changed. The caller must then be authenticated again. */
 export function isCallerStale(since: readonly Change[] | null): boolean {
   return since === null || since.some(({ noun }) => noun === 'partner')
 }
 
 /**
- * Whether what was decided of a provider on an earlier snapshot of the directory has to be decided anew
- * (optimistic concurrency). Taken slots are looked up when it is written and make nothing stale.
+ * Returns true if a decision about a provider must be made again on a newer snapshot (optimistic
+ * concurrency).
+ * Taken slots make nothing stale, because the transaction checks them.
  *
- * @param since all that has changed since that snapshot; null where that can no longer be told
+ * @param since all changes since the snapshot; null if they are no longer stored
  */
 export function isStale(since: readonly Change[] | null, providerId: number): boolean {
   return (
