@@ -24,7 +24,10 @@ function newKey(different: Partial<PartnerKey> = {}): PartnerKey {
   return { kid, secret: randomBytes(32), issuedAt: now, startsAt: now, endsAt: null, partner, ...different }
 }
 
-/** What comes of a token at a moment: the key, or the kind of its refusal; and whether it came at once. */
+/**
+ * Authenticates a token. Returns the key or the refusal's kind, and whether the result came at once or after
+ * an asynchronous check.
+ */
 async function judge(token: string, key: PartnerKey, at = now) {
   const find = (kid: string) => (kid === key.kid ? key : null)
   try {
@@ -35,8 +38,8 @@ async function judge(token: string, key: PartnerKey, at = now) {
   }
 }
 
-describe('a token that was verified', () => {
-  test('is judged at once when it comes again, and anew once its key was replaced', async () => {
+describe('auth: a verified token', () => {
+  test('is accepted at once when it comes again, and verified again after its key is replaced', async () => {
     const key = newKey()
     const token = await signToken(key)
     expect(await judge(token, key)).toEqual(['later', key])
@@ -46,7 +49,7 @@ describe('a token that was verified', () => {
     expect(await judge(token, { ...key, secret: randomBytes(32) })).toEqual(['later', 'token_invalid'])
   })
 
-  test('is refused at once while its key is not in force, its partner deactivated, or its kid is no more', async () => {
+  test('is rejected while its key is not in force, its partner is deactivated or its kid is unknown', async () => {
     const key = newKey({ endsAt: now + 1_000 })
     const token = await signToken(key)
     await judge(token, key)
@@ -61,8 +64,8 @@ describe('a token that was verified', () => {
   })
 })
 
-describe('a token that was found to be forged', () => {
-  test('is refused at once when it comes again, and verified anew once its key was replaced', async () => {
+describe('auth: a forged token', () => {
+  test('is rejected at once when it comes again, and verified again after its key is replaced', async () => {
     const key = newKey()
     const secret = randomBytes(32)
     const forged = await signToken({ ...key, secret })
@@ -73,7 +76,7 @@ describe('a token that was found to be forged', () => {
     expect(await judge(forged, replaced)).toEqual(['at once', replaced])
   })
 
-  test('shuts out nothing but itself, names its claimed partner, and is never recognized', async () => {
+  test('does not block a genuine token of the same key, and is never recognized', async () => {
     const key = newKey()
     const [token, forged] = [await signToken(key), await signToken({ ...key, secret: randomBytes(32) })]
     const find = () => key
@@ -86,7 +89,7 @@ describe('a token that was found to be forged', () => {
   })
 })
 
-test('a flood of forged tokens makes those in force no less so', async () => {
+test('auth: a flood of 2,500 forged tokens does not evict a valid token from the cache', async () => {
   const key = newKey()
   const token = await signToken(key)
   await judge(token, key)
@@ -98,7 +101,7 @@ test('a flood of forged tokens makes those in force no less so', async () => {
   expect(await judge(token, key)).toEqual(['at once', key])
 })
 
-test('a new key is as long as the hash that it signs with, and never comes twice (RFC 7518 §3.2)', () => {
+test('auth: each new key has a secret of 32 bytes and a unique kid (RFC 7518 section 3.2)', () => {
   const [one, other] = [newKidAndSecret(), newKidAndSecret()]
   expect([one.secret.length, one.kid.length]).toEqual([32, 16])
   expect(one.secret).not.toEqual(other.secret)

@@ -6,7 +6,7 @@ import { theProgram } from '../support/process'
 const isRoot = process.geteuid?.() === 0
 
 test.skipIf(!isRoot)(
-  'a database whose log cannot be made is told with what keeps it from being made',
+  'files: opening a database in a folder that is not writable reports the folder as the cause',
   async () => {
     using operator = new Operator()
     await operator.do('init')

@@ -5,21 +5,21 @@ import { Folder } from '../support/folder'
 
 const isRoot = process.geteuid?.() === 0
 
-test('a file that may not be used is told with its mode', () => {
+test('files: a file with the wrong mode is reported with its mode and the mode it needs', () => {
   using folder = new Folder()
   writeFileSync(folder.file('own'), '')
   chmodSync(folder.file('own'), 0o400)
   expect(whyNoAccess(folder.file('own'))).toBe('its mode is 400, and 600 is needed')
 })
 
-test('one whose folder is at fault is told so', () => {
+test('files: a file in a folder that cannot be written or entered is reported with the folder as the cause', () => {
   using folder = new Folder()
   writeFileSync(folder.file('own'), '', { mode: 0o600 })
   expect(whyNoAccess(folder.file('own'))).toBe('nothing may be written in its folder')
   expect(whyNoAccess(folder.file('own/below'))).toBe('a folder on the way to it may not be entered')
 })
 
-test.skipIf(!isRoot)("another user's is told with both users", () => {
+test.skipIf(!isRoot)('files: a file of another user is reported with both user ids', () => {
   using folder = new Folder()
   writeFileSync(folder.file('theirs'), '')
   chownSync(folder.file('theirs'), 65534, 65534)
@@ -28,7 +28,7 @@ test.skipIf(!isRoot)("another user's is told with both users", () => {
   )
 })
 
-test('beside a file something can be made, or not', () => {
+test('files: a folder is writable if a file can be created in it, and a missing folder is not', () => {
   using folder = new Folder()
   expect(isFolderWritable(folder.file('any'))).toBe(true)
   expect(isFolderWritable(folder.file('nosuch/any'))).toBe(false)

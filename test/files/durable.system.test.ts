@@ -5,7 +5,7 @@ import { Folder } from '../support/folder'
 const canTrace =
   Bun.which('strace') !== null && Bun.spawnSync(['strace', '-o', '/dev/null', 'true']).exitCode === 0
 
-/** What the kernel is asked for to make the file `key` in a folder, with more words for strace. */
+/** Runs createMasterKey under strace and returns its sync, link and rename calls in the folder. */
 function callsFor(folder: Folder, ...words: string[]): (string | undefined)[] {
   const module = new URL('../../src/vault/master-key-file.ts', import.meta.url).pathname
   const { exitCode } = Bun.spawnSync([
@@ -22,7 +22,7 @@ function callsFor(folder: Folder, ...words: string[]): (string | undefined)[] {
 }
 
 test.skipIf(!canTrace)(
-  'the kernel is asked to sync a master key before it gets its name, and its folder after (skipped without strace)',
+  'files: a master key is synced before it gets its name, and its folder afterwards (skipped without strace)',
   () => {
     using folder = new Folder()
     expect(callsFor(folder)).toEqual([
@@ -34,7 +34,7 @@ test.skipIf(!canTrace)(
 )
 
 test.skipIf(!canTrace)(
-  'where a file system knows no links, a file is renamed to a name that is free (skipped without strace)',
+  'files: a file system without hard links gets the new file by a rename to a free name (skipped without strace)',
   () => {
     using folder = new Folder()
     expect(callsFor(folder, '-e', 'inject=link,linkat:error=EPERM')).toEqual([

@@ -22,8 +22,8 @@ import { Folder } from '../support/folder'
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-describe('a file that is begun', () => {
-  test('has its name once it is whole, and nothing is left beside it', () => {
+describe('files: a new durable file', () => {
+  test('gets its name only when it is complete, and leaves no temporary file', () => {
     using folder = new Folder()
     const path = folder.file('a')
     {
@@ -39,7 +39,7 @@ describe('a file that is begun', () => {
     expect([readFileSync(path, 'utf8'), modeOf(path)]).toEqual(['whole', '600'])
   })
 
-  test('and is given up leaves nothing', () => {
+  test('leaves nothing behind if writing it fails', () => {
     using folder = new Folder()
     expect(() => {
       using file = beginFile(folder.file('a'))
@@ -52,15 +52,15 @@ describe('a file that is begun', () => {
   test.each([
     ['a file', (path: string) => writeFileSync(path, 'theirs')],
     ['a folder', (path: string) => mkdirSync(path)],
-    ['a link that leads nowhere', (path: string) => symlinkSync('/nowhere/at/all', path)],
-  ])('never takes the name of %s', (_, make) => {
+    ['a dangling link', (path: string) => symlinkSync('/nowhere/at/all', path)],
+  ])('never replaces %s that has its name', (_, make) => {
     using folder = new Folder()
     make(folder.file('a'))
     expect(() => writeDurably(folder.file('a'), 'ours')).toThrow(expect.objectContaining({ code: 'EEXIST' }))
     expect(readdirSync(folder.path)).toEqual(['a'])
   })
 
-  test('does not take a name that somebody else took meanwhile', () => {
+  test('is not published if another process takes the name first', () => {
     using folder = new Folder()
     using file = beginFile(folder.file('a'))
     writeFileSync(folder.file('a'), 'theirs')
@@ -68,7 +68,7 @@ describe('a file that is begun', () => {
     expect(readFileSync(folder.file('a'), 'utf8')).toBe('theirs')
   })
 
-  test('takes the place of a file where it is told to, behind a link too, but of nothing else', () => {
+  test('replaces a file if asked to, also behind a link, but never a folder', () => {
     using folder = new Folder()
     writeFileSync(folder.file('a'), 'old')
     symlinkSync(folder.file('a'), folder.file('link'))
@@ -81,10 +81,10 @@ describe('a file that is begun', () => {
   })
 })
 
-/** Where a process made something for a path that is gone by now: no system has so large a process id. */
+/** The temporary path of a process that was killed. No system assigns a process id this large. */
 const killed = (path: string) => asidePath(path).replace(`-${process.pid}-`, '-99999999-')
 
-test('what a killed process left is removed at once, and nothing else', () => {
+test('files: only the leftovers of a killed process are removed at once', () => {
   using folder = new Folder()
   const [a, b] = [folder.file('a'), folder.file('b')]
   const kept = [a, asidePath(a), killed(b)]
@@ -98,7 +98,7 @@ test('what a killed process left is removed at once, and nothing else', () => {
   expect(readdirSync(folder.path)).not.toContain(basename(kept[2] as string))
 })
 
-test('what a process of another machine or container left is removed after ten minutes', () => {
+test('files: the leftovers of a process on another machine or in a container are removed after ten minutes', () => {
   using folder = new Folder()
   const longAgo = new Date(Date.now() - 11 * 60_000)
   const [old, recent] = ['1', '2'].map((end) => folder.file(`a.unfinished-00000000-1-0000000${end}`)) as [
@@ -111,19 +111,22 @@ test('what a process of another machine or container left is removed after ten m
   expect(readdirSync(folder.path)).toEqual([basename(recent)])
 })
 
-test.if(process.getuid?.() === 0)('what another user has left in a folder of all is in nobody’s way', () => {
-  using folder = new Folder()
-  chmodSync(folder.path, 0o1777)
-  const theirs = folder.file('a.unfinished-00000000-1-00000001')
-  const longAgo = new Date(Date.now() - 11 * 60_000)
-  writeFileSync(theirs, '')
-  utimesSync(theirs, longAgo, longAgo)
-  process.seteuid?.('nobody')
-  try {
-    using made = beginFolder(folder.file('a'))
-    expect(readdirSync(folder.path).sort()).toEqual([basename(theirs), basename(made.path)].sort())
-  } finally {
-    process.seteuid?.(0)
-  }
-  expect(readdirSync(folder.path)).toEqual([basename(theirs)])
-})
+test.if(process.getuid?.() === 0)(
+  "files: another user's leftovers in a shared folder do not block a new file",
+  () => {
+    using folder = new Folder()
+    chmodSync(folder.path, 0o1777)
+    const theirs = folder.file('a.unfinished-00000000-1-00000001')
+    const longAgo = new Date(Date.now() - 11 * 60_000)
+    writeFileSync(theirs, '')
+    utimesSync(theirs, longAgo, longAgo)
+    process.seteuid?.('nobody')
+    try {
+      using made = beginFolder(folder.file('a'))
+      expect(readdirSync(folder.path).sort()).toEqual([basename(theirs), basename(made.path)].sort())
+    } finally {
+      process.seteuid?.(0)
+    }
+    expect(readdirSync(folder.path)).toEqual([basename(theirs)])
+  },
+)

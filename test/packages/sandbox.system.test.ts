@@ -6,8 +6,8 @@ import * as packageJson from '../../package.json'
 import { packSandbox } from '../../packages/sandbox/pack'
 import { eventually, Folder, Program, runProgram, startSandbox, theProgram } from '../support/process'
 
-// The packages, around executables that tell how they were started; packages/sandbox/try.mjs has npm and bunx install
-// the real ones from a registry.
+// Tests the packages with a stub in place of the executables. packages/sandbox/try.mjs installs the real
+// packages from a registry, with npm and bunx.
 const { version } = packageJson
 const here = `${process.platform}-${process.arch}` as DeliveredPlatform
 const systems = deliveredPlatforms
@@ -18,7 +18,7 @@ let names: string[] = []
 
 beforeAll(() => {
   writeFileSync(folder.file('notices'), 'what is built in')
-  writeFileSync(folder.file('teller'), teller, { mode: 0o600 })
+  writeFileSync(folder.file('stub'), stub, { mode: 0o600 })
   names = pack(packed)
   install('anteroom-sandbox', `anteroom-sandbox-${version}.tgz`)
   install(`@anteroom/sandbox-${here}`, `anteroom-sandbox-${here}-${version}.tgz`)
@@ -26,21 +26,21 @@ beforeAll(() => {
 
 afterAll(() => folder[Symbol.dispose]())
 
-/** A stand-in for the executable: tells its words and variables, then does what the first word asks. */
-const teller = `#!/bin/sh
+/** A stub of the executable. It prints its arguments and variables, or does what its first argument says. */
+const stub = `#!/bin/sh
 case $1 in
-  tell) shift; printf '%s\\n' "$#" "$@"; env | grep -E 'BUN_|ANTEROOM_' | sort; cat; echo warned >&2; exit 7;;
+  print) shift; printf '%s\\n' "$#" "$@"; env | grep -E 'BUN_|ANTEROOM_' | sort; cat; echo warned >&2; exit 7;;
   die) kill -KILL $$;;
   wait) for s in INT TERM HUP; do trap "echo $s; exit 5" $s; done; echo ready; while :; do sleep 0.01; done;;
 esac
 `
 
 function pack(into: string): string[] {
-  const executables = Object.fromEntries(systems.map((system) => [system, folder.file('teller')]))
+  const executables = Object.fromEntries(systems.map((system) => [system, folder.file('stub')]))
   return packSandbox({ executables, notices: folder.file('notices'), folder: into, gzipLevel: 1 })
 }
 
-/** What a package manager does where it runs no script. */
+/** Unpacks a package as a package manager does that runs no scripts. */
 function install(name: string, tarball: string): void {
   mkdirSync(join(modules, name), { recursive: true })
   const words = ['-xzf', join(packed, tarball), '--strip-components=1', '-C', join(modules, name)]
@@ -53,8 +53,8 @@ async function contents(tarball: string) {
   return { names: [...files.keys()].sort(), manifest }
 }
 
-describe('the packages of the sandbox', () => {
-  test('are one for each system, and one that needs exactly these', async () => {
+describe('packages: the sandbox packages', () => {
+  test('are one package per platform and a launcher that depends on exactly these', async () => {
     expect(names).toEqual([
       ...systems.map((system) => `anteroom-sandbox-${system}-${version}.tgz`),
       `anteroom-sandbox-${version}.tgz`,
@@ -85,23 +85,26 @@ describe('the packages of the sandbox', () => {
     ['darwin-arm64', { os: ['darwin'], cpu: ['arm64'] }, 'anteroom'],
     ['darwin-x64', { os: ['darwin'], cpu: ['x64'] }, 'anteroom'],
     ['win32-x64', { os: ['win32'], cpu: ['x64'] }, 'anteroom.exe'],
-  ])('%s holds an executable for that system alone, and no script', async (system, only, file) => {
-    const { manifest, names: files } = await contents(`anteroom-sandbox-${system}-${version}.tgz`)
-    const documents = ['LICENSE', 'THIRD-PARTY-NOTICES.txt']
-    expect(files).toEqual([...documents, `bin/${file}`, 'package.json'].map((name) => `package/${name}`))
-    expect(manifest).toEqual({
-      name: `@anteroom/sandbox-${system}`,
-      version,
-      description: `The executable of anteroom-sandbox for ${system}`,
-      license: 'MIT',
-      files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
-      ...only,
-      preferUnplugged: true,
-      publishConfig: { access: 'public' },
-    })
-  })
+  ])(
+    'include for %s one executable that is restricted to that platform, and no script',
+    async (system, only, file) => {
+      const { manifest, names: files } = await contents(`anteroom-sandbox-${system}-${version}.tgz`)
+      const documents = ['LICENSE', 'THIRD-PARTY-NOTICES.txt']
+      expect(files).toEqual([...documents, `bin/${file}`, 'package.json'].map((name) => `package/${name}`))
+      expect(manifest).toEqual({
+        name: `@anteroom/sandbox-${system}`,
+        version,
+        description: `The executable of anteroom-sandbox for ${system}`,
+        license: 'MIT',
+        files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
+        ...only,
+        preferUnplugged: true,
+        publishConfig: { access: 'public' },
+      })
+    },
+  )
 
-  test('are the same bytes each time, whoever packs', () => {
+  test('are byte-identical when they are packed again with another umask', () => {
     const again = folder.file('again')
     const umask = process.umask(0o077)
     try {
@@ -117,15 +120,15 @@ describe('the packages of the sandbox', () => {
   })
 })
 
-describe('the launcher', () => {
-  // Where there is no Node, Bun stands in for it.
+describe('packages: the sandbox launcher', () => {
+  // Bun stands in if Node is not installed.
   const node = Bun.which('node') ?? process.execPath
   const at = (path: string) => [node, join(path, 'anteroom-sandbox/launch.mjs')]
   const env = { PATH: process.env.PATH ?? '' }
   const command = at(modules)
 
-  test('passes words, settings and what is printed on, and the exit code', async () => {
-    const words = ['tell', 'sandbox', '--now', '', 'a b', '$HOME', '"', '--', '--help']
+  test('passes on arguments, settings, output and the exit code', async () => {
+    const words = ['print', 'sandbox', '--now', '', 'a b', '$HOME', '"', '--', '--help']
     const settings = { ANTEROOM_PORT: '1', BUN_INSTALL: '/nowhere' }
     const obeyed = {
       BUN_BE_BUN: '1',
@@ -135,7 +138,7 @@ describe('the launcher', () => {
       BUN_JSC_useJIT: '0',
       BUN_BYTECODE_ORDER_OUT: 'x',
     }
-    // Bun itself would obey them; Node does not.
+    // Bun itself would obey these variables. Node does not.
     const more = node === process.execPath ? {} : obeyed
     expect(await runProgram(words, { command, env: { ...env, ...settings, ...more } })).toEqual({
       code: 7,
@@ -145,11 +148,11 @@ describe('the launcher', () => {
     })
   })
 
-  test('ends by the signal that ended the executable', async () => {
+  test('ends with the signal that killed the executable', async () => {
     expect(await runProgram(['die'], { command, env })).toMatchObject({ code: null, signal: 'SIGKILL' })
   })
 
-  test('passes a signal on, and ends as the executable does by it', async () => {
+  test("forwards a signal and exits with the executable's exit code", async () => {
     const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(async (signal) => {
       await using program = new Program(['wait'], { command, env })
       await eventually('it to wait', () => program.stdout !== '')
@@ -163,8 +166,8 @@ describe('the launcher', () => {
     await Promise.all(ends)
   })
 
-  test('stops the executable when the shell between npx and itself has ended', async () => {
-    // As npx starts it, in a shell that stays and that passes no signal on.
+  test('stops the executable when the shell between npx and the launcher ends', async () => {
+    // npx starts the launcher in a shell that stays alive and forwards no signal.
     const shell = ['sh', '-c', '"$@"; exit', 'sh', ...command]
     await using program = new Program(['wait'], {
       command: shell,
@@ -174,35 +177,35 @@ describe('the launcher', () => {
     expect(await program.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL', stdout: 'ready\nTERM\n' })
   })
 
-  test('tells in a line where there is no executable, and what to do', async () => {
+  test('explains in one line that there is no executable for this platform, and what to do', async () => {
     const without = folder.file('without/node_modules')
     const launcher = join(without, 'anteroom-sandbox')
     cpSync(join(modules, 'anteroom-sandbox'), launcher, { recursive: true })
-    // What Node tells of itself on another system.
+    // Makes Node report another platform or another C library.
     const elsewhere = (name: string, script: string) => {
       writeFileSync(folder.file(name), script)
       return [node, '--require', folder.file(name), join(launcher, 'launch.mjs')]
     }
     const sunOs = elsewhere('sunos.cjs', "Object.defineProperty(process, 'platform', { value: 'sunos' })")
     const musl = elsewhere('musl.cjs', 'process.report.getReport = () => ({ header: {} })')
-    const told = async (start: readonly string[]) => {
+    const stderrOf = async (start: readonly string[]) => {
       const { code, signal, stdout, stderr } = await runProgram(['sandbox'], { command: start, env })
       expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: '' })
       return stderr
     }
     const isNotThere = `@anteroom/sandbox-${here} is not installed`
-    expect(await told(at(without))).toBe(
+    expect(await stderrOf(at(without))).toBe(
       `anteroom-sandbox: ${isNotThere}; install anteroom-sandbox again on this system, without --omit=optional\n`,
     )
-    expect(await told(sunOs)).toBe(
+    expect(await stderrOf(sunOs)).toBe(
       `anteroom-sandbox: there is no executable for sunos-${process.arch}, only for ${systems.join(', ')}\n`,
     )
-    expect(await told(musl)).toBe(
+    expect(await stderrOf(musl)).toBe(
       'anteroom-sandbox: the executable needs glibc, and this Linux has musl (as Alpine has); use one with glibc, such as node:24-slim\n',
     )
   })
 
-  test('starts the sandbox that answers and stops', async () => {
+  test('starts a sandbox that answers requests and stops', async () => {
     const real = folder.file('real/node_modules')
     cpSync(modules, real, { recursive: true })
     const executable = join(real, `@anteroom/sandbox-${here}/bin/anteroom`)

@@ -5,42 +5,70 @@ import { formatInstant, minuteMillis } from '../../src/scheduling/calendar'
 import { asked } from './practices'
 import { absenceOf, availabilityOf, daily, type Practice, practice } from './provider'
 
-// Toronto is five hours behind in December: 14:00Z is 09:00 there.
+// Toronto is five hours behind UTC in December: 14:00Z is 09:00 there.
 const ten = '2026-12-02T15:00:00Z'
 const works = { workingHours: [daily('09:15', '12:00')] }
 const day = Date.parse('2026-12-02T00:00:00Z') / (24 * 60 * minuteMillis)
 
-describe('a session that is booked', () => {
+describe('scheduling: a booked session', () => {
   const rows: [what: string, different: Partial<Practice>, step: string | null][] = [
-    ['within the hours', works, null],
-    ['off the grid', { workingHours: [daily('09:20', '12:00')] }, null],
-    ['beside another, and less ahead than the notice', { ...works, minimumNoticeMinutes: 43_200 }, null],
-    ['in no hours', {}, 'outside_hours'],
-    ['that begins before the hours', { workingHours: [daily('10:01', '12:00')] }, 'outside_hours'],
-    ['that ends with the hours', { workingHours: [daily('09:00', '10:45')] }, null],
-    ['that ends after the hours', { workingHours: [daily('09:00', '10:44')] }, 'outside_hours'],
-    ['in hours that run over midnight', { workingHours: [daily('22:00', '11:00')] }, null],
-    ['on a date without work', { ...works, overrides: [{ date: '2026-12-02', windows: [] }] }, 'override'],
+    ['within the working hours has no obstacle', works, null],
+    ['off the grid has no obstacle', { workingHours: [daily('09:20', '12:00')] }, null],
     [
-      'on a date with other hours that have it off their grid',
+      'next to another one and within the minimum notice has no obstacle',
+      { ...works, minimumNoticeMinutes: 43_200 },
+      null,
+    ],
+    ['outside all working hours is reported as outside_hours', {}, 'outside_hours'],
+    [
+      'that begins before the working hours is reported as outside_hours',
+      { workingHours: [daily('10:01', '12:00')] },
+      'outside_hours',
+    ],
+    ['that ends with the working hours has no obstacle', { workingHours: [daily('09:00', '10:45')] }, null],
+    [
+      'that ends after the working hours is reported as outside_hours',
+      { workingHours: [daily('09:00', '10:44')] },
+      'outside_hours',
+    ],
+    [
+      'in working hours that run over midnight has no obstacle',
+      { workingHours: [daily('22:00', '11:00')] },
+      null,
+    ],
+    [
+      'on a date whose override has no windows is reported as override',
+      { ...works, overrides: [{ date: '2026-12-02', windows: [] }] },
+      'override',
+    ],
+    [
+      'off the grid of the override of its date has no obstacle',
       { ...works, overrides: [{ date: '2026-12-02', windows: [{ start: '09:50', end: '12:00' }] }] },
       null,
     ],
-    ['within time off', { ...works, timeOff: [{ from: '2026-12-02', until: '2026-12-02' }] }, 'time_off'],
     [
-      'off the grid, within time off',
+      'within time off is reported as time_off',
+      { ...works, timeOff: [{ from: '2026-12-02', until: '2026-12-02' }] },
+      'time_off',
+    ],
+    [
+      'off the grid and within time off is reported as time_off',
       { workingHours: [daily('09:20', '12:00')], timeOff: [{ from: '2026-12-02', until: '2026-12-02' }] },
       'time_off',
     ],
     [
-      'that ends as time off begins',
+      'that ends when time off begins has no obstacle',
       { ...works, timeOff: [{ from: '2026-12-02T10:45', until: '2026-12-02T12:00' }] },
       null,
     ],
-    ['without a license', { ...works, licenses: [] }, 'license'],
-    ['after the license', { ...works, licenses: [{ from: '2020-01-01', until: '2026-12-01' }] }, 'license'],
+    ['without a license is reported as license', { ...works, licenses: [] }, 'license'],
     [
-      'on the last day of the license',
+      'after the end of the license is reported as license',
+      { ...works, licenses: [{ from: '2020-01-01', until: '2026-12-01' }] },
+      'license',
+    ],
+    [
+      'on the last day of the license has no obstacle',
       { ...works, licenses: [{ from: '2020-01-01', until: '2026-12-02' }] },
       null,
     ],
@@ -51,7 +79,7 @@ describe('a session that is booked', () => {
     expect(absenceOf(practice({ taken, ...different }), ten)?.step ?? null).toBe(step as never)
   })
 
-  test('is told with what stands in its way', () => {
+  test('is reported with the date of the override or the time off that blocks it', () => {
     const off = practice({ ...works, overrides: [{ date: '2026-12-02', windows: [] }] })
     expect(absenceOf(off, ten)).toEqual({ step: 'override', day })
     const away = practice({ ...works, timeOff: [{ from: '2026-12-02T09:00', until: '2026-12-02T11:00' }] })
@@ -65,7 +93,7 @@ describe('a session that is booked', () => {
   })
 })
 
-test('whatever slot is offered, the provider is there for it once it is booked', () => {
+test('scheduling: a provider is present for every slot that was offered once it is booked', () => {
   let offered = 0
   fc.assert(
     fc.property(asked, ({ practice: of, now }) => {

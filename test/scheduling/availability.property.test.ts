@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { horizonMinutes, slotMinutes } from '../../src/scheduling/availability'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import { isLong } from '../support/long'
-import { tellSlots } from './oracle'
+import { oracleSlots } from './oracle'
 import { asked } from './practices'
 import { availabilityOf, obstacleOf, offers, type Practice, slotsWithinOf } from './provider'
 
-// TEST_LONG=1 looks for longer. A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
+// TEST_LONG=1 runs 100 times as many cases. A failure prints its seed; FAST_CHECK_SEED=… repeats it.
 const seed = process.env.FAST_CHECK_SEED
 const timeout = isLong ? 3_600_000 : 300_000
 
@@ -15,16 +15,17 @@ function holds<T>(property: fc.IProperty<T>, runs: number): void {
   fc.assert(property, { numRuns: isLong ? runs * 100 : runs, ...(seed && { seed: Number(seed) }) })
 }
 
-describe('availability, whatever the practice and the moment', () => {
+describe('scheduling: availability of random practices at random moments', () => {
   test(
-    'is what a scan of every minute finds',
+    'equals the result of a scan of every minute',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
-          const told = tellSlots(practice, now)
-          // Working time that has not paused for weeks is held to the rule below, that it never moves.
-          fc.pre(told.seesBeginnings)
-          expect([...availabilityOf(practice, now).slots]).toEqual(told.slots)
+          const expected = oracleSlots(practice, now)
+          // The oracle cannot count the slots of working time that has had no pause for weeks. The test of
+          // later moments below covers these.
+          fc.pre(expected.seesBeginnings)
+          expect([...availabilityOf(practice, now).slots]).toEqual(expected.slots)
         }),
         200,
       )
@@ -33,7 +34,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'is the same for each slot that is asked about alone, on the grid and off it, now and at any time',
+    'agrees with a query for each single slot, on and off the grid, at any time',
     () => {
       const elsewhere = fc.oneof(
         fc.integer({ min: -50, max: 50 }),
@@ -47,8 +48,8 @@ describe('availability, whatever the practice and the moment', () => {
           const begins = now / minuteMillis
           const taken = practice.taken.flatMap((start) => [start, start + slotMinutes])
           const starts = [...slots, ...moved.flatMap((by) => [first + by, begins + by]), ...taken]
-          const told = starts.filter((start) => offers(practice, start, now))
-          expect(told).toEqual(starts.filter((start) => slots.includes(start)))
+          const expected = starts.filter((start) => offers(practice, start, now))
+          expect(expected).toEqual(starts.filter((start) => slots.includes(start)))
         }),
         150,
       )
@@ -57,15 +58,15 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'is the same for each stretch of time that is asked about alone',
+    'agrees with a query for any single stretch of time',
     () => {
       const stretch = fc.tuple(fc.integer({ min: -3_000, max: 60_000 }), fc.nat({ max: 8_000 }))
       holds(
         fc.property(asked, stretch, ({ practice, now }, [after, minutes]) => {
           const start = Math.floor(now / minuteMillis) + after
-          const told = slotsWithinOf(practice, { start, end: start + minutes }, now)
+          const expected = slotsWithinOf(practice, { start, end: start + minutes }, now)
           const { slots } = availabilityOf(practice, now)
-          expect(told).toEqual(slots.filter((slot) => slot >= start && slot < start + minutes))
+          expect(expected).toEqual(slots.filter((slot) => slot >= start && slot < start + minutes))
           expect(slotsWithinOf(practice, { start: -Infinity, end: Infinity }, now)).toEqual([...slots])
         }),
         250,
@@ -75,7 +76,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'ascends, lies on minutes and in the horizon, and never overlaps itself',
+    'ascends, lies on whole minutes within the horizon, and never overlaps itself',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -97,7 +98,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'loses with a taken slot those that it touches, and moves no other',
+    'loses exactly the slots that a taken slot touches, and moves no other slot',
     () => {
       holds(
         fc.property(asked, fc.nat(), fc.integer({ min: -60, max: 60 }), ({ practice, now }, index, shift) => {
@@ -117,7 +118,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'has with several licenses what each of them has, and nothing that one without an end has not',
+    'with several licenses has the slots of each license, and none that an open-ended license lacks',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -136,7 +137,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'holds from when it was worked out until it says, and not a change is missed',
+    'does not change before its holdsUntil',
     () => {
       holds(
         fc.property(asked, fc.double({ min: 0, max: 1, noNaN: true }), ({ practice, now }, share) => {
@@ -155,7 +156,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'offers at a later moment the same slots of the time that both moments see',
+    'is the same at a later moment for the time that both horizons cover',
     () => {
       holds(
         fc.property(asked, fc.integer({ min: 1, max: 29 * 1_440 }), ({ practice, now }, minutes) => {
@@ -174,7 +175,7 @@ describe('availability, whatever the practice and the moment', () => {
   )
 
   test(
-    'has an obstacle for each slot that it does not offer, and for no other',
+    'has an obstacle for each slot that is not offered, and for no offered slot',
     () => {
       const minute = fc.integer({ min: -2_000, max: 31 * 1_440 })
       holds(

@@ -6,17 +6,17 @@ import { availabilityOf, daily, type Practice, practice, slotsOf } from './provi
 const dayMillis = 86_400_000
 const at = (timestamp: string) => Date.parse(timestamp)
 
-/** Working time of one date, in Toronto unless told otherwise. */
+/** Working time on one date, in Toronto unless `different` has another zone. */
 function on(date: string, start: string, end: string, different: Partial<Practice> = {}): Practice {
   return practice({ workingHours: [daily(start, end, { from: date, until: date })], ...different })
 }
 
-describe('working time around the clock', () => {
+describe('scheduling: working time around the clock', () => {
   const always = practice({ workingHours: [daily('00:00', '24:00')] })
   const startsOn = (date: string, of: Practice, now: string) =>
     slotsOf(of, now).filter((utc) => localDateInToronto(utc) === date)
 
-  test('00:00-24:00 on all days meets itself: each date has slots from its own midnight', () => {
+  test('from 00:00 to 24:00 every day has slots from the midnight of each date', () => {
     const sixty = practice({ workingHours: [daily('00:00', '24:00', { stepMinutes: 50 })] })
     const dates = ['2026-12-02', '2026-12-03', '2026-12-04']
     for (const date of dates) {
@@ -27,7 +27,7 @@ describe('working time around the clock', () => {
     }
   })
 
-  test('a day of 23 hours has 30 slots, one of 25 hours 33, and the next date begins at its midnight', () => {
+  test('has 30 slots on a day of 23 hours and 33 on a day of 25 hours, and starts again at the next midnight', () => {
     const spring = startsOn('2027-03-14', always, '2027-03-12T12:00:00Z')
     expect(spring).toHaveLength(30)
     expect(spring[0]).toBe('2027-03-14T05:00:00Z')
@@ -37,29 +37,29 @@ describe('working time around the clock', () => {
     expect(startsOn('2027-11-08', always, '2027-11-05T12:00:00Z')[0]).toBe('2027-11-08T05:00:00Z')
   })
 
-  test('thirty days of it are 960 slots', () => {
+  test('has 960 slots in 30 days', () => {
     expect(slotsOf(always, '2026-12-01T05:00:00Z')).toHaveLength(960)
   })
 })
 
-describe('chains of windows that overlap from date to date', () => {
-  // Two shifts that hand over to one another for half an hour.
+describe('scheduling: chains of windows that overlap from date to date', () => {
+  // Two shifts that overlap for half an hour at each handover.
   const shifts = (different: Parameters<typeof daily>[2] = {}) =>
     practice({ workingHours: [daily('08:00', '20:00', different), daily('19:30', '08:30', different)] })
-  const fromThen = (first: string, step: number, slots: readonly string[]) =>
+  const offGrid = (first: string, step: number, slots: readonly string[]) =>
     slots.filter((utc) => (at(utc) - at(first)) % (step * minuteMillis) !== 0)
 
-  test('a chain of some days has slots counted from its beginning, the days of a change among them', () => {
+  test('a chain of five days keeps the grid of its start across a clock change', () => {
     const chain = shifts({ from: '2027-03-12', until: '2027-03-16', stepMinutes: 50 })
     const slots = slotsOf(chain, '2027-03-11T12:00:00Z')
     expect(slots[0]).toBe('2027-03-12T13:00:00Z')
     expect(slots.at(-1)).toBe('2027-03-17T11:20:00Z')
-    expect(fromThen('2027-03-12T13:00:00Z', 50, slots)).toEqual([])
-    // From 13:00Z to 12:30Z five days later.
+    expect(offGrid('2027-03-12T13:00:00Z', 50, slots)).toEqual([])
+    // The chain lasts from 13:00Z to 12:30Z five days later.
     expect(slots).toHaveLength(Math.floor((5 * 1_440 - 30 - slotMinutes) / 50) + 1)
   })
 
-  /** The first slots that one of two answers has, of the time that both see, and the other has not. */
+  /** The first slots that only one of two answers has, in the time that both horizons cover. */
   const moved = (of: Practice, earlier: string, later: string) => {
     const horizon = at(earlier) + horizonMinutes * minuteMillis
     const before = slotsOf(of, earlier).filter((utc) => at(utc) >= at(later))
@@ -71,14 +71,14 @@ describe('chains of windows that overlap from date to date', () => {
     ]
   }
 
-  test('a chain without an end offers the same slots while a clock change is left behind', () => {
+  test('a chain without an end keeps its slots while a clock change moves into the past', () => {
     for (let day = 3; day < 15; day++) {
       const later = `2026-11-${String(day).padStart(2, '0')}T12:00:00Z`
       expect([later, moved(shifts(), '2026-11-02T12:00:00Z', later)]).toEqual([later, []])
     }
   })
 
-  test('a remembered answer for a chain without an end is the fresh one, past midnight too', () => {
+  test('a cached answer for a chain without an end stays correct until it expires, also past midnight', () => {
     const chain = shifts({ stepMinutes: 50 })
     const { slots, heldFrom, holdsUntil } = availabilityOf(chain, at('2026-12-02T04:40:30Z'))
     for (let later = heldFrom; later < holdsUntil; later += minuteMillis) {
@@ -86,7 +86,7 @@ describe('chains of windows that overlap from date to date', () => {
     }
   })
 
-  test('the step of a chain is that of its first window, whatever comes into sight behind it', () => {
+  test('the step of a chain is the step of its first window, even when later windows enter the horizon', () => {
     const chain = practice({
       overrides: [
         { date: '2026-12-06', windows: [{ start: '20:00', end: '19:00' }] },
@@ -98,12 +98,13 @@ describe('chains of windows that overlap from date to date', () => {
       '2026-12-07T01:00:00Z',
       '2026-12-07T01:45:00Z',
     ])
-    // So early that the horizon ends on the chain's first evening.
+    // Early enough that the horizon ends on the first evening of the chain.
     expect(moved(chain, '2026-11-07T04:00:00Z', '2026-12-01T12:00:00Z')).toEqual([])
   })
 
-  test('a remembered answer does not miss a slot that needs the window of the date after all in sight', () => {
-    // 20:00 is off; 23:50 fits because the next date's window carries on, and comes within 30 days at 23:50.
+  test('a cached answer expires in time for a slot that needs the window of the date after the horizon', () => {
+    // 20:00 is off. The slot at 23:50 fits because the window of the next date continues it, and enters the
+    // 30 days at 23:50.
     const chain = practice({
       timeZone: 'UTC',
       overrides: [
@@ -117,7 +118,7 @@ describe('chains of windows that overlap from date to date', () => {
     expect(availabilityOf(chain, at('2026-11-30T23:55:00Z')).holdsUntil).toBeLessThanOrEqual(later)
   })
 
-  test('an override without windows cuts a chain, and the next one has slots from its own start', () => {
+  test('an override without windows cuts a chain, and the next chain has slots from its own start', () => {
     const chain = {
       ...shifts({ from: '2026-12-01', until: '2026-12-05' }),
       overrides: [{ date: '2026-12-03', windows: [] }],
@@ -128,29 +129,29 @@ describe('chains of windows that overlap from date to date', () => {
   })
 })
 
-describe('the two edges of what is offered', () => {
+describe('scheduling: the edges of the horizon and of the notice', () => {
   const slot = at('2026-12-01T14:00:00Z')
   const one = on('2026-12-01', '09:00', '09:45')
   const starts = (now: number, of: Practice = one) => availabilityOf(of, now).slots
 
-  test('a slot can be had from the millisecond after that which is 30 days before it', () => {
+  test('a slot is offered only if it is less than 30 days ahead, to the millisecond', () => {
     expect(starts(slot - 30 * dayMillis - 1)).toHaveLength(0)
     expect(starts(slot - 30 * dayMillis)).toHaveLength(0)
     expect(starts(slot - 30 * dayMillis + 1)).toHaveLength(1)
   })
 
-  test('an answer holds until the very millisecond at which its first slot goes', () => {
+  test('an answer expires at the millisecond when its first slot is no longer offered', () => {
     expect(availabilityOf(one, slot - 12_345).holdsUntil).toBe(slot + 1)
     expect(availabilityOf({ ...one, minimumNoticeMinutes: 10 }, slot - 900_000).holdsUntil).toBe(
       slot - 600_000 + 1,
     )
   })
 
-  test('an answer holds until the very millisecond at which a slot comes within 30 days', () => {
+  test('an answer expires at the millisecond when a slot comes within 30 days', () => {
     expect(availabilityOf(one, slot - 30 * dayMillis - 12_345).holdsUntil).toBe(slot - 30 * dayMillis + 1)
   })
 
-  test('an answer that nothing ends holds for a day', () => {
+  test('an answer without slots expires after one day', () => {
     expect(availabilityOf(practice(), slot)).toEqual({
       slots: [],
       heldFrom: slot,
@@ -158,7 +159,7 @@ describe('the two edges of what is offered', () => {
     })
   })
 
-  test('a notice of 30 days or more leaves nothing, and one a minute shorter a minute', () => {
+  test('a notice of 30 days or more leaves no slots, and a notice one minute shorter leaves one minute', () => {
     const always = practice({ workingHours: [daily('00:00', '24:00')] })
     const now = at('2026-12-01T12:00:00Z')
     for (const minimumNoticeMinutes of [horizonMinutes, horizonMinutes + 1, 10 * horizonMinutes]) {
@@ -174,8 +175,8 @@ describe('the two edges of what is offered', () => {
   })
 })
 
-describe('times far from ours', () => {
-  test('before 1970 weekdays and dates are right', () => {
+describe('scheduling: dates before 1970 and after 2037', () => {
+  test('weekdays and dates before 1970 are right', () => {
     const mondays = practice({
       workingHours: [{ weekdays: ['monday'], start: '09:00', end: '09:45' }],
       licenses: [{ from: '1950-01-01', until: null }],
@@ -187,7 +188,7 @@ describe('times far from ours', () => {
     ])
   })
 
-  test('the clocks change in years after 2037 too', () => {
+  test('clock changes after 2037 are applied', () => {
     const mornings = practice({ workingHours: [daily('09:00', '09:45')] })
     expect(slotsOf(mornings, '2060-07-01T00:00:00Z')[0]).toBe('2060-07-01T13:00:00Z')
     expect(slotsOf(mornings, '2060-12-01T00:00:00Z')[0]).toBe('2060-12-01T14:00:00Z')
@@ -195,7 +196,7 @@ describe('times far from ours', () => {
 })
 
 function localDateInToronto(utc: string): string {
-  // The changes of 2027 at 07:00Z on 14 March and 06:00Z on 7 November, said without the engine.
+  // The clock changes of 2027, written out so that this check does not depend on the engine.
   const isSummer = utc >= '2027-03-14T07:00:00Z' && utc < '2027-11-07T06:00:00Z'
   return formatInstant(at(utc) - (isSummer ? 4 : 5) * 3_600_000).slice(0, 10)
 }

@@ -11,8 +11,8 @@ import {
 } from '../../src/scheduling/calendar'
 import { words } from '../support/words'
 
-describe('dates', () => {
-  test('are counted from 1970-01-01', () => {
+describe('scheduling: dates', () => {
+  test('are counted in days from 1970-01-01', () => {
     expect(parseDate('1970-01-01')).toBe(0)
     expect(parseDate('1969-12-31')).toBe(-1)
     expect(parseDate('2000-02-29')).toBe(11_016)
@@ -20,7 +20,7 @@ describe('dates', () => {
     expect(parseDate('9999-12-31')).toBe(2_932_896)
   })
 
-  test('come back as they were written', () => {
+  test('survive formatting and parsing', () => {
     fc.assert(
       fc.property(fc.integer({ min: -354_285, max: 2_932_896 }), (day) => {
         expect(parseDate(formatDate(day))).toBe(day)
@@ -43,12 +43,12 @@ describe('dates', () => {
     '２０２６-01-01',
     '',
   ]) {
-    test(`${JSON.stringify(text)} is none`, () => {
+    test(`parsing ${JSON.stringify(text)} as a date returns null`, () => {
       expect(parseDate(text)).toBeNull()
     })
   }
 
-  test('fall on weekdays from Monday, 0, before 1970 too', () => {
+  test('have weekdays counted from Monday as 0, also before 1970', () => {
     expect(weekdayOf(0)).toBe(3)
     expect(weekdayOf(parseDate('2027-03-14') ?? Number.NaN)).toBe(6)
     expect(weekdayOf(parseDate('1969-12-01') ?? Number.NaN)).toBe(0)
@@ -56,7 +56,7 @@ describe('dates', () => {
   })
 })
 
-describe('times of day', () => {
+describe('scheduling: times of day', () => {
   test('run from 00:00 to 24:00', () => {
     expect(parseTimeOfDay('00:00')).toBe(0)
     expect(parseTimeOfDay('09:30')).toBe(570)
@@ -80,13 +80,13 @@ describe('times of day', () => {
     '',
     '09.30',
   ]) {
-    test(`${JSON.stringify(text)} is none`, () => {
+    test(`parsing ${JSON.stringify(text)} as a time of day returns null`, () => {
       expect(parseTimeOfDay(text)).toBeNull()
     })
   }
 })
 
-describe('instants', () => {
+describe('scheduling: instants', () => {
   test('are milliseconds since 1970-01-01T00:00Z', () => {
     expect(parseInstant('1970-01-01T00:00:00Z')).toBe(0)
     expect(parseInstant('2027-03-14T06:45:00Z')).toBe(Date.UTC(2027, 2, 14, 6, 45))
@@ -95,7 +95,7 @@ describe('instants', () => {
     expect(parseInstant('0001-01-01T00:00:00Z')).toBe(-62_135_596_800_000)
   })
 
-  test('are written with seconds and no fraction', () => {
+  test('are formatted with seconds and without a fraction', () => {
     expect(formatInstant(Date.UTC(2027, 2, 14, 6, 45, 0, 999))).toBe('2027-03-14T06:45:00Z')
     expect(formatInstant(0)).toBe('1970-01-01T00:00:00Z')
   })
@@ -113,7 +113,7 @@ describe('instants', () => {
     '-000000-01-01T00:00:00Z',
     '',
   ]) {
-    test(`${JSON.stringify(text)} is none`, () => {
+    test(`parsing ${JSON.stringify(text)} as an instant returns null`, () => {
       expect(parseInstant(text)).toBeNull()
     })
   }

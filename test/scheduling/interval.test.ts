@@ -18,7 +18,7 @@ const asked = fc
     starts.sort((a, b) => a - b).map((start): Interval => ({ start, end: start + length })),
   )
 
-test('how far intervals reach tells of each that is asked about whether one of them touches it', () => {
+test('scheduling: Reach finds whether any of its intervals touches a given interval', () => {
   fc.assert(
     fc.property(intervals, asked, (intervals, asked) => {
       const reach = new Reach(intervals)
@@ -30,7 +30,7 @@ test('how far intervals reach tells of each that is asked about whether one of t
   )
 })
 
-test('and, of those that have begun with it, whether it lies whole inside one', () => {
+test('scheduling: Reach finds whether a given interval lies within one of its intervals', () => {
   fc.assert(
     fc.property(intervals, asked, (intervals, asked) => {
       const reach = new Reach(intervals)
@@ -42,7 +42,7 @@ test('and, of those that have begun with it, whether it lies whole inside one', 
   )
 })
 
-test('each of many intervals is looked at a few times, however often it is asked', () => {
+test('scheduling: Reach reads each of its intervals only a few times, however often it is asked', () => {
   let looks = 0
   const counted = Array.from({ length: 1_000 }, (_, index) => ({
     get start() {
@@ -53,6 +53,7 @@ test('each of many intervals is looked at a few times, however often it is asked
   }))
   const reach = new Reach(counted)
   for (let instant = 0; instant < 60_000; instant += 10) reach.before(instant)
-  // Once to see that they ascend, once beside what is asked, and once more for each question the next one.
+  // Each interval is read once to check the order and once when it is passed. Each question reads the next
+  // interval once more.
   expect(looks).toBeLessThanOrEqual(1_000 + 1_000 + 6_000)
 })

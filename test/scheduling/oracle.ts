@@ -2,10 +2,10 @@ import moment from 'moment-timezone'
 import type { WorkingWindow } from '../../src/domain/provider'
 import type { Practice } from './provider'
 
-/*
- * The slots of a practice, worked out again with nothing of the engine: a scan over every minute of some
- * eighty days that asks the moment-timezone library what the clock shows, and marks on tapes of minutes in
- * place of intervals. It shares with the engine only the words in which a directory file is written.
+/**
+ * Works out the slots of a practice again, independently of the engine. It scans every minute of about eighty
+ * days, asks the moment-timezone library for the local time, and marks minutes on tapes instead of computing
+ * intervals. It shares with the engine only the types of a directory file.
  */
 
 const millis = 60_000
@@ -15,16 +15,15 @@ const daysBehind = 45
 const daysAhead = 38
 const namesOfDays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
-/** What the oracle says at a moment. */
-export interface Told {
-  /** Starts in minutes since 1970-01-01T00:00Z. */
+export interface OracleSlots {
+  /** Starts, in minutes since 1970-01-01T00:00Z. */
   readonly slots: number[]
-  /** Whether each stretch of working time began within sight; only then can its slots be counted. */
+  /** False if working time may have begun before the scanned range. Its slots cannot be counted then. */
   readonly seesBeginnings: boolean
 }
 
 /** @param now milliseconds since 1970-01-01T00:00Z */
-export function tellSlots(practice: Practice, now: number): Told {
+export function oracleSlots(practice: Practice, now: number): OracleSlots {
   const minute = Math.floor(now / millis)
   const clock = watchClock(practice.timeZone, minute - daysBehind * day, minute + daysAhead * day)
   const { slots, seesBeginnings } = slotsWithin(practice, clock)
@@ -36,8 +35,8 @@ export function tellSlots(practice: Practice, now: number): Told {
   }
 }
 
-/** The slots of all the time that a clock was watched, whatever the moment at which they are asked for. */
-export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, clock: Clock): Told {
+/** All slots in the range of the clock, independent of a current time. */
+export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, clock: Clock): OracleSlots {
   const { from, to } = clock
   const covered = new Uint8Array(to - from)
   const joined = new Uint8Array(to - from)
@@ -62,7 +61,7 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
     const { begins, ends } = absentAt(clock, absence)
     mark(busy, begins - from, ends - from)
   }
-  // All of one region, so that what one license leaves off another may carry on.
+  // Licenses of one region are merged: a slot may begin under one and end under the next.
   const licensed = new Uint8Array(to - from)
   for (const { from: first, until } of practice.licenses) {
     mark(licensed, clock.midnight(first, 0) - from, (until === null ? to : clock.midnight(until, 1)) - from)
@@ -74,7 +73,7 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
     if (!covered[begins] || joined[begins]) continue
     let ends = begins + 1
     while (joined[ends]) ends++
-    // The first dates in sight may carry on what began before them.
+    // The first dates in range may continue working time that began earlier.
     if (begins < 5 * day && ends > (daysBehind - 1) * day) seesBeginnings = false
     const step = stepFrom[begins] ?? slot
     for (let at = begins; at + slot <= ends; at += step) {
@@ -84,7 +83,7 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
   return { slots, seesBeginnings }
 }
 
-/** When an absence begins and when it is over, in minutes. */
+/** The begin and end of an absence, in minutes. */
 export function absentAt(clock: Clock, { from, until }: Practice['timeOff'][number]) {
   return { begins: beginningOf(clock, from), ends: endOf(clock, until) }
 }
@@ -116,33 +115,40 @@ function beginningOf(clock: Clock, text: string): number {
   return clock.midnight(text, 0)
 }
 
-/** As the end of time off a date is its whole day, and a local time that is shown twice is over at the second. */
+/** The end of time off. A date stands for its whole day; a repeated local time ends at its second showing. */
 function endOf(clock: Clock, text: string): number {
   if (text.endsWith('Z')) return Date.parse(text) / millis
   if (text.includes('T')) return clock.lastShowing(text.slice(0, 10), minutesOf(text.slice(11)))
   return clock.midnight(text, 1)
 }
 
-/** What a clock showed in a time that it was watched. */
+/** The readings of a local clock in a range of minutes. */
 export interface Clock {
   /** In minutes since 1970-01-01T00:00Z. */
   readonly from: number
   readonly to: number
-  /** The first instant at which the clock shows a date and a minute of it, or would, had it not been put on. */
+  /**
+   * The first instant at which the clock shows a minute of a date. For a skipped minute: the instant it would
+   * have without the clock change.
+   */
   afterGap(date: string, minute: number): number
-  /** The first instant at which it shows them, or that at which it was put on past them. */
+  /**
+   * The first instant at which the clock shows the minute. For a skipped minute: the instant of the change.
+   */
   firstShowing(date: string, minute: number): number
-  /** The last instant at which it shows them, or that at which it was put on past them. */
+  /**
+   * The last instant at which the clock shows the minute. For a skipped minute: the instant of the change.
+   */
   lastShowing(date: string, minute: number): number
-  /** The first showing of a midnight, which may lie far outside what was watched. */
+  /** The first showing of a midnight, limited to the range of the clock. */
   midnight(date: string, daysLater: number): number
 }
 
-/** Watches a zone's clock, minute by minute, from one minute (since 1970-01-01T00:00Z) to another. */
+/** Reads the clock of a zone at each minute from `from` to `to`, in minutes since 1970-01-01T00:00Z. */
 export function watchClock(zoneName: string, from: number, to: number): Clock {
   const zone = moment.tz.zone(zoneName)
   if (!zone) throw new Error(`moment-timezone knows no ${zoneName}`)
-  // Local readings lie less than a day from UTC: the tape is longer by a day at both ends.
+  // Local time differs from UTC by less than a day, so the tape is a day longer at both ends.
   const first = new Float64Array(to - from + 2 * day).fill(Number.NaN)
   const last = new Float64Array(to - from + 2 * day).fill(Number.NaN)
   const jumps: { readonly at: number; readonly before: number; readonly after: number }[] = []

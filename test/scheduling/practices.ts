@@ -3,7 +3,7 @@ import moment from 'moment-timezone'
 import type { WeeklyHours, WorkingWindow } from '../../src/domain/provider'
 import { everyDay, type Practice } from './provider'
 
-/** A practice and a moment (ms) at which it is asked what it offers. */
+/** A practice, and the moment (ms) at which its availability is asked for. */
 export interface Asked {
   readonly practice: Practice
   readonly now: number
@@ -12,7 +12,10 @@ export interface Asked {
 const minute = 60_000
 const day = 1_440 * minute
 
-/** Zones that change by half an hour or by two, at midnight, against the grain, or have changed their law. */
+/**
+ * Zones with unusual changes: by half an hour or two hours, at midnight, with negative summer time, or with a
+ * recent change of law.
+ */
 const awkward = [
   'America/Toronto',
   'Australia/Lord_Howe',
@@ -42,7 +45,7 @@ const awkward = [
   'UTC',
 ]
 
-/** What the data tells: from then to 2037. */
+/** Clock changes are taken from 2026 to 2036: the zone data ends in 2037. */
 const firstMoment = Date.UTC(2026, 0, 1)
 const lastMoment = Date.UTC(2037, 0, 1)
 
@@ -51,7 +54,7 @@ const zoneName = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...moment.tz.names()) },
 )
 
-/** A moment to ask at, on a minute or off it, and one of the zone's changes that the horizon holds, if any does. */
+/** A moment, on a whole minute or not, and a clock change within or near its horizon, if there is one. */
 interface Moment {
   readonly now: number
   readonly change: number | null
@@ -81,7 +84,9 @@ function momentIn(timeZone: string): fc.Arbitrary<Moment> {
     .map(([{ change, at }, millis]) => ({ change, now: at * minute + millis }))
 }
 
-/** A local minute of the day, most often a round one or near midnight and the hours of the changes. */
+/**
+ * A local minute of the day, mostly a round one, or one near midnight and the usual hours of clock changes.
+ */
 const minuteOfDay = fc.oneof(
   fc.integer({ min: 0, max: 95 }).map((quarter) => quarter * 15),
   fc.integer({ min: 0, max: 16 }).map((quarter) => quarter * 15),
@@ -119,7 +124,7 @@ const window: fc.Arbitrary<WorkingWindow> = fc.oneof(
   { weight: 1, arbitrary: stepMinutes.map((step) => ({ start: '00:00', end: '24:00', ...step })) },
 )
 
-/** A local date so many days after a moment. */
+/** A date that lies `min` to `max` days after a moment. */
 const dateAfter = (now: number, min: number, max: number) =>
   fc.integer({ min, max }).map((days) => new Date(now + days * day).toISOString().slice(0, 10))
 
@@ -139,7 +144,7 @@ function weeklyHours(now: number): fc.Arbitrary<WeeklyHours> {
     }))
 }
 
-/** Two shifts a day, the second to soon after the first one's next start: a chain of days, with an end or without. */
+/** Two shifts a day that overlap at both handovers: a chain of days, with an end or without one. */
 function shifts(now: number): fc.Arbitrary<WeeklyHours[]> {
   return fc
     .tuple(
@@ -206,7 +211,7 @@ function license(now: number): fc.Arbitrary<Practice['licenses'][number]> {
   )
 }
 
-/** A license and its renewal, from the next date or soon before or after it. */
+/** A license and its renewal, which begins on the next date or a day or two off it. */
 function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   return fc.tuple(dateAfter(now, -3, 32), fc.constantFrom(-1, 0, 1, 1, 1, 2)).map(([until, days]) => [
     { from: '2015-01-01', until },
@@ -214,7 +219,7 @@ function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   ])
 }
 
-/** A minute (since 1970) to have taken, between a day ago and the horizon. */
+/** The start of a taken slot, in minutes since 1970, between a day ago and the end of the horizon. */
 const takenAfter = (now: number) =>
   fc.integer({ min: -1_440, max: 31 * 1_440 }).map((minutes) => Math.floor(now / minute) + minutes)
 
@@ -224,7 +229,7 @@ const notice = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 29 * 1_440, max: 32 * 1_440 }) },
 )
 
-/** Any practice anywhere, asked at a moment from which something may change. */
+/** Any practice in any zone, often asked about near a clock change. */
 export const asked: fc.Arbitrary<Asked> = zoneName
   .chain((timeZone) => momentIn(timeZone).map((moment) => ({ timeZone, moment })))
   .chain(({ timeZone, moment, moment: { now } }) =>
@@ -252,7 +257,7 @@ export const asked: fc.Arbitrary<Asked> = zoneName
     }),
   )
 
-/** Working time without a gap for years, but for a date or two and what the clock does to it. */
+/** Working time without a gap for years, except on a few dates and at clock changes. */
 export const chained: fc.Arbitrary<Asked> = zoneName
   .chain((timeZone) => momentIn(timeZone).map(({ now }) => ({ timeZone, now })))
   .chain(({ timeZone, now }) => {

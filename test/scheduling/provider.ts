@@ -21,7 +21,7 @@ import { type Absence, type Obstacle, obstacleAt, sessionObstacleAt } from '../.
 import type { Schedule } from '../../src/scheduling/working-hours'
 import { builtInZones } from '../../src/zones/packed'
 
-/** What decides when a provider can be had, in the words of a directory file. */
+/** Everything that decides when a provider is available, in the types of a directory file. */
 export interface Practice {
   readonly timeZone: string
   readonly workingHours: readonly WeeklyHours[]
@@ -43,7 +43,7 @@ export const everyDay = [
   'sunday',
 ] as const
 
-/** A practice in Toronto without any hours, licensed since 2000, or what differs. */
+/** A practice in Toronto without working hours, licensed since 2000, with the given differences. */
 export function practice(different: Partial<Practice> = {}): Practice {
   return {
     timeZone: 'America/Toronto',
@@ -57,49 +57,49 @@ export function practice(different: Partial<Practice> = {}): Practice {
   }
 }
 
-/** Hours on every day of the week. */
+/** Working hours on every day of the week. */
 export function daily(start: string, end: string, different: Partial<WeeklyHours> = {}): WeeklyHours {
   return { weekdays: everyDay, start, end, ...different }
 }
 
 const builtIn = builtInZones()
 
-/** What a practice offers at `now` (ms), through the whole of the engine: texts compiled, then asked. */
+/** The availability of a practice at `now` (ms). Compiles the practice and asks the engine. */
 export function availabilityOf(of: Practice, now: number, zones: ZoneData = builtIn): Availability {
   const { calendar, licensed } = compile(of, zones)
   return availabilityAt(calendar, licensed, now)
 }
 
-/** The same as UTC timestamps, at a UTC timestamp. */
+/** The slots of a practice as UTC timestamps; `now` is a UTC timestamp too. */
 export function slotsOf(of: Practice, now: string, zones: ZoneData = builtIn): string[] {
   return availabilityOf(of, Date.parse(now), zones).slots.map((start) => formatInstant(start * minuteMillis))
 }
 
-/** Whether a practice offers at `now` (ms) the slot that starts at a minute, asked of that slot alone. */
+/** Returns whether the slot that starts at a minute is offered at `now` (ms). Asks only for that slot. */
 export function offers(of: Practice, start: number, now: number): boolean {
   const { calendar, licensed } = compile(of, builtIn)
   return isAvailableAt(calendar, licensed, start, now)
 }
 
-/** What a practice offers at `now` (ms) in a stretch of time (minutes), asked of that alone. */
+/** The slots of a practice within a stretch of minutes at `now` (ms). Asks only for that stretch. */
 export function slotsWithinOf(of: Practice, stretch: Interval, now: number): number[] {
   const { calendar, licensed } = compile(of, builtIn)
   return slotsWithin(calendar, licensed, stretch, now)
 }
 
-/** Why a practice does not offer at `now` (ms) the slot that starts at a minute. */
+/** The reason why the slot that starts at a minute is not offered at `now` (ms), or null. */
 export function obstacleOf(of: Practice, start: number, now: number): Obstacle | null {
   const { calendar, licensed } = compile(of, builtIn)
   return obstacleAt(calendar, licensed, start, now)
 }
 
-/** What keeps the provider of a practice from a session that starts at a UTC timestamp. */
+/** The reason why the provider cannot hold a session that starts at a UTC timestamp, or null. */
 export function absenceOf(of: Practice, start: string): Absence | null {
   const { calendar, licensed } = compile(of, builtIn)
   return sessionObstacleAt(calendar, licensed, Date.parse(start) / minuteMillis)
 }
 
-/** When a practice works, in the engine's numbers. */
+/** The compiled schedule of a practice. */
 export function scheduleOf(of: Practice): Schedule {
   return compile(of, builtIn).calendar.schedule
 }

@@ -6,12 +6,12 @@ import { offsetAt, toLocal } from '../../src/scheduling/time-zone'
 import { builtInZones } from '../../src/zones/packed'
 import { everyDay, type Practice, practice, slotsOf } from './provider'
 
-/** A case as the fixture tells it; windows are `start-end` or `start-end/step`. */
+/** A case of the fixture. Windows are written `start-end` or `start-end/step`. */
 interface TimeCase {
   readonly name: string
   readonly zone: string
   readonly now: string
-  /** The one date of `windows`. */
+  /** The only date on which `windows` apply. */
   readonly date?: string
   readonly windows: readonly string[]
   readonly workingHours?: readonly {
@@ -30,7 +30,7 @@ interface TimeCase {
 
 const cases = fixture.cases as readonly TimeCase[]
 
-describe('named time cases', () => {
+describe('scheduling: named time cases', () => {
   for (const named of cases) {
     test(named.name, () => {
       expect(slotsOf(practiceOf(named), named.now)).toEqual(named.slots.map(({ utc }) => utc))
@@ -40,7 +40,7 @@ describe('named time cases', () => {
     })
   }
 
-  test('each has a name of its own', () => {
+  test('each have a unique name', () => {
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
   })
 })
@@ -66,7 +66,7 @@ function parseWindow(text: string): WorkingWindow {
   return { start, end, ...(step && { stepMinutes: Number(step) }) }
 }
 
-/** The local reading of a UTC timestamp and its offset, as `2027-03-14 01:00 -05:00`. */
+/** The local time and the offset of a UTC timestamp, as `2027-03-14 01:00 -05:00`. */
 function readingOf(utc: string, zoneName: string): string {
   const zone = builtInZones().find(zoneName)
   if (!zone) throw new Error(`no zone ${zoneName}`)

@@ -22,12 +22,12 @@ function zoneOf(name: string): TimeZone {
   return zone
 }
 
-/** Minutes since 1970-01-01T00:00 of a reading written as a timestamp, of UTC or of a local clock. */
+/** The minutes from 1970-01-01T00:00 to a timestamp, which may be UTC or local. */
 const minutes = (timestamp: string) => Date.parse(`${timestamp}Z`) / minuteMillis
 const instantOf = (zone: string, local: string) =>
   new Date(toInstant(zoneOf(zone), minutes(local)) * minuteMillis).toISOString().slice(0, 16)
 
-describe('a local reading becomes an instant', () => {
+describe('scheduling: conversion of local times to instants', () => {
   const cases = [
     ['America/Toronto', '2027-03-14T01:59', '2027-03-14T06:59', 'just before the skipped hour'],
     ['America/Toronto', '2027-03-14T02:00', '2027-03-14T07:00', 'skipped: it moves on to 03:00'],
@@ -43,8 +43,13 @@ describe('a local reading becomes an instant', () => {
     ['America/Santiago', '2027-09-05T00:00', '2027-09-05T04:00', 'a skipped midnight'],
     ['America/Havana', '2027-11-07T00:00', '2027-11-07T04:00', 'a repeated midnight'],
     ['Pacific/Apia', '2011-12-30T09:00', '2011-12-30T19:00', 'a skipped date: it moves on by a day'],
-    ['Pacific/Kwajalein', '1993-08-21T09:00', '1993-08-21T21:00', 'a skipped date of a zone west of it'],
-    ['Europe/Dublin', '2027-10-31T01:30', '2027-10-31T00:30', 'repeated, where winter is the exception'],
+    ['Pacific/Kwajalein', '1993-08-21T09:00', '1993-08-21T21:00', 'a skipped date: it moves on by a day'],
+    [
+      'Europe/Dublin',
+      '2027-10-31T01:30',
+      '2027-10-31T00:30',
+      'repeated, in a zone with negative winter time',
+    ],
   ] as const
   for (const [zone, local, utc, why] of cases) {
     test(`${zone} ${local} is ${utc}Z: ${why}`, () => {
@@ -54,14 +59,14 @@ describe('a local reading becomes an instant', () => {
 
   const ends = [
     ['America/Toronto', '2027-03-14T01:59', '06:59', '06:59', 'just before the skipped hour'],
-    ['America/Toronto', '2027-03-14T02:00', '07:00', '07:00', 'the change, by which it is skipped'],
-    ['America/Toronto', '2027-03-14T02:59', '07:00', '07:00', 'the change, by which it is skipped'],
+    ['America/Toronto', '2027-03-14T02:00', '07:00', '07:00', 'skipped: the instant of the change'],
+    ['America/Toronto', '2027-03-14T02:59', '07:00', '07:00', 'skipped: the instant of the change'],
     ['America/Toronto', '2027-11-07T00:59', '04:59', '04:59', 'just before the repeated hour'],
-    ['America/Toronto', '2027-11-07T01:00', '05:00', '06:00', 'its two showings'],
-    ['America/Toronto', '2027-11-07T01:59', '05:59', '06:59', 'its two showings'],
+    ['America/Toronto', '2027-11-07T01:00', '05:00', '06:00', 'repeated: both showings'],
+    ['America/Toronto', '2027-11-07T01:59', '05:59', '06:59', 'repeated: both showings'],
     ['America/Toronto', '2027-11-07T02:00', '07:00', '07:00', 'just after the repeated hour'],
-    ['Australia/Lord_Howe', '2027-04-04T01:45', '14:45', '15:15', 'its two showings'],
-    ['America/Scoresbysund', '2027-03-27T23:30', '01:00', '01:00', 'the change, at midnight'],
+    ['Australia/Lord_Howe', '2027-04-04T01:45', '14:45', '15:15', 'repeated: both showings'],
+    ['America/Scoresbysund', '2027-03-27T23:30', '01:00', '01:00', 'skipped: the instant of the change'],
   ] as const
   for (const [zone, local, first, last, why] of ends) {
     test(`${zone} ${local} is first at ${first}Z and last at ${last}Z: ${why}`, () => {
@@ -71,7 +76,7 @@ describe('a local reading becomes an instant', () => {
     })
   }
 
-  test('around each change of twelve years in every zone as a scan of the clock finds it', () => {
+  test('agrees with a scan of the clock around each change of twelve years in every zone', () => {
     const faults: string[] = []
     let changes = 0
     for (const name of moment.tz.names()) {
@@ -81,7 +86,7 @@ describe('a local reading becomes an instant', () => {
       for (const until of library.untils) {
         if (!(until > Date.UTC(2026, 0, 1) && until < Date.UTC(2038, 0, 1))) continue
         changes++
-        // What the clock shows from six hours before the change to six hours after it, and when first.
+        // Readings of the clock from six hours before the change to six hours after it.
         const change = Math.round(until / minuteMillis)
         const firstShown = new Map<number, number>()
         const lastShown = new Map<number, number>()
@@ -110,7 +115,7 @@ describe('a local reading becomes an instant', () => {
     expect(changes).toBeGreaterThan(2_000)
   })
 
-  test('is told without a look at the zone by a stretch without a change, in every zone', () => {
+  test('needs only one offset in a stretch without a change, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {
@@ -126,7 +131,7 @@ describe('a local reading becomes an instant', () => {
     }
   })
 
-  test('and back again, in every zone, where the clock does not repeat the reading', () => {
+  test('and back returns the same local time, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (
@@ -143,14 +148,14 @@ describe('a local reading becomes an instant', () => {
   })
 })
 
-test('an instant is written as people read it, its seconds left out', () => {
+test('scheduling: an instant is formatted without seconds, and with its offset in a repeated hour', () => {
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T14:00'))).toBe('Tue 2026-12-01 09:00')
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T04:59:59'))).toBe('Mon 2026-11-30 23:59')
-  // The clock shows this hour twice, and the two must not be taken for each other.
-  const told = ['T04:59', 'T05:30', 'T06:30', 'T07:00'].map((time) =>
+  // The clock shows this hour twice. The offset distinguishes the two.
+  const formatted = ['T04:59', 'T05:30', 'T06:30', 'T07:00'].map((time) =>
     formatLocal(zoneOf('America/Toronto'), minutes(`2026-11-01${time}`)),
   )
-  expect(told).toEqual([
+  expect(formatted).toEqual([
     'Sun 2026-11-01 00:59',
     'Sun 2026-11-01 01:30 (UTC-04:00)',
     'Sun 2026-11-01 01:30 (UTC-05:00)',
@@ -158,29 +163,29 @@ test('an instant is written as people read it, its seconds left out', () => {
   ])
 })
 
-describe('a zone of no more than values', () => {
+describe('scheduling: a zone of plain values', () => {
   const fixed: TimeZone = { name: 'Fixed', transitions: [], offsets: [345] }
 
-  test('without changes has one offset', () => {
+  test('has one offset if it has no changes', () => {
     expect(offsetAt(fixed, -1e9)).toBe(345)
     expect(offsetAt(fixed, 1e9)).toBe(345)
     expect(toInstant(fixed, 345)).toBe(0)
     expect(localDay(fixed, -346)).toBe(-1)
   })
 
-  test('an offset holds from the very minute of its change', () => {
+  test('has a new offset from the exact minute of its change', () => {
     const zone: TimeZone = { name: 'Two', transitions: [1_000], offsets: [0, 60] }
     expect(offsetAt(zone, 999)).toBe(0)
     expect(offsetAt(zone, 1_000)).toBe(60)
   })
 
-  test('a stretch without length shows nothing, as where summer time never ends', () => {
+  test('ignores a stretch without length, as in a zone with summer time all year', () => {
     const zone: TimeZone = { name: 'Summer', transitions: [5_000, 5_000], offsets: [60, 0, 60] }
     for (let local = 4_900; local < 5_200; local++) expect(toInstant(zone, local)).toBe(local - 60)
   })
 
-  test('two changes within hours: the first showing still, and the first gap', () => {
-    // An hour on at 10,000, an hour back two hours later.
+  test('resolves a local time between two close changes to its first showing, or past the first gap', () => {
+    // One hour forward at minute 10,000 and one hour back two hours later.
     const zone: TimeZone = { name: 'Restless', transitions: [10_000, 10_120], offsets: [0, 60, 0] }
     expect(toInstant(zone, 9_999)).toBe(9_999)
     expect(toInstant(zone, 10_030)).toBe(10_030)

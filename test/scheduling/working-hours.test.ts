@@ -10,8 +10,8 @@ import { daily, everyDay, type Practice, practice, scheduleOf } from './provider
 const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
 const monthFrom = (start: number) => ({ start, end: start + 31 * 1_440 })
 
-/** Each window since 2000-01-01 looked at, in the order in which they start: slow, and nothing to get wrong. */
-function sinceTheBeginning(schedule: Schedule, { start, end }: { start: number; end: number }): Window[] {
+/** Merges every window since 2000-01-01 in order of start. Slow, but simple. */
+function mergedSince2000(schedule: Schedule, { start, end }: { start: number; end: number }): Window[] {
   const lastDay = localDay(schedule.zone, end) + 1
   const all = windowsBetween(schedule, parseDate('2000-01-01') as number, lastDay)
   const merged: { start: number; end: number; stepMinutes: number }[] = []
@@ -23,7 +23,7 @@ function sinceTheBeginning(schedule: Schedule, { start, end }: { start: number; 
   return merged.filter((window) => window.end > start)
 }
 
-/** Windows with their grids, whose first starts may lie apart by whole steps. */
+/** Reduces windows to their grids, because two correct results may start whole steps apart. */
 const gridsFrom = (windows: readonly Window[], from: number) =>
   windows.map(({ start, end, stepMinutes }) => ({
     first: start >= from ? start : from + ((((start - from) % stepMinutes) + stepMinutes) % stepMinutes),
@@ -31,25 +31,25 @@ const gridsFrom = (windows: readonly Window[], from: number) =>
     stepMinutes,
   }))
 
-describe('working time', () => {
-  const likeTheSlowWay = ({ practice, now }: { practice: Practice; now: number }) => {
+describe('scheduling: working time', () => {
+  const expectFullMerge = ({ practice, now }: { practice: Practice; now: number }) => {
     const schedule = scheduleOf(practice)
     const range = monthFrom(Math.floor(now / minuteMillis))
     expect(gridsFrom(workingTime(schedule, range), range.start)).toEqual(
-      gridsFrom(sinceTheBeginning(schedule, range), range.start),
+      gridsFrom(mergedSince2000(schedule, range), range.start),
     )
   }
   const runs = times(60, 10_000)
 
-  test('is what looking at each window since 2000 finds', () => {
-    fc.assert(fc.property(asked, likeTheSlowWay), { numRuns: runs })
+  test('equals the merge of every window since 2000', () => {
+    fc.assert(fc.property(asked, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('of long and endless chains too, with pauses anywhere in them', () => {
-    fc.assert(fc.property(chained, likeTheSlowWay), { numRuns: runs })
+  test('equals the merge of every window since 2000 for long and endless chains with pauses', () => {
+    fc.assert(fc.property(chained, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('of one schedule is that at whatever moments it is asked about, one after the other', () => {
+  test('does not depend on the order of the moments that it is asked about', () => {
     const days = fc.array(fc.integer({ min: -60, max: 60 }), { minLength: 2, maxLength: 8 })
     fc.assert(
       fc.property(fc.oneof(asked, chained), days, ({ practice, now }, moments) => {
@@ -57,7 +57,7 @@ describe('working time', () => {
         for (const away of moments) {
           const range = monthFrom(Math.floor(now / minuteMillis) + away * 1_440)
           expect(gridsFrom(workingTime(schedule, range), range.start)).toEqual(
-            gridsFrom(sinceTheBeginning(schedule, range), range.start),
+            gridsFrom(mergedSince2000(schedule, range), range.start),
           )
         }
       }),
@@ -65,25 +65,25 @@ describe('working time', () => {
     )
   }, 3_600_000)
 
-  test('of a chain is counted from the skipped hour in which two shifts hand over', () => {
+  test('of a chain is counted from the skipped hour in which its shifts hand over', () => {
     const shift = { stepMinutes: 50 }
     const handover = practice({
       workingHours: [daily('12:00', '02:30', shift), daily('02:20', '12:10', shift)],
     })
     const start = minutes('2026-12-01T12:00:00Z')
     const [window] = workingTime(scheduleOf(handover), monthFrom(start))
-    // 02:20 of 8 March 2026 was 03:20, after the end of the shift before at the moment of the change.
+    // 02:20 on 8 March 2026 was 03:20, after the previous shift had ended at the change.
     expect(((window?.start as number) - minutes('2026-03-08T07:20:00Z')) % 50).toBe(0)
-    likeTheSlowWay({ practice: handover, now: start * minuteMillis })
+    expectFullMerge({ practice: handover, now: start * minuteMillis })
   })
 
-  test('of a chain is counted from its last weekly pause, on whichever weekday that ended', () => {
+  test('of a chain is counted from its last weekly pause, on any weekday', () => {
     const step = { stepMinutes: 50 }
     const saturday = ['saturday'] as const
     const others = everyDay.filter((weekday) => weekday !== 'saturday')
     for (let day = 7; day <= 20; day++) {
       const [until, from] = [day, day + 1].map((day) => `2020-06-${String(day).padStart(2, '0')}`)
-      likeTheSlowWay({
+      expectFullMerge({
         practice: practice({
           timeZone: 'UTC',
           workingHours: [
@@ -99,11 +99,11 @@ describe('working time', () => {
   })
 })
 
-describe('a chain of windows that never breaks', () => {
+describe('scheduling: a chain of windows that never breaks', () => {
   const step = { stepMinutes: 50 }
   const endless = practice({ workingHours: [daily('08:00', '20:00', step), daily('19:30', '08:30', step)] })
 
-  /** A schedule and how many dates were looked up in it. */
+  /** A schedule that counts how many dates are looked up in it. */
   function counted(of: Practice, dayOff?: string) {
     let lookups = 0
     const schedule = scheduleOf(of)
@@ -117,7 +117,7 @@ describe('a chain of windows that never breaks', () => {
     return { schedule: { ...schedule, overrides }, lookups: () => lookups }
   }
 
-  test('is told by few of its dates, however many years it is old', () => {
+  test('needs few look-ups of dates, even after 100 years', () => {
     for (const [now, most] of [
       ['2026-12-01T12:00:00Z', 1_500],
       ['2126-12-01T12:00:00Z', 6_000],
@@ -128,14 +128,14 @@ describe('a chain of windows that never breaks', () => {
     }
   })
 
-  test('is told by the dates in sight alone once it has been asked about, whatever date is asked about next', () => {
+  test('needs look-ups only for the dates in range after the first query', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless)
     workingTime(schedule, monthFrom(start))
     for (let day = -5; day <= 30; day++) {
       const before = lookups()
       workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
-      // Its first date is looked for again where it is asked about dates that lie before all that it was asked about.
+      // A query before all earlier ones searches for the first date of the chain again.
       if (day >= 0) expect(lookups() - before).toBeLessThan(12)
     }
     const before = lookups()
@@ -145,7 +145,7 @@ describe('a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(36 * 6)
   })
 
-  test('on either side of a date off is told by the dates in sight alone, asked about in turn', () => {
+  test('with a date off needs look-ups only for the dates in range, on either side of it', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless, '2026-12-10')
     const ask = () => {
@@ -159,19 +159,20 @@ describe('a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(6 * 25)
   })
 
-  test('without clock changes is told by those of the month and a week', () => {
+  test('without clock changes needs look-ups only for the month and a week', () => {
     const { schedule, lookups } = counted({ ...endless, timeZone: 'UTC' })
     workingTime(schedule, monthFrom(minutes('2026-12-01T12:00:00Z')))
     expect(lookups()).toBeLessThan(60)
   })
 
-  test('is one window, from the last slot that starts no later than the time asked about', () => {
+  test('is one window, which begins at the last slot at or before the start of the range', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const [window, ...others] = workingTime(scheduleOf(endless), monthFrom(start))
     expect(others).toEqual([])
     expect(window?.start).toBeLessThanOrEqual(start)
     expect(window?.start).toBeGreaterThan(start - 50)
-    // Counted from 08:00 of 2000-01-01, for the window of the evening before is of a date before.
+    // The grid is counted from 08:00 on 2000-01-01: the window of the previous evening belongs to an earlier
+    // date.
     expect(((window?.start as number) - minutes('2000-01-01T13:00:00Z')) % 50).toBe(0)
   })
 })
