@@ -20,17 +20,17 @@ afterAll(() => built[Symbol.dispose]())
 
 const command = { command: [executable], env: {} }
 
-describe('the executable', () => {
-  test('is the one file that was built', () => {
+describe('binary: the executable', () => {
+  test('is a single file that can be run', () => {
     expect(readdirSync(built.path)).toEqual(['anteroom'])
     expect(statSync(executable).mode & 0o111).toBeGreaterThan(0)
   })
 
-  test('does not hold the path of the folder in which it was built: it is the same, built in another', () => {
+  test('does not contain the path of its build folder, so that builds are reproducible', () => {
     expect(readFileSync(executable).includes(root)).toBe(false)
   })
 
-  test('tells its version from an empty folder, with an empty environment', async () => {
+  test('prints its version in an empty folder with an empty environment', async () => {
     using folder = new Folder()
     expect(await runProgram(['--version'], { ...command, cwd: folder.path })).toEqual({
       code: 0,

@@ -22,12 +22,12 @@ import {
   withFewProviders,
 } from '../support/process'
 
-// The executable in a folder and an environment that somebody else has prepared: nothing of either is heeded, or the
-// start is refused. Out of reach: LD_PRELOAD and its like, which the system obeys before there is a program, and
-// BUN_BE_BUN=1, which makes another program of it. TEST_LONG=1 tries each variable on its own too.
+// Starts the executable in a folder and an environment that an attacker has prepared. It must ignore both, or
+// refuse to start. Not covered: LD_PRELOAD and the like, which the system obeys before the program runs, and
+// BUN_BE_BUN=1, which turns the executable into Bun. TEST_LONG=1 also tries each variable alone.
 setDefaultTimeout(300_000)
 
-// No slot begins or ends within the minutes that this takes.
+// No slot begins or ends in the minutes that this test takes.
 const now = '2026-12-01T12:05:00Z'
 const folder = new Folder()
 const furnished = folder.file('furnished.sqlite')
@@ -52,13 +52,13 @@ function emptyFolder(): string {
 
 const script = (mark: string) => `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')\n`
 
-/** A folder of files that would run a script, or set what the program does, if anything heeded them. */
+/** A folder of files that would run a script or change a setting if the program read them. */
 function hostileFolder(): string {
   const path = emptyFolder()
   const write = (name: string, text: string) => {
     mkdirSync(join(path, name, '..'), { recursive: true })
     writeFileSync(join(path, name), text)
-    // Before it was written: the next read of it is seen in its time, on disks that note reads no oftener than needed.
+    // With an atime before the mtime, the next read updates the atime, even on a disk mounted with relatime.
     utimesSync(join(path, name), new Date(0), statSync(join(path, name)).mtime)
   }
   const evil = script(join(path, 'ran'))
@@ -92,7 +92,7 @@ function hostileFolder(): string {
   return path
 }
 
-/** Each file below a folder: what it holds, and when it was last read where the disk notes that. */
+/** The size and the times of each file below a folder. The atime shows a read. */
 function stateOf(path: string): Record<string, unknown> {
   const names = readdirSync(path, { recursive: true }) as string[]
   return Object.fromEntries(
@@ -103,21 +103,24 @@ function stateOf(path: string): Record<string, unknown> {
   )
 }
 
-/** What a sandbox answers that is started there, on a copy of one database, and where it listens. */
+/**
+ * Starts a sandbox in `cwd` on a copy of one database. Returns its responses and the ports that it listens
+ * on.
+ */
 async function answersIn(env: Record<string, string>, cwd: string) {
   const database = join(emptyFolder(), 'copy.sqlite')
   cpSync(furnished, database)
   cpSync(`${furnished}.key`, `${database}.key`)
   const args = ['--database', database, '--now', now, '--base-url', 'https://api.example']
   await using sandbox = await startSandbox(args, { cwd, env })
-  // Its clock goes on from where it was started.
-  const told = { ...sandbox.report, database: '', now: '' }
-  // The address that it tells is the public one.
+  // The clock of the sandbox advances from its start.
+  const report = { ...sandbox.report, database: '', now: '' }
+  // The report contains the public address.
   const ports = listeningPorts(sandbox.pid)
   sandbox.report = { ...sandbox.report, baseUrl: `http://127.0.0.1:${ports[0] ?? 0}` }
-  const answers: unknown[] = [told]
+  const answers: unknown[] = [report]
   for (const answer of await ask(sandbox)) {
-    // Of each answer its own.
+    // These two headers differ in every response.
     const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
     answers.push({ status: answer.status, headers, body: answer.body })
   }
@@ -137,7 +140,7 @@ async function ask(sandbox: Sandbox) {
     await sandbox.get('/partners/v1/provider-regions/?country_code=ca'),
     await sandbox.get(`/partners/v1/providers/?region_id=${regionId}&page_size=5`),
     await sandbox.get('/partners/v1/user/?external_user_id=hostile-1'),
-    // What development mode would answer with a page of its own, or at length.
+    // Development mode would answer these with a page or at length.
     await sandbox.post('{"user":'),
     await sandbox.post({ user: { external_user_id: 7 }, memberData: [[[[[]]]]] }),
     await sandbox.get('/elsewhere'),
@@ -146,7 +149,7 @@ async function ask(sandbox: Sandbox) {
   ]
 }
 
-/** The ports that a process listens on, over TCP, as Linux tells (proc(5)). */
+/** The TCP ports that a process listens on, from /proc (proc(5)). */
 function listeningPorts(pid: number): number[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).map((fd) => {
@@ -167,8 +170,8 @@ function listeningPorts(pid: number): number[] {
     .map(([, local = '']) => Number.parseInt(local.slice(local.indexOf(':') + 1), 16))
 }
 
-describe('a start where somebody else has prepared it', () => {
-  test('heeds no file of the working directory, reads none and writes none', async () => {
+describe('binary: a start in a hostile folder and environment', () => {
+  test('neither reads nor writes a file of the working directory', async () => {
     const cwd = hostileFolder()
     const before = stateOf(cwd)
     const { answers, listening } = await answersIn({}, cwd)
@@ -176,13 +179,13 @@ describe('a start where somebody else has prepared it', () => {
     expect(listening).toHaveLength(1)
     expect(stateOf(cwd)).toEqual(before)
     expect(Object.keys(before)).not.toContain('ran')
-    // The traps work: Bun itself walks into them.
+    // The traps work: Bun itself falls for them.
     Bun.spawnSync([process.execPath, 'index.ts'], { cwd, env: {} })
     expect(existsSync(join(cwd, 'ran'))).toBe(true)
     expect(stateOf(cwd)).not.toEqual(before)
   })
 
-  /** What others' programs, or Bun in other uses, obey. The files and folders named are those of a bait. */
+  /** Variables that other programs, or Bun in other uses, obey. Their paths point into `bait`. */
   const harmless = (bait: string): Record<string, string> => ({
     NODE_OPTIONS: `--require ${bait}/evil.js --inspect=127.0.0.1:0`,
     NODE_ENV: 'development',
@@ -237,10 +240,12 @@ describe('a start where somebody else has prepared it', () => {
     expect([readdirSync(bait), readdirSync(cwd)]).toEqual([['evil.js'], []])
   }
 
-  test('heeds no variable of the environment that is for other programs', () => changesNothing((all) => all))
+  test('ignores all environment variables that are meant for other programs', () =>
+    changesNothing((all) => all))
 
   for (const name of isLong ? Object.keys(harmless('')) : []) {
-    test(`nor ${name} alone`, () => changesNothing((all) => ({ [name]: all[name] as string })))
+    test(`ignores the environment variable ${name} alone`, () =>
+      changesNothing((all) => ({ [name]: all[name] as string })))
   }
 
   test.each([
@@ -271,8 +276,8 @@ describe('a start where somebody else has prepared it', () => {
     expect([code, stderr.match(/BUN_\w+/g)]).toEqual([2, ['BUN_OPTIONS', 'BUN_INSPECT_NOTIFY']])
   })
 
-  // What docs/settings.md tells the operator to unset: this program cannot.
-  test('is no start of this program under BUN_BE_BUN=1', async () => {
+  // docs/settings.md asks the operator to unset this variable, because the program cannot prevent it.
+  test('with BUN_BE_BUN=1 runs Bun instead of this program', async () => {
     const { stdout } = await runProgram(['--version'], { env: { BUN_BE_BUN: '1' } })
     expect(stdout).toBe(`${Bun.version}\n`)
     expect(theProgram).toHaveLength(1)

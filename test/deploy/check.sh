@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Checks the files of deploy/ with the tools that read them, and prints a line for each tool that this machine lacks.
-# Takes a second. machine.sh, image.sh and the tests next to them run what the files describe.
+# Checks the files of deploy/ with the tools that read them. Prints a line for each tool that is not installed.
+# Takes a second. machine.sh, image.sh and the tests next to them run the files.
 set -euo pipefail
 cd "$(dirname "$0")/../../deploy"
-# Where Debian has nginx, which is on the path of root alone.
+# Debian installs nginx in a folder that only root has in its PATH.
 PATH=$PATH:/usr/local/sbin:/usr/sbin
 
 failed=0
@@ -12,20 +12,20 @@ trap 'rm -rf "$work"' EXIT
 
 # has TOOL
 has() { command -v "$1" > /dev/null || { echo "skipped: there is no $1"; return 1; }; }
-# told WHAT OUTPUT: nothing is what it should be
-told() { if [[ -z $2 ]]; then echo "ok  $1"; else printf 'WRONG  %s\n%s\n' "$1" "$2"; failed=1; fi; }
-# The output of a command that fails; nothing of one that does not.
+# expect_silent CHECK OUTPUT: passes if the output is empty
+expect_silent() { if [[ -z $2 ]]; then echo "ok  $1"; else printf 'WRONG  %s\n%s\n' "$1" "$2"; failed=1; fi; }
+# Prints the output of a command only if it fails.
 fault_of() { local said; said=$("$@" 2>&1) || printf '%s\n' "$said" "exit code $?"; }
 
 if has systemd-analyze; then
   mkdir -p "$work/units/anteroom.service.d"
   cp ./*.service ./*.timer "$work/units/"
-  # That the executable is installed is no matter of the files.
-  told 'systemd-analyze verify' "$(systemd-analyze verify "$work"/units/*.service "$work"/units/*.timer 2>&1 | grep -v 'Command /usr/local/bin/anteroom is not executable' || true)"
+  # The executable is not installed here; that says nothing about the files.
+  expect_silent 'systemd-analyze verify' "$(systemd-analyze verify "$work"/units/*.service "$work"/units/*.timer 2>&1 | grep -v 'Command /usr/local/bin/anteroom is not executable' || true)"
   cp own-certificate.conf "$work/units/anteroom.service.d/"
   for unit in ./anteroom.service ./anteroom@.service ./anteroom-backup.service ./anteroom-doctor.service "$work/units/anteroom.service"; do
     said=$(systemd-analyze security --offline=true --threshold=19 --no-pager "$unit" 2>&1) && said= || said=$(tail -n 1 <<< "$said")
-    told "systemd-analyze security below 2.0: ${unit/$work\/units\/anteroom.service/own-certificate.conf}" "$said"
+    expect_silent "systemd-analyze security below 2.0: ${unit/$work\/units\/anteroom.service/own-certificate.conf}" "$said"
   done
 fi
 
@@ -37,15 +37,15 @@ if has openssl && certificate; then
   if has nginx; then
     sed "s,/etc/ssl/anteroom,$work,g; s,/var/log/nginx,$work,g" nginx.conf > "$work/site.conf"
     printf 'pid %s;\nevents {}\nhttp {\naccess_log off;\ninclude %s;\n}\n' "$work/pid" "$work/site.conf" > "$work/nginx.conf"
-    told 'nginx -t' "$(nginx -t -q -e stderr -p "$work" -c "$work/nginx.conf" 2>&1 || true)"
+    expect_silent 'nginx -t' "$(nginx -t -q -e stderr -p "$work" -c "$work/nginx.conf" 2>&1 || true)"
   fi
 fi
 if has haproxy && [[ -e $work/privkey.pem ]]; then
   cat "$work/fullchain.pem" "$work/privkey.pem" > "$work/anteroom.pem"
   sed "s,/etc/haproxy/tls/nodes-ca.pem,$work/fullchain.pem,; s,/etc/haproxy/tls,$work,; /^\t\(user\|group\|chroot\) /d" haproxy.cfg > "$work/haproxy.cfg"
-  told 'haproxy -c' "$(haproxy -c -f "$work/haproxy.cfg" 2>&1 | grep -v '^Configuration file is valid$' || true)"
+  expect_silent 'haproxy -c' "$(haproxy -c -f "$work/haproxy.cfg" 2>&1 | grep -v '^Configuration file is valid$' || true)"
 fi
-# PostgreSQL itself reads its settings: as root it refuses to.
+# PostgreSQL reads its settings itself, but refuses to run as root.
 postgres=$(ls /usr/lib/postgresql/*/bin/postgres 2> /dev/null | tail -n 1)
 if [[ -z $postgres ]]; then
   echo 'skipped: there is no postgres'
@@ -55,7 +55,7 @@ else
   chmod 755 "$work"
   as=()
   [[ $(id -u) != 0 ]] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-  told 'postgres takes the settings' "$("${as[@]}" "$postgres" -C fsync --config-file="$work/postgres/postgresql.conf" -D "$work/postgres" 2>&1 | grep -vxE 'on|.*postgresql.auto.conf.*' || true)"
+  expect_silent 'postgres takes the settings' "$("${as[@]}" "$postgres" -C fsync --config-file="$work/postgres/postgresql.conf" -D "$work/postgres" 2>&1 | grep -vxE 'on|.*postgresql.auto.conf.*' || true)"
 fi
-if has hadolint; then told hadolint "$(hadolint Dockerfile 2>&1 || true)"; fi
+if has hadolint; then expect_silent hadolint "$(hadolint Dockerfile 2>&1 || true)"; fi
 exit "$failed"

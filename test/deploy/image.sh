@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# deploy/Dockerfile built without a daemon, on a base of the C library that this machine has, and run as its user with
-# nothing else of the machine and nothing to write to but its folder. Run as root, after npm run build:
+# Builds deploy/Dockerfile without a daemon, on a base with this machine's C library. Runs the image as its user, with a
+# read-only root and one writable folder. Run as root, after npm run build:
 #
 #   test/deploy/image.sh [EXECUTABLE]
 #
-# Where it cannot be done (no root, no buildah) it says so in a line, exit code 77.
+# Prints the reason and exits with code 77 if it cannot run (no root, no buildah).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 executable=$(realpath "${1:-dist/anteroom}")
@@ -12,7 +12,7 @@ skip() {
   echo "skipped: $1"
   exit 77
 }
-[[ $(id -u) == 0 ]] || skip 'an image is built by root alone'
+[[ $(id -u) == 0 ]] || skip 'building an image needs root'
 for tool in buildah chroot unshare curl; do command -v "$tool" > /dev/null || skip "there is no $tool"; done
 seen() { printf 'ok  %s\n' "$*"; }
 wrong() {
@@ -31,7 +31,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# The base: what ldd names, and the user.
+# The base: the libraries that ldd lists, and the user.
 mkdir -p "$work/base/etc" "$work/context"
 ldd "$executable" | grep -o '/[^ ]*' | while read -r library; do install -D "$library" "$work/base$library"; done
 echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' > "$work/base/etc/passwd"
@@ -45,7 +45,7 @@ cp "$executable" "$work/context/anteroom"
 image bud --quiet --format docker --build-arg BASE=localhost/base --tag anteroom --file deploy/Dockerfile "$work/context" > /dev/null
 seen "built: user $(image inspect --type image --format '{{.Docker.Config.User}}' anteroom), $(image images --format '{{.Size}}' localhost/anteroom)"
 
-# Its files, and nothing else, read-only; the volume is a folder of this machine.
+# The image's files, mounted read-only; the volume is a folder of this machine.
 root=$(image mount "$(image from localhost/anteroom)")
 files=$(find "$root" -type f ! -path '*/proc/*' | sed "s,^$root,," | sort | tr '\n' ' ')
 seen "all of its files: $files"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Inside of the machine that test/deploy/machine.sh boots: installs, serves, books, backs up, reloads, stops, restores.
-# One line for each thing that was seen to be so; ends at the first that is not.
+# Runs inside the machine that test/deploy/machine.sh boots: installs, serves, books, backs up, reloads, stops, restores.
+# Prints a line for each check that passes, and stops at the first that fails.
 set -euo pipefail
 cd /root/delivered
 
@@ -12,11 +12,11 @@ wrong() {
 }
 since=$(date +%s%3N)
 took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
-# command SHOULD-BE IS
+# is CHECK EXPECTED ACTUAL; holds CHECK EXPECTED-PART ACTUAL
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
-# --- install, by the commands of docs/deploying.md: test/docs.system.test.ts holds the words of both to each other
+# --- install, by the commands of docs/deploying.md; test/docs.system.test.ts compares the two
 install -m 755 anteroom /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom
@@ -62,7 +62,7 @@ systemctl reload-or-restart nginx
 https() { curl -s --cacert /etc/ssl/anteroom/fullchain.pem --resolve api.example.org:443:127.0.0.1 "$@"; }
 sleep 0.3
 
-# --- a partner, by the operator's commands with the credential
+# --- a partner, added by operator commands that get the credential
 as_service() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key anteroom "$@"
@@ -109,7 +109,7 @@ rm -f /var/lib/anteroom/tried.sqlite*
 touch -d '40 days ago' /var/backups/anteroom/20200101T000000Z.age
 touch -d '20 days ago' /var/backups/anteroom/20200201T000000Z.age
 sleep 1.1
-# The timer itself, an hour early.
+# Lets the timer fire now.
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom-backup.timer.d/soon.conf << 'END'
 [Timer]
 OnActiveSec=1s
@@ -138,7 +138,7 @@ systemctl start anteroom-doctor
 is 'the doctor' success "$(systemctl show -P Result anteroom-doctor)"
 seen "backups and looks: $(took)"
 
-# --- reload with another setting, and a second booking
+# --- reload with a changed setting, and a second booking
 before=$(systemctl show -P MainPID anteroom)
 limit() { https -o /dev/null -D - -H "Authorization: Bearer $TOKEN" 'https://api.example.org/partners/v1/provider-regions/?country_code=CA' | grep -i '^ratelimit-policy'; }
 holds 'what a partner may read' 30000 "$(limit)"
@@ -149,13 +149,13 @@ holds 'what a partner may read after a reload' 1234 "$(limit)"
 is 'the process after a reload is the same' "$before" "$(systemctl show -P MainPID anteroom)"
 holds 'a booking after the reload' '"providerId":1' "$(book 2 5)"
 
-# --- a reload before it can take one ends it, and it is started anew
+# --- a SIGHUP that arrives too early ends the service; systemd starts it again
 systemctl restart anteroom
 systemctl kill --signal=HUP anteroom
 ready http://127.0.0.1:8080/readyz
 seen 'it is up after a SIGHUP in its first moment'
 
-# --- what the filters refuse is never tried: killed for it instead of refused, it lives on
+# --- the service never makes a filtered system call: it survives with a filter that kills instead of refusing
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom.service.d/strict.conf << 'END'
 [Service]
 SystemCallErrorNumber=kill
@@ -190,7 +190,7 @@ ready http://127.0.0.1:8080/readyz
 holds 'the member booked before the backup' '"externalUserId":"m-3"' "$(api 'user/?external_user_id=m-3')"
 seen "restored: $(took)"
 
-# --- an upgrade: the executable is replaced beside its name
+# --- an upgrade: the new executable is installed under another name, then renamed
 cd /root/delivered
 install -m 755 anteroom /usr/local/bin/anteroom.new
 mv /usr/local/bin/anteroom.new /usr/local/bin/anteroom
@@ -198,7 +198,7 @@ systemctl restart anteroom
 ready http://127.0.0.1:8080/readyz
 seen "another executable: $(took)"
 
-# --- by a certificate of its own
+# --- HTTPS by the service itself
 systemctl stop nginx
 install -m 600 /etc/ssl/anteroom/fullchain.pem /etc/anteroom/certificate.pem
 install -m 600 /etc/ssl/anteroom/privkey.pem /etc/anteroom/certificate.key
@@ -217,7 +217,7 @@ chmod 600 /etc/anteroom/certificate.*
 systemctl restart anteroom
 sleep 1
 holds 'a renewed certificate' 'CN = second' "$(openssl s_client -connect 127.0.0.1:443 -servername api.example.org < /dev/null 2> /dev/null | openssl x509 -noout -subject)"
-# files of its own: renewed by a reload
+# A certificate in files is renewed by a reload.
 install -d -m 700 -o anteroom -g anteroom /etc/anteroom/tls
 own_files() {
   certificate "$1" /tmp

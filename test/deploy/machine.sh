@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# The operator's way on an empty machine: a minimal Debian is made and booted with systemd as its first process, and
-# test/deploy/in-machine.sh and nodes-in-machine.sh do there what the files of deploy/ and docs/ tell. Run as root, after npm run
-# build:
+# Follows the operator's steps on an empty machine. Boots a minimal Debian with systemd, and runs in-machine.sh and
+# nodes-in-machine.sh there, which use the files of deploy/ and the commands of docs/. Run as root, after npm run build:
 #
 #   test/deploy/machine.sh [EXECUTABLE]
 #
-# Takes three to four minutes, two of them for the Debian: a folder in ANTEROOM_TEST_MACHINE keeps it for the next time.
-# Where it cannot be done (no root, no systemd-nspawn or debootstrap, no mirror) it says so in a line, exit code 77.
+# Takes three to four minutes, two of them to make the Debian. A folder in ANTEROOM_TEST_MACHINE keeps it for the next run.
+# Prints the reason and exits with code 77 if it cannot run (no root, systemd-nspawn, debootstrap or mirror).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 executable=$(realpath "${1:-dist/anteroom}")
@@ -15,7 +14,7 @@ skip() {
   echo "skipped: $1"
   exit 77
 }
-[[ $(id -u) == 0 ]] || skip 'a machine is booted by root alone'
+[[ $(id -u) == 0 ]] || skip 'booting a machine needs root'
 for tool in systemd-nspawn debootstrap nsenter openssl; do
   command -v "$tool" > /dev/null || skip "there is no $tool"
 done
@@ -45,7 +44,7 @@ cp "$executable" "$work/machine/root/delivered/anteroom"
 find deploy -maxdepth 1 -type f -exec cp -t "$work/machine/root/delivered" {} +
 cp test/deploy/in-machine.sh test/deploy/nodes-in-machine.sh "$work/machine/root/"
 
-# By itself: no network but its own loopback, no systemd outside that would have to know of it.
+# Isolated: only a loopback network, and not registered with the systemd of the host.
 systemd-nspawn --quiet --directory="$work/machine" --boot --register=no --keep-unit --private-network \
   --machine="$(basename "$work")" --console=pipe < /dev/null > "$work/boot.log" 2>&1 &
 booted=$!

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Inside of the machine that test/deploy/machine.sh boots: two nodes on its PostgreSQL behind its HAProxy, by what deploy/ tells.
-# One line for each thing that was seen to be so; ends at the first that is not.
+# Runs inside the machine that test/deploy/machine.sh boots: two nodes on PostgreSQL behind HAProxy, by the files of deploy/.
+# Prints a line for each check that passes, and stops at the first that fails.
 set -euo pipefail
 cd /root/delivered
 
@@ -12,7 +12,7 @@ wrong() {
 }
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
-# within SECONDS WHAT COMMAND…: waits until it does
+# within SECONDS CHECK COMMAND…: waits until the command succeeds
 within() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
@@ -23,7 +23,7 @@ within() {
 systemctl disable --now anteroom nginx anteroom-backup.timer anteroom-doctor.timer 2> /dev/null || true
 rm -rf /etc/anteroom /etc/credstore.encrypted
 
-# --- names and certificates: an authority of one's own for the server and the nodes, and what partners see
+# --- names and certificates: a private authority signs those of the server, the nodes and the proxy
 echo '127.0.0.1 db1.example.org node1.example.org node2.example.org api.example.org' >> /etc/hosts
 made=/root/made
 mkdir -m 700 $made
@@ -39,7 +39,7 @@ signed db DNS:db1.example.org
 signed node DNS:node1.example.org,DNS:node2.example.org
 signed api DNS:api.example.org
 
-# --- PostgreSQL, as deploy/postgresql.conf tells
+# --- PostgreSQL, with deploy/postgresql.conf
 install -m 644 postgresql.conf /etc/postgresql/15/main/conf.d/anteroom.conf
 install -m 600 -o postgres -g postgres $made/db.key $made/db.pem /etc/postgresql/15/main/
 echo "ssl = on
@@ -52,7 +52,7 @@ as_admin -c "CREATE ROLE anteroom LOGIN PASSWORD 'canary-pw'" -c 'CREATE DATABAS
 as_admin -d anteroom -c 'GRANT pg_monitor TO anteroom'
 is 'the password is kept as' SCRAM-SHA-256 "$(as_admin -c "SELECT split_part(rolpassword, '\$', 1) FROM pg_authid WHERE rolname = 'anteroom'")"
 
-# --- the nodes, as deploy/anteroom@.service tells
+# --- the nodes, with deploy/anteroom@.service
 install -m 755 anteroom /usr/local/bin/anteroom
 id anteroom > /dev/null 2>&1 || useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin anteroom
 install -d -m 755 /etc/anteroom
@@ -82,7 +82,7 @@ within 10 'the first node is ready' node 8081
 within 10 'the second node is ready' node 8082
 is 'systemd-analyze security below 2' 1 "$(systemd-analyze security anteroom@8081.service | sed -n 's/.*level for [^:]*: \([0-9]*\).*/\1/p')"
 
-# --- HAProxy, as deploy/haproxy.cfg tells
+# --- HAProxy, with deploy/haproxy.cfg
 install -d -m 750 -g haproxy /etc/haproxy/tls
 cat $made/api.pem $made/api.key | install -m 640 -g haproxy /dev/stdin /etc/haproxy/tls/anteroom.pem
 install -m 644 $made/ours.pem /etc/haproxy/tls/nodes-ca.pem
@@ -93,7 +93,7 @@ https() { curl -s --max-time 5 --cacert $made/ours.pem "$@"; }
 answers() { [[ $(https -o /dev/null -w '%{http_code}' https://api.example.org/partners/v1/user/) == "$1" ]]; }
 within 10 'HAProxy hands on to the nodes' answers 401
 
-# --- a partner, by commands with the credentials
+# --- a partner, added by commands that get the credentials
 as_node() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_SETTINGS=/etc/anteroom/anteroom.env \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key \
@@ -112,7 +112,7 @@ END
 as_node directory load /tmp/nodes-directory.json --yes > /dev/null
 holds 'status sees both' 'up, 2 of 2 servers' "$(as_node status)"
 
-# --- a booking, seen by each node; deactivated, at each
+# --- each node sees a booking and a deactivated partner
 api() { https -w ' %{http_code}' -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' "https://api.example.org/partners/v1/$1" "${@:2}"; }
 found=$(api 'providers/?region_id=1')
 slot() { grep -o '{"utc[^}]*}' <<< "$found" | sed -n "$1p"; }
@@ -129,13 +129,13 @@ for port in 8081 8082; do holds "a deactivated partner at $port" partner_inactiv
 as_node partner reactivate Lantern > /dev/null
 holds 'past the balancer without its fields' '} 403' "$(https -w ' %{http_code}' -H "Authorization: Bearer $TOKEN" https://node1.example.org:8081/partners/v1/user/?external_user_id=m-1)"
 
-# --- one restart after the other: no request fails
+# --- nodes restart one after the other, and no request fails
 rm -f /tmp/statuses
 (while [[ ! -e /tmp/enough ]]; do api 'user/?external_user_id=m-1' -o /dev/null >> /tmp/statuses; done) &
 for port in 8081 8082; do
   systemctl restart anteroom@$port
   within 10 "$port is ready again" node $port
-  # HAProxy takes it back when it has looked.
+  # HAProxy uses the node again after its next health check.
   sleep 3
 done
 touch /tmp/enough
@@ -143,12 +143,12 @@ wait
 is 'the answers meanwhile' 200 "$(tr -s ' ' '\n' < /tmp/statuses | sed '/^$/d' | sort | uniq -c | sort -rn | awk '{ print $2 }' | paste -sd ' ')"
 seen "of $(wc -w < /tmp/statuses) requests"
 
-# --- a node that is killed is started again, and the other goes on
+# --- a killed node is started again, and the other one keeps serving
 systemctl kill --signal=KILL anteroom@8081
 holds 'a look-up at once' '} 200' "$(api 'user/?external_user_id=m-1')"
 within 10 'the killed one is ready again' node 8081
 
-# --- the server goes: refused with Retry-After, and a node that starts meanwhile waits for it
+# --- PostgreSQL stops: requests get 503 with Retry-After, and a node that starts waits for it
 systemctl stop postgresql
 within 10 'without a database they are refused' answers 503
 holds 'with' 'etry-' "$(https -D - -o /dev/null -H "Authorization: Bearer $TOKEN" 'https://api.example.org/partners/v1/user/?external_user_id=m-1' | grep -i '^retry-after')"
@@ -161,7 +161,7 @@ within 10 'the other has its database again' node 8081
 within 10 'HAProxy hands on again' answers 401
 holds 'a booking after it' '"providerId":1' "$(book 3 5)"
 
-# --- what it depends on, as each day
+# --- the daily doctor run
 install -m 644 anteroom-doctor.service /etc/systemd/system/
 install -D -m 644 doctor-on-postgresql.conf /etc/systemd/system/anteroom-doctor.service.d/on-postgresql.conf
 systemctl daemon-reload
@@ -170,6 +170,6 @@ systemctl start anteroom-doctor || wrong "the doctor: $(journalctl -u anteroom-d
 holds 'the doctor' 'encrypted, TLS' "$(journalctl -u anteroom-doctor -n 60 -o cat --no-pager)"
 holds 'it finds no fault' ' no faults' "$(journalctl -u anteroom-doctor -n 60 -o cat --no-pager | grep ^integrity)"
 
-# --- nothing of it lies where it should not
+# --- no password, token or personal data in logs or command lines
 is 'passwords, tokens and people in the journal and the logs' '' "$(journalctl --no-pager -o cat | grep -oE 'canary-pw|eyJ[A-Za-z0-9_-]{9}|m[0-9]@example.com|external_user_id' | sort -u)$(grep -hoE 'canary-pw|m[0-9]@example.com' /var/log/postgresql/*.log | sort -u)"
 is 'passwords in the words of processes' '' "$(grep -zl canary-pw /proc/[0-9]*/cmdline 2> /dev/null || true)"

@@ -7,24 +7,25 @@ import { type Reached, Recorder } from './recorder'
 
 const contract = /^\/partners\/v1\/(provider-regions|providers|booking-request|user)\/?(\?[^#\\]*)?$/
 
-/** What the service may count on of each request that reaches it, whatever was sent. */
+/** Checks what the service may rely on in each request that reaches it, for any input. */
 function expectSafe({ target, headers, body }: Reached): void {
-  const of = (name: string) => headers.filter(([each]) => each === name).map(([, value]) => value)
+  const valuesOf = (name: string) => headers.filter(([each]) => each === name).map(([, value]) => value)
   expect(target).toMatch(contract)
-  expect(of('x-forwarded-for')).toEqual(['127.0.0.1'])
-  expect(of('x-forwarded-proto')).toEqual(['https'])
-  expect(of('host')).toEqual([hostName])
-  expect(of('x-request-id')).toEqual([expect.not.stringContaining('canary')])
-  for (const name of ['forwarded', 'x-forwarded-host', 'x-real-ip', 'upgrade']) expect(of(name)).toEqual([])
-  // One way to delimit a body, and no other.
-  const [lengths, codings] = [of('content-length'), of('transfer-encoding')]
+  expect(valuesOf('x-forwarded-for')).toEqual(['127.0.0.1'])
+  expect(valuesOf('x-forwarded-proto')).toEqual(['https'])
+  expect(valuesOf('host')).toEqual([hostName])
+  expect(valuesOf('x-request-id')).toEqual([expect.not.stringContaining('canary')])
+  for (const name of ['forwarded', 'x-forwarded-host', 'x-real-ip', 'upgrade'])
+    expect(valuesOf(name)).toEqual([])
+  // Exactly one way to delimit a body.
+  const [lengths, codings] = [valuesOf('content-length'), valuesOf('transfer-encoding')]
   expect(lengths.length + codings.length).toBe(body === '' ? 0 : 1)
   if (codings.length > 0) expect(codings).toEqual(['chunked'])
 }
 
-// test:long alone, and where there is such a program.
+// Only in test:long, and only if the proxy and openssl are installed.
 for (const [at, name] of (isLong ? proxyNames : []).entries()) {
-  describe.skipIf(!has(name) || !has('openssl'))(`deploy's example for ${name}`, () => {
+  describe.skipIf(!has(name) || !has('openssl'))(`deploy: the example configuration for ${name}`, () => {
     let recorder: Recorder
     let proxy: TlsProxy
 
@@ -39,7 +40,7 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
     })
 
     for (const [title, outcome, parts, options] of attacks) {
-      test(title, async () => {
+      test(`answers ${title} as expected`, async () => {
         const came = await send(proxy.httpsPort, parts, options)
         const reached = recorder.take()
         const seen = [came?.statuses.join(' '), reached.length > 0 && `reached ${reached.length}`]
@@ -55,9 +56,9 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
       ['tls1_2', true],
       ['tls1_3', true],
     ] as const) {
-      test(`${version} is ${isSpoken ? '' : 'not '}spoken`, async () => {
+      test(`${isSpoken ? 'accepts' : 'refuses'} ${version}`, async () => {
         const words = ['-connect', `127.0.0.1:${proxy.httpsPort}`, '-servername', hostName, `-${version}`]
-        // Without that, openssl itself would refuse the old ones.
+        // Without this, openssl itself would refuse the old versions.
         const cipher = ['-cipher', 'DEFAULT@SECLEVEL=0']
         const child = Bun.spawn(['openssl', 's_client', ...words, ...cipher], {
           stdin: 'ignore',
@@ -67,7 +68,7 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
       })
     }
 
-    test('a plain request is refused and reaches nothing', async () => {
+    test('refuses a plain HTTP request, which does not reach the service', async () => {
       const url = `http://127.0.0.1:${proxy.httpPort}/partners/v1/user/?external_user_id=canary-1`
       const answer = await fetch(url, { redirect: 'manual', proxy: false } as RequestInit)
       expect(answer.status).toBe(403)
@@ -76,34 +77,34 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
     })
 
     const gone = name === 'haproxy' ? 503 : 502
-    test(`with the service gone it answers ${gone} in the shape of the contract`, async () => {
+    test(`answers ${gone} in the shape of the contract if the service is down`, async () => {
       const target = '/partners/v1/user/?external_user_id=canary-1'
       await using alone = await proxies[name](1)
-      // HAProxy waits a second before each other try.
-      const patience = name === 'haproxy' ? { momentMillis: 3_000 } : {}
+      // HAProxy waits one second before each retry.
+      const timeouts = name === 'haproxy' ? { momentMillis: 3_000 } : {}
       const came = await send(
         alone.httpsPort,
         [`GET ${target} HTTP/1.1\r\nHost: ${hostName}\r\n\r\n`],
-        patience,
+        timeouts,
       )
       expect(came?.statuses).toEqual([gone])
       expect(came?.text).toEndWith(`{"message":"the service does not answer","status":${gone}}`)
       expect(alone.logs()).not.toContain('canary')
       const post = `POST /partners/v1/booking-request/ HTTP/1.1\r\nHost: ${hostName}\r\nContent-Length: 2\r\n\r\n{}`
-      const refused = await send(alone.httpsPort, [post], patience)
+      const refused = await send(alone.httpsPort, [post], timeouts)
       expect(refused?.statuses).toEqual([gone])
-      for (const told of [
+      for (const field of [
         /^cache-control: no-store\r$/im,
         /^x-content-type-options: nosniff\r$/im,
         /^x-request-id: [\da-f-]+\r$/im,
       ])
-        expect(refused?.text).toMatch(told)
+        expect(refused?.text).toMatch(field)
       await eventually('the refusal to be logged by its method', () =>
         new RegExp(`"method":"POST".*"status":${gone}`).test(alone.logs()),
       )
     }, 300_000)
 
-    test('its logs hold no query', () => {
+    test('logs no query', () => {
       expect(proxy.logs()).toContain('"status":200')
       expect(proxy.logs()).not.toMatch(/canary|country_code|external_user_id/)
     })

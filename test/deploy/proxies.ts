@@ -3,14 +3,14 @@ import { createServer } from 'node:net'
 import { connect } from 'node:tls'
 import { Folder } from '../support/folder'
 
-/** The name that the examples of deploy/ serve. */
+/** The server name in the examples of deploy/. */
 export const hostName = 'api.example.org'
 
-/** A proxy of an example of deploy/, started on ports of this machine. */
+/** A proxy that runs an example of deploy/ on free local ports. */
 export interface TlsProxy extends AsyncDisposable {
   readonly httpsPort: number
   readonly httpPort: number
-  /** All that it has logged: its files and what it said. */
+  /** All log files of the proxy, and its output. */
   logs(): string
 }
 
@@ -18,16 +18,16 @@ export const proxyNames = ['nginx', 'haproxy'] as const
 type ProxyName = (typeof proxyNames)[number]
 type Start = (servicePort: number) => Promise<TlsProxy>
 
-/** The examples, by the program that obeys them. */
+/** Starts each proxy with its example. */
 export const proxies: Record<ProxyName, Start> = {
   nginx: startNginx,
   haproxy: startHaproxy,
 }
 
-/** Whether a program is there to be tried. */
+/** Returns whether a program is installed. */
 export const has = (program: string): boolean => Bun.which(program) !== null
 
-/** deploy/nginx.conf but for its ports, its certificate and where it logs. */
+/** Uses deploy/nginx.conf with other ports, another certificate and other log paths. */
 async function startNginx(servicePort: number): Promise<TlsProxy> {
   const { folder, httpPort, httpsPort } = await prepare()
   const site = example('nginx.conf')
@@ -50,7 +50,10 @@ async function startNginx(servicePort: number): Promise<TlsProxy> {
   )
 }
 
-/** deploy/haproxy.cfg but for its ports, its user and its certificates: one node, without TLS to it, that is not asked. */
+/**
+ * Uses deploy/haproxy.cfg with other ports and certificates, no user, and one node without TLS or health
+ * checks.
+ */
 async function startHaproxy(servicePort: number): Promise<TlsProxy> {
   const { folder, httpPort, httpsPort } = await prepare()
   const pem = ['fullchain.pem', 'privkey.pem'].map((name) => readFileSync(folder.file(name), 'utf8')).join('')
@@ -103,14 +106,14 @@ async function started(
   env: Record<string, string>,
   { folder, httpPort, httpsPort, files }: Prepared,
 ): Promise<TlsProxy> {
-  const said = folder.file('said')
+  const outputFile = folder.file('said')
   const child = Bun.spawn(words, {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdin: 'ignore',
     stdout: Bun.file(folder.file('stdout')),
-    stderr: Bun.file(said),
+    stderr: Bun.file(outputFile),
   })
-  const logs = () => [said, ...files.map((name) => folder.file(name))].map(textOf).join('')
+  const logs = () => [outputFile, ...files.map((name) => folder.file(name))].map(textOf).join('')
   const deadline = performance.now() + 10_000
   while (!(await answers(httpsPort))) {
     if (child.exitCode !== null || performance.now() > deadline) {
@@ -141,25 +144,28 @@ function textOf(file: string): string {
 
 const answers = async (port: number) => (await send(port, [], { momentMillis: 1 })) !== null
 
-/** What came back of bytes that were sent: the statuses in order, and all of it as text. */
-export interface Came {
+/** The response to the sent bytes: the statuses in order, and the whole text. */
+export interface Received {
   readonly statuses: readonly number[]
   readonly text: string
 }
 
 interface Sending {
-  /** How long nothing has to come for it to be over. */
+  /** The response is complete after this many milliseconds without data. */
   readonly momentMillis?: number
-  /** Between the parts. */
+  /** The pause between two parts, in milliseconds. */
   readonly pauseMillis?: number
 }
 
-/** Sends parts as they are over TLS, and reads until it is closed or nothing comes any more; null where nobody listens. */
+/**
+ * Sends the parts unchanged over TLS, and reads until the connection closes or stays silent. Returns null if
+ * nothing listens.
+ */
 export function send(
   port: number,
   parts: readonly string[],
   { momentMillis = 400, pauseMillis = 0 }: Sending = {},
-): Promise<Came | null> {
+): Promise<Received | null> {
   return new Promise((resolve) => {
     let text = ''
     let isConnected = false

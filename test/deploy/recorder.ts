@@ -1,15 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net'
 
-/** A request as it stood on the wire when it reached the service's place. */
+/** A request as it arrived at the service's port. */
 export interface Reached {
   readonly method: string
   readonly target: string
-  /** Names in lower case; of a repeated one each value. */
+  /** Names in lower case; a repeated field appears once per value. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }
 
-/** Stands in the service's place behind a proxy, answers each request with 200 `{}`, and keeps what came. */
+/** Stands in for the service behind a proxy. Answers each request with 200 `{}` and records it. */
 export class Recorder implements Disposable {
   readonly #server: Server
   readonly #reached: Reached[]
@@ -28,7 +28,7 @@ export class Recorder implements Disposable {
     return new Recorder(server, (server.address() as { port: number }).port, reached)
   }
 
-  /** What came since this was asked last. */
+  /** Returns and forgets the requests since the last call. */
   take(): readonly Reached[] {
     return this.#reached.splice(0)
   }
@@ -38,21 +38,21 @@ export class Recorder implements Disposable {
   }
 }
 
-function readRequests(socket: Socket, tell: (request: Reached) => void): void {
+function readRequests(socket: Socket, record: (request: Reached) => void): void {
   let text = ''
   socket.on('error', () => socket.destroy())
   socket.setEncoding('latin1')
   socket.on('data', (part) => {
     text += part
     for (let end = wholeEnd(text); end !== null; end = wholeEnd(text)) {
-      tell(requestIn(text.slice(0, end)))
+      record(requestIn(text.slice(0, end)))
       text = text.slice(end)
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}')
     }
   })
 }
 
-/** Where the first request of the text ends; null until it is whole. */
+/** The index at which the first request ends, or null while it is incomplete. */
 function wholeEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null

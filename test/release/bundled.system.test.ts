@@ -28,7 +28,7 @@ interface Needs {
   readonly optionalPeers?: readonly string[]
 }
 
-/** All that the program's packages say they need, as bun.lock tells it. */
+/** The names of all packages that the program's dependencies need, from bun.lock. */
 function neededNames(): Set<string> {
   const lock = JSON.parse(readFileSync(`${root}/bun.lock`, 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
   const needed = new Set<string>(Object.keys(packageJson.dependencies))
@@ -45,7 +45,7 @@ function neededNames(): Set<string> {
   return needed
 }
 
-/** The packages that the program's own modules import for more than types. */
+/** The packages that modules of src and db import for more than types. */
 async function importedNames(): Promise<Set<string>> {
   const transpiler = new Bun.Transpiler({ loader: 'ts' })
   const files = ['src/**/*.ts', 'db/**/*.ts'].flatMap((pattern) =>
@@ -58,8 +58,8 @@ async function importedNames(): Promise<Set<string>> {
   return new Set(outside.map((path) => /^(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path))
 }
 
-describe('what is bundled', () => {
-  test('is each package that the program imports, and nothing that is there for development alone', async () => {
+describe('release: the bundled packages', () => {
+  test('are exactly those that the program imports or needs, and none for development only', async () => {
     const imported = await importedNames()
     expect(imported.size).toBeGreaterThan(10)
     expect([...imported].filter((name) => !names.includes(name))).toEqual([])
@@ -68,11 +68,11 @@ describe('what is bundled', () => {
     expect(others.filter((name) => names.includes(name))).toEqual([])
     const needed = neededNames()
     expect(names.filter((name) => !needed.has(name))).toEqual([])
-    // Whatever is declared as the program's is in it.
+    // Every declared dependency is bundled.
     expect(Object.keys(packageJson.dependencies).filter((name) => !names.includes(name))).toEqual([])
   })
 
-  test('is under licenses that are allowed, and the check can fail', () => {
+  test('have allowed licenses, and a license that is not allowed is reported', () => {
     expect(licenseFaults(packages.values())).toEqual([])
     const [one] = packages.values()
     const other = { ...(one as BundledPackage), name: 'other', version: '1.2.3', license: 'AGPL-3.0-only' }
@@ -81,7 +81,7 @@ describe('what is bundled', () => {
     ])
   })
 
-  test('is in the notices with its license in full, Bun too, without a path of the machine', () => {
+  test('are listed in the notices with their full licenses, together with Bun, and without a path of the build machine', () => {
     const notices = noticesOf(packages)
     for (const { name, version, texts } of packages.values()) {
       expect(notices).toContain(`\n${name} ${version} (`)
@@ -91,7 +91,7 @@ describe('what is bundled', () => {
       `Bun ${Bun.version} (MIT)`,
       'GNU LIBRARY GENERAL PUBLIC LICENSE',
       'GNU LESSER GENERAL PUBLIC LICENSE',
-      'Facebook, Inc. and its affiliates', // of what Swagger UI's bundle holds
+      'Facebook, Inc. and its affiliates', // part of Swagger UI's bundle
       `IANA Time Zone Database ${zoneData.version}`,
     ]) {
       expect(notices).toContain(words)
@@ -100,17 +100,17 @@ describe('what is bundled', () => {
   })
 })
 
-describe('the bill of materials', () => {
+describe('release: the bill of materials', () => {
   const sbom = sbomOf(packages, source)
   const text = JSON.stringify(sbom)
 
-  test('is valid CycloneDX 1.6, and the check can fail', async () => {
+  test('is valid CycloneDX 1.6, and an invalid one is reported', async () => {
     const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6)
     expect(await validator.validate(text)).toBeNull()
     expect(await validator.validate(JSON.stringify({ ...sbom, components: [{}] }))).not.toBeNull()
   })
 
-  test('names each bundled package with its version, license, address and hash, and what depends on what', () => {
+  test('lists each bundled package with its version, license, package URL, hash and dependencies', () => {
     const { components, dependencies, metadata } = JSON.parse(text)
     const told = components.filter(({ type }: { type: string }) => type === 'library')
     expect(told.map(({ name }: { name: string }) => name)).toEqual(names)
@@ -132,7 +132,7 @@ describe('the bill of materials', () => {
     expect(metadata.timestamp).toBe(source.committedAt)
   })
 
-  test('names the zone data, and Bun with what it links and the hash of its executable', () => {
+  test('lists the zone data, and Bun with the libraries that it links and the hash of its executable', () => {
     const { components } = JSON.parse(text)
     expect(components.at(-2)).toMatchObject({ name: 'IANA Time Zone Database', version: zoneData.version })
     const bun = components.at(-1)
@@ -154,21 +154,21 @@ describe('the bill of materials', () => {
   })
 })
 
-describe('what is installed', () => {
-  test('is of exact versions, from no address, and without telemetry of packages', () => {
+describe('release: the installed packages', () => {
+  test('have exact versions, no URLs, and no package that reports installations', () => {
     const { dependencies, devDependencies } = packageJson
     const versions = Object.values({ ...dependencies, ...devDependencies })
     expect(versions.filter((version) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version))).toEqual([])
     const lock = readFileSync(`${root}/bun.lock`, 'utf8')
     expect(lock).not.toContain('://')
-    // An override puts another package in the place of this one, which reports each installation.
+    // An override replaces this package, which reports each installation.
     expect(lock).not.toContain('["@scarf/scarf@')
     expect(readFileSync(`${root}/node_modules/@scarf/scarf/package.json`, 'utf8')).not.toContain(
       '"@scarf/scarf"',
     )
   })
 
-  test('is the Bun of which the hashes are pinned, and the types of which the notices are', () => {
+  test('include the Bun whose hashes are pinned, and the types of the same version', () => {
     expect(packageJson.packageManager).toBe(`bun@${pinnedBun.version}`)
     expect(packageJson.devDependencies['bun-types']).toBe(pinnedBun.version)
     const hashes = Object.values(pinnedBun.executables).map(({ sha512 }) => sha512)
@@ -177,25 +177,32 @@ describe('what is installed', () => {
   })
 })
 
-describe('an advisory', () => {
+describe('release: a security advisory', () => {
   const advisory = { id: 1, url: 'https://example.com/1', title: 'A fault', vulnerable_versions: '<2.0.0' }
   const bundled = new Map([['bundled', '1.2.3']])
   const told = (name: string, more: object) => JSON.stringify({ [name]: [{ ...advisory, ...more }] })
 
   test.each([
-    ['high in a bundled version', told('bundled', { severity: 'high' }), true],
-    ['critical in a bundled version', told('bundled', { severity: 'critical' }), true],
-    ['moderate in a bundled version', told('bundled', { severity: 'moderate' }), false],
-    ['high in another version', told('bundled', { severity: 'high', vulnerable_versions: '>=2.0.0' }), false],
-    ['critical in what is for development', told('other', { severity: 'critical' }), false],
-  ])('%s is told, and holds a delivery up where it must', (_, printed, isBad) => {
-    const finding = judge(printed, bundled)
-    expect(finding.isBad).toBe(isBad)
-    expect(finding.lines).toHaveLength(1)
-    expect(finding.lines[0]).toContain('A fault (https://example.com/1)')
-  })
+    ['of high severity for a bundled version', told('bundled', { severity: 'high' }), true],
+    ['of critical severity for a bundled version', told('bundled', { severity: 'critical' }), true],
+    ['of moderate severity for a bundled version', told('bundled', { severity: 'moderate' }), false],
+    [
+      'of high severity for another version',
+      told('bundled', { severity: 'high', vulnerable_versions: '>=2.0.0' }),
+      false,
+    ],
+    ['of critical severity for a development package', told('other', { severity: 'critical' }), false],
+  ])(
+    '%s is listed, and blocks the release only if it is high or critical in a bundled version',
+    (_, printed, isBad) => {
+      const finding = judge(printed, bundled)
+      expect(finding.isBad).toBe(isBad)
+      expect(finding.lines).toHaveLength(1)
+      expect(finding.lines[0]).toContain('A fault (https://example.com/1)')
+    },
+  )
 
-  test('that nobody serves is no fault, and is said to be unknown', () => {
+  test('list that no registry serves is reported as not checked, and does not block the release', () => {
     expect(judge('{}', bundled)).toEqual({ lines: ['advisories: none'], isBad: false })
     const printed = 'bun audit v1\n\nerror: POST https://registry.example.com/bulk - 405'
     expect(judge(printed, bundled)).toEqual({
@@ -209,7 +216,7 @@ describe('an advisory', () => {
   })
 })
 
-test('no executable is built of a Bun that is not the one that is pinned', async () => {
+test('release: an executable is not built with a Bun that differs from the pinned one', async () => {
   using folder = new Folder()
   const bun = folder.file('bun')
   await Bun.write(bun, 'another')

@@ -3,7 +3,9 @@ import { signatureFault, signed } from '../../deploy/release/macos-signature'
 
 const at = { text: 32, last: 104, signature: 176 }
 
-/** The least of an executable of macOS: a segment of code, one for the signature, and a signature of other pages. */
+/**
+ * A minimal macOS executable: a code segment, a segment for the signature, and a signature of other pages.
+ */
 function executable(signedBytes: number, signatureBytes: number): Buffer {
   const file = Buffer.alloc(signedBytes + signatureBytes, 7)
   file.fill(0, 0, 192)
@@ -28,31 +30,34 @@ function executable(signedBytes: number, signatureBytes: number): Buffer {
 
 test.each([
   ['whole pages', 8192, 64],
-  ['a last page that is cut short', 10_000, 64],
-  ['a signature that was longer', 10_000, 5000],
-])('an executable of %s has a sound signature once it is signed', (_, signedBytes, signatureBytes) => {
-  const unsound = executable(signedBytes, signatureBytes)
-  expect(signatureFault(unsound)).toBe('there is no signature')
-  const file = signed(unsound, 'anteroom')
-  expect(signatureFault(file)).toBeNull()
-  // What it does is as it was, but for where the signature ends, and the segment that holds it.
-  const before = Buffer.from(unsound.subarray(0, signedBytes))
-  const after = Buffer.from(file.subarray(0, signedBytes))
-  expect(after.readBigUInt64LE(at.last + 48)).toBe(BigInt(100 + file.length - signedBytes))
-  for (const code of [before, after]) {
-    for (const [from, to] of [
-      [at.last + 32, at.last + 40],
-      [at.last + 48, at.last + 56],
-      [at.signature + 12, at.signature + 16],
-    ]) {
-      code.fill(0, from, to)
+  ['a partial last page', 10_000, 64],
+  ['a longer old signature', 10_000, 5000],
+])(
+  'release: signing a macOS executable of %s makes its signature valid',
+  (_, signedBytes, signatureBytes) => {
+    const unsound = executable(signedBytes, signatureBytes)
+    expect(signatureFault(unsound)).toBe('there is no signature')
+    const file = signed(unsound, 'anteroom')
+    expect(signatureFault(file)).toBeNull()
+    // Only the end of the signature and the segment that contains it may change.
+    const before = Buffer.from(unsound.subarray(0, signedBytes))
+    const after = Buffer.from(file.subarray(0, signedBytes))
+    expect(after.readBigUInt64LE(at.last + 48)).toBe(BigInt(100 + file.length - signedBytes))
+    for (const code of [before, after]) {
+      for (const [from, to] of [
+        [at.last + 32, at.last + 40],
+        [at.last + 48, at.last + 56],
+        [at.signature + 12, at.signature + 16],
+      ]) {
+        code.fill(0, from, to)
+      }
     }
-  }
-  expect(after.equals(before)).toBe(true)
-  expect(signed(file, 'anteroom').equals(file)).toBe(true)
-})
+    expect(after.equals(before)).toBe(true)
+    expect(signed(file, 'anteroom').equals(file)).toBe(true)
+  },
+)
 
-test('a byte that was changed, or added behind the signature, is seen', () => {
+test('release: a changed byte, or one added behind the signature of a macOS executable, is detected', () => {
   const file = signed(executable(10_000, 64), 'anteroom')
   const changed = Buffer.from(file)
   changed[9_999] = 8

@@ -14,14 +14,14 @@ import { Folder } from '../support/folder'
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** An npm that puts an executable of its own making in the place of Bun's. */
+/** An npm that installs a forged executable instead of Bun's. */
 const otherNpm = `#!/bin/sh
 for package; do :; done
 /bin/mkdir -p "node_modules/\${package%@*}/bin"
 echo other > "node_modules/\${package%@*}/bin/bun"
 `
 
-/** A project in a folder of its own, with a program in its folder `bin`. */
+/** A project in a temporary folder with one program in its folder `bin`. */
 function projectWith(program: string, script: string): Folder {
   const folder = new Folder()
   for (const name of ['src', 'bin']) mkdirSync(folder.file(name))
@@ -33,9 +33,9 @@ function projectWith(program: string, script: string): Folder {
   return folder
 }
 
-test('a Bun that is not the one that is pinned is neither kept nor started', () => {
+test('release: a Bun that differs from the pinned one is neither kept nor started', () => {
   using folder = projectWith('npm', otherNpm)
-  // Where Node runs it and no Bun is on the PATH, one is fetched.
+  // Node runs the script without a Bun on the PATH, so that it fetches one.
   const words = [Bun.which('node') ?? 'node', 'src/with-bun.mjs', '--version']
   const env = { PATH: folder.file('bin') }
   const { exitCode, stdout, stderr } = Bun.spawnSync(words, { cwd: folder.path, env, stderr: 'pipe' })
@@ -45,7 +45,7 @@ test('a Bun that is not the one that is pinned is neither kept nor started', () 
   expect(readdirSync(folder.file('.bun'))).toEqual([])
 })
 
-test('what it starts asks no proxy for servers of this machine, nor for those that are excepted already', () => {
+test('release: with-bun exempts this machine from the proxy and keeps the exemptions that are set', () => {
   const words = ['node', 'src/with-bun.mjs', '--print', 'process.env.NO_PROXY + " " + process.env.no_proxy']
   const env = { PATH: process.env.PATH ?? '', no_proxy: 'example.org', HTTP_PROXY: 'http://127.0.0.1:9' }
   const { stdout } = Bun.spawnSync(words, { cwd: root, env })
@@ -53,7 +53,7 @@ test('what it starts asks no proxy for servers of this machine, nor for those th
   expect(stdout.toString()).toBe(`${unproxied} ${unproxied}\n`)
 })
 
-test('the program gets the packages that it imports, and all others are installed once anything else is run', () => {
+test("release: with-bun installs the program's packages for the program, and all packages for anything else", () => {
   const fakeBun = `#!/bin/sh
 case $1 in
   --version) echo ${pinnedBun.version} ;;
@@ -76,7 +76,7 @@ esac
   expect(run('src/main.ts', 'sandbox')).toHaveLength(2)
   expect(run('test')).toHaveLength(2)
 
-  // Another list of dependencies: the packages of tests are updated, not removed.
+  // After a change of package.json the packages of tests are updated, not removed.
   appendFileSync(folder.file('package.json'), '\n')
   expect(run('src/main.ts', 'sandbox').at(-1)).toBe('install --frozen-lockfile')
 })
