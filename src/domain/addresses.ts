@@ -1,19 +1,16 @@
 import { BlockList, isIP } from 'node:net'
 
-/** The address of a PostgreSQL server. */
 export interface DatabaseHost {
   /** A host name, an IP address without brackets, or the folder of a Unix socket (begins with a slash). */
   readonly host: string
   readonly port: number
 }
 
-/** A parsed libpq connection URI. */
 export interface DatabaseAddress {
   /** At least one, tried in this order. */
   readonly hosts: readonly DatabaseHost[]
   readonly user: string
   readonly database: string
-  /** Null if the address has no password. */
   readonly password: string | null
   readonly sslMode: 'disable' | 'verify-full'
   /** The file of trusted certificate authorities; null for the system's. */
@@ -27,9 +24,7 @@ export function isDatabaseAddress(text: string): boolean {
   return scheme.test(text)
 }
 
-/**
- * Mistyped server addresses: another scheme, a missing slash, a leading space or quote, or libpq keywords.
- */
+/** Mistyped addresses: another scheme, a missing slash, a leading space or quote, or libpq keywords. */
 const nearly = [
   /^[\s'"]*[a-z][a-z+:]*:\/\//i,
   /^[\s'"]*postgres(?:ql)?(?::|\/\/)/i,
@@ -37,9 +32,9 @@ const nearly = [
 ]
 
 /**
- * Returns the fault of a path that looks like a mistyped server address, or null. Without this check the
- * command would
- * create a file with the password in its name. Paths that begin with `/`, `./` or `../` have no fault.
+ * Returns the fault of a path that looks like a mistyped server address, or null. Without this check, the
+ * command would create a file with the password in its name. Paths starting with `/`, `./` or `../` are
+ * valid.
  */
 export function mistakenPathFault(path: string): string | null {
   if (/^\.{0,2}\//.test(path) || !nearly.some((each) => each.test(path))) return null
@@ -193,19 +188,13 @@ function shownHost({ host, port }: DatabaseHost): string {
 }
 
 export interface Networks {
-  /**
-   * Returns true if one of the networks contains the address. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2)
-   * counts as IPv4.
-   */
+  /** Treats an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) as IPv4. */
   readonly include: (address: string) => boolean
 }
 
 const bitsOf = { 4: 32, 6: 128 } as const
 
-/**
- * Parses comma-separated networks (RFC 4632 §3.1, RFC 4291 §2.3) and addresses. Returns the fault as a text
- * if they are invalid.
- */
+/** Parses comma-separated networks (RFC 4632 §3.1, RFC 4291 §2.3). Returns the fault as a text if invalid. */
 export function parseNetworks(text: string): Networks | string {
   const list = new BlockList()
   for (const part of text.split(',')) {
@@ -221,10 +210,7 @@ export function parseNetworks(text: string): Networks | string {
   return { include: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
 }
 
-/**
- * Returns true for an IPv4 or IPv6 address without a zone. A zone is valid on one machine only (RFC 4007
- * §11).
- */
+/** Returns false for an address with a zone: a zone is valid on one machine only (RFC 4007 §11). */
 export function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%')
 }
@@ -232,7 +218,6 @@ export function isAddress(text: string): boolean {
 const notNetworks =
   'must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are'
 
-/** The paths of a server's certificate and private key. */
 export interface CertificateFiles {
   readonly certificate: string
   readonly key: string

@@ -1,4 +1,3 @@
-/** The closed list of audited actions. */
 export const auditActions = [
   'organization.add',
   'organization.rename',
@@ -55,13 +54,11 @@ export type AuditAction = (typeof auditActions)[number]
 /** The actor and the time of a change. Passed with each change, because one process serves several people. */
 export interface Act {
   readonly actor: string
-  /** ms */
   readonly at: number
 }
 
-/** An audit line before it gets its id and hash. It never contains the value of a field. */
+/** A line before it gets its id and hash. It never contains the value of a field. */
 export interface AuditEntry {
-  /** ms */
   readonly at: number
   readonly actor: string
   readonly action: AuditAction
@@ -78,25 +75,19 @@ export interface AuditLine extends AuditEntry {
   readonly hash: string
 }
 
-/** Matches lines by actor, by record, or by both. */
 export interface AuditSubject {
   readonly actor?: string | undefined
-  /** For example `partner 3`. */
   readonly record?: string | undefined
 }
 
-/**
- * A filter for audit lines. Returns the newest matches, or with `after` the first matches behind that line.
- */
+/** Selects the newest matching lines, or with `after` the first matches behind that line. */
 export interface AuditFilter extends AuditSubject {
   /** ms, inclusive. */
   readonly since?: number | undefined
   /** ms, exclusive. */
   readonly until?: number | undefined
   readonly actions?: readonly AuditAction[] | undefined
-  /** Lines must also match one of these. */
   readonly anyOf?: readonly AuditSubject[] | undefined
-  /** A line id. */
   readonly after?: number | undefined
 }
 
@@ -106,9 +97,7 @@ export interface AuditHashes {
   seal(text: string): string
 }
 
-/**
- * Refused authentications form their own chain, so that they can be pruned at other times than other lines.
- */
+/** Refused authentications form their own chain, so that they can be pruned separately. */
 export type AuditChain = 'acts' | 'refusals'
 export const auditChains: readonly AuditChain[] = ['acts', 'refusals']
 
@@ -122,7 +111,6 @@ export interface AuditHead {
   readonly hash: string
 }
 
-/** The head of an empty chain. */
 export const auditStart: AuditHead = { id: 0, hash: '0'.repeat(64) }
 
 /** A section of a chain: the line before its first line, and its last line. */
@@ -144,7 +132,6 @@ export function auditHash(hashes: AuditHashes, previousHash: string, line: Omit<
   return hashes.line(JSON.stringify([previousHash, id, at, actor, action, record, outcome]))
 }
 
-/** Returns the line with its hash, and the state after it. */
 export function addLine(hashes: AuditHashes, state: AuditState, id: number, entry: AuditEntry) {
   const chain = chainOf(entry)
   const { at, actor, action, record, outcome } = entry
@@ -158,12 +145,11 @@ export function headOf({ id, hash }: AuditHead): AuditHead {
   return { id, hash }
 }
 
-/** Serializes a state with its seal. */
 export function formatState(hashes: AuditHashes, { acts, refusals }: AuditState): string {
   return JSON.stringify({ acts, refusals, seal: sealOf(hashes, 'state', [acts, refusals]) })
 }
 
-/** Parses a sealed state. Returns null if the seal does not match. */
+/** Returns null if the seal does not match. */
 export function parseState(hashes: AuditHashes, text: string): AuditState | null {
   const { seal, ...state } = parseObject(text) as unknown as AuditState & { readonly seal: unknown }
   return seal === sealOf(hashes, 'state', [state.acts, state.refusals]) ? state : null
@@ -185,7 +171,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Returns a line as one line of JSON, for exports and archives. */
 export function formatLine(line: AuditLine): string {
   const { id, at, actor, action, record, outcome, hash } = line
   return JSON.stringify({ id, at: new Date(at).toISOString(), actor, action, record, outcome, hash })
@@ -202,7 +187,6 @@ export interface AuditArchive extends AuditSpan {
   readonly chain: AuditChain
 }
 
-/** Serializes the sealed last line of an archive. */
 export function formatArchiveEnd(hashes: AuditHashes, { chain, start, head }: AuditArchive): string {
   return JSON.stringify({
     chain,
@@ -212,7 +196,7 @@ export function formatArchiveEnd(hashes: AuditHashes, { chain, start, head }: Au
   })
 }
 
-/** Parses the last line of an archive. Returns null if the seal does not match. */
+/** Returns null if the seal does not match. */
 export function parseArchiveEnd(hashes: AuditHashes, text: string): AuditArchive | null {
   const { seal, ...archive } = parseObject(text) as unknown as AuditArchive & { readonly seal: unknown }
   const isSealed = seal === sealOf(hashes, `archive of ${archive.chain}`, [archive])
@@ -232,7 +216,6 @@ export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
   /** The first missing id since the last line of this chain. It may belong to the other chain. */
   let gap: number | null = null
   return {
-    /** Reports that no line has this id. */
     miss(id: number): void {
       gap ??= id
     },
@@ -261,9 +244,8 @@ function broken(id: number, fault: string): Fault {
 }
 
 /**
- * Returns a checker for the whole log, whose lines it takes in order of id. It finds changed, missing and
- * extra lines, and
- * checks that the noted head is among them. Its memory use is constant.
+ * Returns a checker that takes all lines in order of id, in constant memory. It finds changed, missing and
+ * extra lines, and checks that the noted head is among them.
  */
 export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditHead | null) {
   const chains = { acts: followChain(hashes, state.acts), refusals: followChain(hashes, state.refusals) }
@@ -276,7 +258,6 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
     return id === noted?.id && hash === noted.hash
   }
   return {
-    /** Returns the first fault, or null. */
     take(line: AuditLine): Fault | null {
       if (line.id > nextId) for (const chain of auditChains) chains[chain].miss(nextId)
       nextId = Math.max(nextId, line.id + 1)

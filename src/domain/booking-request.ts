@@ -6,11 +6,7 @@ import type { Member, MemberProfile, MemberUpdate } from './member'
 /** The length of a slot in ms (contract, Limits). */
 export const slotMillis = slotMinutes * minuteMillis
 
-/**
- * An intake starts as `unassigned`, a booking request as `pending`. Pending and accepted requests hold their
- * slot.
- * Staff close an intake that needs no provider.
- */
+/** Intakes start as `unassigned`, others as `pending`. Pending and accepted requests hold a slot. */
 export const requestStates = ['unassigned', 'pending', 'accepted', 'declined', 'closed'] as const
 
 export type RequestState = (typeof requestStates)[number]
@@ -21,7 +17,6 @@ export interface ScreeningAnswer {
   readonly answer: string
 }
 
-/** The requested slot of a provider. Instants in ms. */
 export interface RequestedSlot {
   readonly providerId: number
   readonly startsAt: number
@@ -39,7 +34,6 @@ export interface BookingRequest {
   readonly member: Member
 }
 
-/** The member's fields in the response to a submission. */
 export type ReceiptProfile = Pick<MemberProfile, 'firstName' | 'email' | 'phoneNumber' | 'preferredModality'>
 
 /** The response to a submission, stored for its retries. */
@@ -47,7 +41,6 @@ export interface Receipt extends Omit<BookingRequest, 'member'> {
   readonly member: { readonly id: number; readonly profile: ReceiptProfile }
 }
 
-/** The response to a retry. */
 export interface Replay extends Receipt {
   readonly isReplay: true
 }
@@ -56,9 +49,7 @@ export interface Replay extends Receipt {
 export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly isIntake: boolean
   readonly submittedAt: number
-  /**
-   * The expected offset of the provider's clock at `startsAt`, in minutes east of UTC. Null without a slot.
-   */
+  /** Expected offset of the provider's clock at `startsAt`, in minutes east of UTC. Null without a slot. */
   readonly localOffsetMinutes: number | null
   /** Null once the person has been erased. */
   readonly member: Member | null
@@ -71,13 +62,11 @@ export type NoteKind = 'note' | 'decline' | 'close'
 export interface RequestNote {
   readonly id: number
   readonly kind: NoteKind
-  /** ms */
   readonly at: number
   readonly actor: string
   readonly text: string
 }
 
-/** A partner's submission, before it is stored. */
 export interface Submission {
   readonly partnerId: number
   readonly externalUserId: string
@@ -100,15 +89,12 @@ export interface Retry {
 // Crockford's base 32 alphabet, without letters that look or sound like others.
 const readable = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/**
- * Returns a new authorization number with 60 random bits, such as `7K3Q-M0XA-9RTV`. It is easy to read aloud.
- */
+/** Returns 60 random bits that are easy to read aloud, such as `7K3Q-M0XA-9RTV`. */
 export function newAuthorizationNumber(): string {
   const symbols = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => readable[byte & 31])
   return [symbols.slice(0, 4), symbols.slice(4, 8), symbols.slice(8)].map((group) => group.join('')).join('-')
 }
 
-/** Returns true if requests in this state hold their slot. A request may have no slot. */
 export function holdsSlot(state: RequestState): boolean {
   return state === 'pending' || state === 'accepted'
 }

@@ -46,18 +46,13 @@ export type OperatorKind =
   | 'settings_invalid'
   | 'not_confirmed'
 
-/** The closed list of refusals. Programs act on the kind, people read the message. */
 export type Kind = PartnerKind | OperatorKind
 
 /** A refused request. It has changed nothing, and its message may be shown to the caller. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  /**
-   * @param message names the field and the fault, never a submitted value, an internal name or a secret
-   *
-   * @param options the cause, for the log only, and the time after which a retry may succeed
-   */
+  /** @param message names the field and the fault, never a submitted value, an internal name or a secret */
   constructor(
     readonly kind: Kind,
     message: string,
@@ -91,7 +86,6 @@ interface RefusalOptions extends ErrorOptions {
   readonly candidates?: Candidates
 }
 
-/** A filter for refused authentications. */
 export interface RefusalQuery {
   /** ms, inclusive. */
   readonly since: number
@@ -101,7 +95,6 @@ export interface RefusalQuery {
   readonly partnerId?: number | undefined
 }
 
-/** Refused authentications of one partner and kind. */
 export interface RefusalCount {
   /** The partner named by the token's key; null for an unknown key. */
   readonly partnerId: number | null
@@ -109,16 +102,11 @@ export interface RefusalCount {
   readonly reason: string
   /** True if the signature did not verify. The caller may then not be this partner. */
   readonly isClaimed: boolean
-  /**
-   * The number of audit lines. Each address and node writes at most one a minute, however many requests it
-   * receives.
-   */
+  /** Audit lines. Each address and node writes at most one a minute, however many requests it receives. */
   readonly count: number
-  /** ms */
   readonly lastAt: number
 }
 
-/** Audit lines with the same record and outcome. */
 export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
   readonly record: string | null
   readonly outcome: string

@@ -23,19 +23,13 @@ export const languageTagPattern =
   '(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*' +
   '(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$'
 
-/**
- * Returns true if one tag equals the other or extends it by subtags: `fr` matches `fr-CA` and `fr-CA` matches
- * `fr`, but not
- * `fr-FR`. Ignores case (RFC 5646 §2.1.1).
- */
+/** One tag must equal or extend the other: `fr` matches `fr-CA`. Ignores case (RFC 5646 §2.1.1). */
 export function languageMatches(spoken: string, wanted: string): boolean {
   const [a, b] = [`${spoken.toLowerCase()}-`, `${wanted.toLowerCase()}-`]
   return a.startsWith(b) || b.startsWith(a)
 }
 
-/**
- * Returns the English name of a language tag, such as `French (Canada)`, or the tag itself if it has no name.
- */
+/** Returns the English name, such as `French (Canada)`, or the tag itself if it has no name. */
 export const languageName = memo(1_000, (tag) => {
   englishNames ??= new Intl.DisplayNames(['en'], { type: 'language', languageDisplay: 'standard' })
   // Only the first subtags have names: extensions and private parts do not change the language.

@@ -1,4 +1,3 @@
-/** At most `most` calls in `seconds`. */
 export interface Rate {
   readonly most: number
   readonly seconds: number
@@ -11,7 +10,6 @@ export function perMinute(most: number): Rate {
 /** A partner's own limit per minute. `off` removes the limit; null applies the service's limit. */
 export type RateOverride = number | 'off' | null
 
-/** The limits of one partner that replace the service's limits. */
 export interface PartnerRates {
   readonly readsPerMinute: RateOverride
   readonly bookingsPerMinute: RateOverride
@@ -33,10 +31,7 @@ export function shareOf(rate: Rate | null, nodes: number): Rate | null {
 export interface Limits {
   /** The number of nodes that share the rates. Limits on stored records apply across all nodes. */
   readonly nodes: number
-  /**
-   * The cost of reads per partner: 1 for a region list or a look-up; 1 plus the number of providers on the
-   * page for a search.
-   */
+  /** Per partner. A region list or look-up costs 1, a search 1 plus the number of providers on its page. */
   readonly reads: Rate | null
   /** Submissions per partner. */
   readonly bookings: Rate | null

@@ -6,10 +6,7 @@ export type Report = (line: string, level?: Level) => void
 
 /** A histogram of plain numbers. */
 export class Distribution {
-  /**
-   * counts[i] is the number of values in (bounds[i - 1], bounds[i]]. The last element counts the values above
-   * all bounds.
-   */
+  /** The number of values in (bounds[i - 1], bounds[i]]. The last element counts all above. */
   readonly counts: number[]
   #sum = 0
 
@@ -46,7 +43,6 @@ export interface DatabaseServerMeasures {
   readonly clockDifferenceMillis: number | null
 }
 
-/** Measurements of an engine since it was opened. */
 export interface EngineMeasures {
   /** Writes that wait to be started. */
   readonly queueDepth: number
@@ -54,17 +50,13 @@ export interface EngineMeasures {
   readonly groupSizes: Distribution
   /** The time from the start of each transaction to its commit, in ms. */
   readonly commitMillis: Distribution
-  /** Transactions that failed to start or to commit. */
   readonly failedGroups: number
   /** `logBytes` is the size of the write-ahead log. Null if the engine does not know it. */
   readonly databaseBytes: number | null
   readonly logBytes: number | null
-  /** Null for an engine without a server. */
   readonly server: DatabaseServerMeasures | null
   readonly schema: number
 }
 
-/**
- * Reports the current step of a long operation. `share` is the completed part, from 0 to 1, if it is known.
- */
+/** Reports the current step of a long operation. `share` is the completed part, from 0 to 1. */
 export type ReportProgress = (what: string, share?: number) => void

@@ -62,7 +62,6 @@ export const unreadableMember = {
   },
 } as const satisfies Pick<Member, 'externalUserId' | 'profile'>
 
-/** A person seeking care. `externalUserId` is the partner's id for them. */
 export interface Member {
   readonly id: number
   readonly partnerId: number
@@ -80,18 +79,12 @@ export function foldEmail(email: string): string {
   return email.normalize('NFC').toLowerCase()
 }
 
-/** The field that matched a search. */
 export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
 
 /** Shorter digit strings match too many phone numbers. */
 const leastDigits = 4
 
-/**
- * Returns a function that searches a member for the text and returns the field that matched, or null. Names
- * match
- * regardless of Unicode form (NFKC), case, accents and apostrophes. Phone numbers match regardless of
- * spacing.
- */
+/** Names match regardless of Unicode form, case and accents, phone numbers regardless of spacing. */
 export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   const wanted = foldName(text)
   const digits = /^[+\d ().-]+$/.test(text) ? digitsOf(text) : ''
@@ -107,9 +100,8 @@ export function matcherOf(text: string): (member: Member) => MatchedBy | null {
 }
 
 /**
- * Returns the form in which names of persons and places are compared, regardless of case, accents and
- * apostrophes.
- * A name of combining marks only keeps them: an empty string would match every name.
+ * Folds case, accents and apostrophes for comparison. A name of combining marks only keeps them: an empty
+ * string would match every name.
  */
 export function foldName(name: string): string {
   const folded = name.trim().normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
@@ -127,21 +119,15 @@ function digitsOf(text: string): string {
 
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
-/** A regular expression for a dot-atom, an @ and a domain name. */
 export const emailPattern = `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 const address = new RegExp(emailPattern)
 
-/**
- * Returns true for a dot-atom of at most 64 characters, @ and a domain name (RFC 5321 §4.1.2, §4.5.3.1.1).
- */
+/** Returns true for a dot-atom of up to 64 characters, @ and a domain name (RFC 5321 §4.1.2, §4.5.3.1.1). */
 export function isEmail(text: string): boolean {
   return text.indexOf('@') <= 64 && address.test(text)
 }
 
-/**
- * A regular expression for `+` and 7 to 15 digits (E.164), optionally with spaces, dots, hyphens or
- * parentheses between.
- */
+/** `+` and 7 to 15 digits (E.164), optionally with spaces, dots, hyphens or parentheses between them. */
 export const phoneNumberPattern = '^\\+[0-9](?:[ .()-]*[0-9]){6,14}$'
 const phoneNumber = new RegExp(phoneNumberPattern)
 

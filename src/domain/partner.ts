@@ -4,10 +4,7 @@ import type { PartnerRates } from './limits'
 const mostNameCharacters = 200
 
 /**
- * Checks the name of an organization or partner: 1 to 200 characters, no control characters, no dash at the
- * start, no space
- * at either end. Commands accept a name or an id, and `none` for no organization, so a name must be none of
- * these.
+ * Commands accept a name or an id, and `none` for no organization, so a name must look like neither.
  *
  * @throws Refusal field_invalid
  */
@@ -46,11 +43,7 @@ export interface Partner extends PartnerRates {
   readonly organization: Organization | null
 }
 
-/**
- * A signing key for a partner's tokens. At most one key of a partner is in force at any instant: from
- * `startsAt` (inclusive)
- * until `endsAt` (exclusive). Instants in ms; `endsAt` is null for no end.
- */
+/** In force from `startsAt` until `endsAt` (exclusive), in ms. A partner has at most one key in force. */
 export interface PartnerKey {
   /** The key's public id in the token header. */
   readonly kid: string
@@ -68,7 +61,6 @@ export type KeyEndReason = 'rotated' | 'revoked' | 'cancelled'
 
 /** A key without its secret. Instants in ms. */
 export interface KeyRecord extends Omit<PartnerKey, 'secret' | 'partner'> {
-  /** The id of the record. The key's public id is `kid`. */
   readonly id: number
   readonly partnerId: number
   readonly endReason: KeyEndReason | null

@@ -27,7 +27,6 @@ export const OverrideShape = closed({ date: CalendarDate, windows: Type.Array(Wi
 const Boundary = Text({ format: 'absence-boundary' })
 export const AbsenceShape = closed({ from: Boundary, until: Boundary })
 
-/** The lists of a provider, in directory files and in the database. */
 export const listShapes = {
   languagesSpoken: Type.Array(Text({ format: 'language-tag' }), { minItems: 1, uniqueItems: true }),
   modalities: Type.Array(Choice(modalities), { minItems: 1, uniqueItems: true }),
@@ -36,10 +35,7 @@ export const listShapes = {
   timeOff: Type.Array(AbsenceShape),
 }
 
-/**
- * Validators for stored lists. They apply the rules of directory files, so that an invalid list reaches no
- * search.
- */
+/** The rules of directory files, so that an invalid stored list reaches no search. */
 export const providerLists = {
   languagesSpoken: validator(listShapes.languagesSpoken),
   modalities: validator(listShapes.modalities),

@@ -9,7 +9,6 @@ export type Modality = (typeof modalities)[number]
 export interface License {
   readonly regionId: number
   readonly from: string
-  /** Null for a license without an end. */
   readonly until: string | null
 }
 
@@ -45,8 +44,7 @@ export interface Override {
 }
 
 /**
- * An absence. Both boundaries have the same form: dates (inclusive), local date-times `YYYY-MM-DDTHH:MM`, or
- * instants
+ * Both boundaries have the same form: dates (inclusive), local date-times `YYYY-MM-DDTHH:MM`, or instants
  * `YYYY-MM-DDTHH:MM:00Z`. The end of the last two is exclusive.
  */
 export interface TimeOff {
@@ -70,11 +68,7 @@ export function absenceFault({ from, until }: TimeOff): string | null {
   return isEmpty ? 'must be after from' : null
 }
 
-/**
- * A clinician. Loading a directory replaces the directory's fields. `suspended` and `staffTimeOff` remain
- * until staff
- * change them.
- */
+/** Loading a directory replaces all fields except `suspended` and `staffTimeOff`, which belong to staff. */
 export interface Provider {
   readonly id: number
   /** The operator's stable reference. */
@@ -94,14 +88,10 @@ export interface Provider {
   readonly overrides: readonly Override[]
   readonly timeOff: readonly TimeOff[]
   readonly minimumNoticeMinutes: number
-  /** The state in the directory file. */
   readonly active: boolean
-  /** True if staff have deactivated the provider. */
   readonly suspended: boolean
-  /** Absences that staff have entered. */
   readonly staffTimeOff: readonly TimeOff[]
   readonly licenses: readonly License[]
-  /** The regions in which the provider sees people in person. */
   readonly inPersonRegionIds: readonly number[]
 }
 

@@ -2,17 +2,12 @@ import { iso31661Alpha2ToAlpha3 } from 'iso-3166'
 import regionZones from './home-zones.json'
 import { foldName, type MemberProfile } from './member'
 
-/**
- * An ISO 3166-2 subdivision in which providers are licensed, or the single region of an undivided country.
- */
+/** An ISO 3166-2 subdivision, or the single region of an undivided country. Providers are licensed in it. */
 export interface Region {
   readonly id: number
   /** ISO 3166-1 alpha-2, upper case. */
   readonly countryCode: string
-  /**
-   * The subdivision's part of the ISO 3166-2 code (ON, not CA-ON); the country code for a country-wide
-   * region.
-   */
+  /** The subdivision's part of the code (ON, not CA-ON); the country code for a country-wide region. */
   readonly code: string
   readonly localName: string
   /** Province, Territory, State or District; Country for a country-wide region. */
@@ -25,12 +20,10 @@ export function regionRef(region: Pick<Region, 'countryCode' | 'code'>): string 
   return region.code === region.countryCode ? region.countryCode : `${region.countryCode}-${region.code}`
 }
 
-/** Returns true for an ISO 3166-1 alpha-2 country code in any case. */
 export function isCountryCode(text: string): boolean {
   return /^[A-Za-z]{2}$/.test(text) && Object.hasOwn(iso31661Alpha2ToAlpha3, text.toUpperCase())
 }
 
-/** A regular expression for the ISO 3166-1 alpha-2 country codes, in any case. */
 export const countryCodePattern = `^(?:${Array.from(
   Map.groupBy(Object.keys(iso31661Alpha2ToAlpha3).sort(), ([first]) => first),
   ([first = '', codes]) => {
@@ -40,13 +33,9 @@ export const countryCodePattern = `^(?:${Array.from(
 ).join('|')})$`
 
 /**
- * Returns the names of the time zones that a person may live in. A state is matched by code (ON, CA-ON) or
- * English name,
- * regardless of case and accents. Its zones come most common first. Without a match, returns all zones of the
+ * Returns the time zones that a person may live in, most common first for a known state. A state is matched
+ * by code (ON, CA-ON) or English name, regardless of case and accents. Otherwise returns all zones of the
  * country.
- * home-zones.json lists the regions of countries with several zones.
- *
- * @param zonesOf returns the zones of a country by its code
  */
 export function homeZonesOf(
   { country, state }: Pick<MemberProfile, 'country' | 'state'>,

@@ -12,11 +12,7 @@ const bands = [
 
 export type Severity = (typeof bands)[number]['severity']
 
-/**
- * The answer to the ninth item: thoughts of being better off dead or of self-harm. `unclear` means that a
- * person must
- * read the screening: the answer is unreadable, or an unrecognized question may be the ninth item.
- */
+/** The item on thoughts of death or self-harm. `unclear` means that a person must read the answers. */
 export type NinthItem = 'non-zero' | 'zero' | 'unclear' | 'not asked'
 
 export interface ScreeningScore {
@@ -33,11 +29,7 @@ export interface ScreeningScore {
 
 const itemCount = 9
 
-/**
- * The answers for scores 0 to 3, folded: English and the published French (France, Canada) and Spanish (Latin
- * America,
- * Spain) translations.
- */
+/** The published answers for scores 0 to 3, folded: in English, French and Spanish. */
 const answerWords: readonly (readonly string[])[] = [
   ['not at all', 'jamais', 'ningun dia', 'para nada', 'nunca'],
   ['several days', 'plusieurs jours', 'varios dias'],
@@ -90,16 +82,11 @@ interface Item {
   readonly score: number | null
 }
 
-/** The recognized subject of a question. */
 interface Subject {
-  /** The question, folded. */
   readonly words: string
   /** The index in `otherItems`; null for the ninth item and unrecognized questions. */
   readonly item: number | null
-  /**
-   * The ninth item in published words, paraphrased, or negated; another item; or `unknown`, which may also be
-   * the ninth.
-   */
+  /** `unknown` may also be the ninth item. */
   readonly about:
     | 'ninth item'
     | 'like the ninth'
@@ -127,7 +114,6 @@ function subjectOf(words: string): Subject['about'] {
   return otherItems.some((item) => item.test(words)) ? 'another item' : 'unknown'
 }
 
-/** Joins expressions as alternatives. All of them match folded text. */
 function anyOf(...expressions: readonly RegExp[]): RegExp {
   return new RegExp(expressions.map(({ source }) => source).join('|'))
 }
@@ -147,18 +133,14 @@ const publishedNinth = anyOf(
   /mejor (estar )?muert|preferi\w* estar muert/,
 )
 
-/**
- * Negated questions: a member who agrees with "I never wish to be dead" or "life is worth living" has low
- * risk.
- */
+/** Negated wordings, such as "life is worth living". An answer of zero then does not mean zero risk. */
 const reversingWords = anyOf(
   /\b(no|not(?! at all)|never|none|without|\w+n't|safe)\b|worth living/,
   /\b(ne|n'\w+|pas(?! du tout)|aucune?|sans)\b/,
   /\b(ningun(?! dia)|ninguna|nunca|sin)\b/,
 )
 
-// With words of another item these may still be the ninth item, for example "going to sleep and never waking
-// up".
+// A question about sleep with these words may be the ninth item: "going to sleep and never waking up".
 const wordsOfLife = anyOf(
   /\b(life|live|living|alive|exist\w*|disappear\w*|end|ending|giv(e|ing) up|(go|going|carry|carrying|keep|keeping) on|keep(ing)? going|be here|forever)\b/,
   /(\b(not|never)|n't) a?wak|\bsafe|\burge/,
@@ -182,11 +164,9 @@ const difficultyWords =
   /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
- * Finds the ninth item by its words anywhere in the screening, or by position as the last of nine. Returns
- * `zero` only if
- * every question that may be the ninth item was answered with zero: a paraphrase or an unknown question may
- * be about
- * something else.
+ * Finds the ninth item by its words, or by position as the last of nine. Returns `zero` only if every
+ * question that may be the ninth item was answered with zero: a paraphrase or an unknown question may be
+ * about something else.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
   const worded = items.filter(({ asked }) => isLikeNinth(asked))
@@ -207,9 +187,7 @@ function ninthItemOf(items: readonly Item[]): NinthItem {
   return isKnown || candidates.every(({ score }) => score === 0) ? 'zero' : 'unclear'
 }
 
-/**
- * Returns the items that are asked in more than one wording. One of these questions may be the ninth item.
- */
+/** Returns the items asked in more than one wording. One of these questions may be the ninth item. */
 function itemsAskedTwice(items: readonly Item[]): ReadonlySet<number> {
   const wordings = new Map<number, string>()
   const twice = new Set<number>()
@@ -226,10 +204,7 @@ function isLikeNinth({ about }: Subject): boolean {
   return about === 'ninth item' || about === 'like the ninth' || about === 'reversed ninth'
 }
 
-/**
- * Returns true for nine questions numbered from 1 in order. The last is then the ninth item, regardless of
- * its words.
- */
+/** Returns true for nine questions numbered 1 to 9 in order. The last is then the ninth item. */
 function areNumbered(items: readonly Item[]): boolean {
   const numbers = items.map(({ asked }) => asked.words.match(/\d+/g) ?? [])
   const isInOrder = (place: number) => numbers.every((found, index) => found.at(place) === `${index + 1}`)
@@ -238,7 +213,6 @@ function areNumbered(items: readonly Item[]): boolean {
 
 /** Returns lower-case text without accents and with single spaces. */
 function foldText(text: string): string {
-  // Most texts are ASCII and need no normalization.
   const plain = isAscii.test(text) ? text : text.normalize('NFD').replace(accents, '')
   return plain.trim().replace(/\s+/g, ' ').toLowerCase()
 }
@@ -248,11 +222,7 @@ const isAscii = /^[\x20-\x7e]*$/
 /** The accents of French and Spanish. Other marks, such as a strikethrough, may change the meaning. */
 const accents = /[\u0300-\u0303\u0308\u0327]/g
 
-/**
- * Reduces a question to its lower-case words. Splits camelCase names, because a field name may stand for a
- * question.
- * Removes invisible characters that are copied from web pages.
- */
+/** Returns lower-case words. Splits camelCase names and removes invisible characters from web pages. */
 function foldQuestion(text: string): string {
   return text
     .normalize('NFKD')
@@ -267,7 +237,6 @@ function foldQuestion(text: string): string {
 /** The risk of a screening, for triage. */
 export interface Risk {
   readonly ninthItem: NinthItem
-  /** Null if the severity is unknown. */
   readonly severity: Severity | null
   /** The sort key of the request queue; the highest is the most urgent. */
   readonly urgency: number
@@ -276,11 +245,10 @@ export interface Risk {
 const urgencyOf: Record<NinthItem, number> = { 'non-zero': 2, unclear: 1, zero: 0, 'not asked': 0 }
 
 /**
- * Returns the risk of a screening: ordered by the ninth item, then by severity. An unreadable answer counts
- * as the
- * highest score, so that nobody waits because of other words.
+ * Ordered by the ninth item, then by severity. An unreadable answer counts as the highest score, so that
+ * unusual words never delay help.
  *
- * @param answers null if they cannot be decrypted: a person must check them
+ * @param answers null if they cannot be decrypted: a person must look
  */
 export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   if (!answers) return { ninthItem: 'unclear', severity: null, urgency: positionOf('unclear', worstTotal) }
@@ -289,7 +257,7 @@ export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   return { ninthItem, severity, urgency: positionOf(ninthItem, worst) }
 }
 
-/** Returns true if the ninth item is not zero or unclear. A person must look at the request first. */
+/** Returns true if the ninth item is non-zero or unclear. A person must look at the request first. */
 export function isAtRisk(risk: Risk | null): boolean {
   return risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear'
 }

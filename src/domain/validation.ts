@@ -29,10 +29,8 @@ interface TextOptions extends SchemaOptions {
 const textKind = 'Text'
 
 /**
- * A string schema. Unlike TypeBox's, it counts characters instead of UTF-16 units, as JSON Schema does. It
- * rejects NUL and
- * lone surrogates, which SQLite and UTF-8 cannot store. Its pattern is only for the OpenAPI document:
- * `isValid` decides.
+ * Counts characters like JSON Schema, not UTF-16 units like TypeBox. Rejects NUL and lone surrogates, which
+ * SQLite and UTF-8 cannot store. The pattern is for the OpenAPI document only: `isValid` decides.
  */
 export function Text(options: TextOptions = {}): TUnsafe<string> {
   const format: Format | undefined = options.format && formats[options.format]
@@ -42,7 +40,6 @@ export function Text(options: TextOptions = {}): TUnsafe<string> {
 
 const choiceKind = 'Choice'
 
-/** A JSON Schema enum of strings. */
 export function Choice<const Words extends readonly string[]>(words: Words, options: SchemaOptions = {}) {
   return Type.Unsafe<Words[number]>({ ...options, [Kind]: choiceKind, type: 'string', enum: [...words] })
 }
@@ -130,13 +127,11 @@ const faultsByType: Partial<Record<ValueErrorType, (schema: TSchema) => string>>
 
 export interface Format {
   readonly isValid: (text: string) => boolean
-  /** The fault of a text that does not have this format. */
   readonly fault: string
-  /** The format as a regular expression that all common engines support. */
+  /** A regular expression for the OpenAPI document. */
   readonly pattern?: string
 }
 
-/** Calendar dates, including leap years. */
 const date =
   '(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|' +
   '02-(?:0[1-9]|1[0-9]|2[0-8]))|' +

@@ -20,7 +20,6 @@ export interface DirectoryEntries {
   readonly providers: readonly ProviderEntry[]
 }
 
-/** The directory's contents at one version. */
 export interface DirectoryFacts {
   readonly version: Version
   readonly regions: readonly Region[]
@@ -50,9 +49,7 @@ export type ChangedRecord = Changed<'region', Region> | Changed<'provider', Prov
 /** A provider after a load. A new provider has no id yet. */
 export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
 
-/**
- * The differences between a description and one version of the directory, and the writes that remove them.
- */
+/** The differences from one version of the directory, and the writes that remove them. */
 export interface DirectoryComparison {
   readonly version: Version
   readonly load: DirectoryLoad
@@ -68,12 +65,7 @@ export interface ChangeLimit {
   readonly isPercent: boolean
 }
 
-/**
- * Compares a directory with its description. Records that the description omits are deactivated, never
- * deleted.
- *
- * @throws Refusal directory_invalid if a region has another region's id
- */
+/** Omitted records are deactivated. @throws Refusal directory_invalid if a region's id is taken */
 export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
   const regionIds = regionIdsOf(entries.regions, facts.regions)
   const differences = [
@@ -92,12 +84,7 @@ export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFact
   }
 }
 
-/**
- * Stops a load that changes too much, for example from a broken export. A percentage does not limit the first
- * load.
- *
- * @throws Refusal too_many_changes
- */
+/** A percentage does not limit the first load. @throws Refusal too_many_changes */
 export function requireFewChanges(
   { added, changed, deactivated, unchanged }: DirectoryLoad,
   limit: ChangeLimit,

@@ -15,7 +15,6 @@ export type FieldChange =
       readonly lost: number
     }
 
-/** A record that a load adds or changes. */
 export interface RecordChange extends Pick<ChangedRecord, 'noun' | 'ref' | 'kind'> {
   /** Empty for a new or unreadable record. */
   readonly fields: readonly FieldChange[]
@@ -46,12 +45,7 @@ export interface LoadDescription {
   readonly staySuspended: readonly string[]
 }
 
-/**
- * Describes the effect of a load, field by field.
- *
- * @param providers all providers before the load
- * @param since the first day that is not over in every time zone, counted from 1970-01-01
- */
+/** @param since the first day that is not yet over in UTC-12, in days since 1970-01-01 */
 export function describeLoad(
   { changes: records, regionRefs }: DirectoryComparison,
   providers: readonly Provider[],
@@ -124,7 +118,6 @@ function fieldsOf(record: ChangedRecord, regionRefs: ReadonlyMap<number, string>
   return [...valuesChanged(providerValues, before, after), ...lists]
 }
 
-/** The fields with a single value, as [name in files, member]. */
 const regionValues: readonly (readonly [field: string, member: keyof Region])[] = [
   ['stateProvinceNameLocal', 'localName'],
   ['stateProvinceLabel', 'label'],
@@ -171,7 +164,6 @@ function listIn(field: LosableField, provider: ProviderAfter): readonly unknown[
   return field === 'inPersonRegions' ? provider.inPersonRegionIds : provider[field]
 }
 
-/** Replaces a region's id by its ref. */
 function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): unknown {
   if (typeof element === 'number') return regionRefs.get(element)
   if (typeof element !== 'object' || element === null || !('regionId' in element)) return element
@@ -198,7 +190,6 @@ function withoutThose(
 
 const textOf = (value: unknown) => JSON.stringify(value)
 
-/** Serializes a value with sorted members. */
 function orderedTextOf(value: unknown): string {
   return JSON.stringify(value, (_, part) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,

@@ -4,7 +4,6 @@ import { contains, type Interval, union } from '../../scheduling/interval'
 import { absenceForm, absencesOf, type License, type TimeOff, type WeeklyHours, weekdays } from '../provider'
 import type { ProviderAfter } from './compare-directory'
 
-/** The lists from which a load can remove elements. */
 export const losableFields = [
   'licenses',
   'workingHours',
@@ -18,11 +17,10 @@ export const losableFields = [
 export type LosableField = (typeof losableFields)[number]
 
 /**
- * Counts the elements that a change removes from each list of a provider; for working hours 1 if any time is
- * removed.
- * Elements that are over, or covered by others, do not count.
+ * Counts the removed elements of each list; for working hours, 1 if any time is removed. Ignores elements
+ * that are over or covered by others.
  *
- * @param since the first day that is not over in every time zone, counted from 1970-01-01
+ * @param since the first day that is not yet over in UTC-12, in days since 1970-01-01
  */
 export const lossOf: Record<
   LosableField,
@@ -55,7 +53,6 @@ function isLicenseLost(license: License, left: readonly License[], since: number
   return !held.some((days) => contains(days, { start: Math.max(start, since), end }))
 }
 
-/** The half-open interval of days. */
 function daysOf({ from, until }: { from?: string | null; until?: string | null }): Interval {
   return { start: from ? epochDay(from) : -Infinity, end: until ? epochDay(until) + 1 : Infinity }
 }
@@ -71,10 +68,7 @@ function isAbsenceLost(absence: TimeOff, left: readonly TimeOff[], since: number
 
 const weekMinutes = 7 * dayMinutes
 
-/**
- * Returns true if some weekly time of these hours, from `since` on, is not covered by hours of the same
- * period.
- */
+/** Returns true if some time of these hours, from `since` on, is not covered by hours of the same period. */
 function areHoursLost(hours: WeeklyHours, left: readonly WeeklyHours[], since: number): boolean {
   const { start, end } = daysOf(hours)
   if (end <= since) return false

@@ -28,9 +28,7 @@ export function decideFinding(member: Member | null): Decision<Member | null> {
   }
 }
 
-/**
- * Empties the member's e-mail address, so that another member can use it. The partner may send a new address.
- */
+/** Empties the member's e-mail address, so that another member can use it. */
 export function decideEmailRelease(member: Member | null, { at }: Act): Decision {
   if (!member) return unknownRecord('member')
   const { id, profile } = member
@@ -46,9 +44,8 @@ export function decideExport(held: MemberExport | null): Decision<MemberExport> 
 }
 
 /**
- * Deletes a member with their screening answers and notes. Their requests remain, without a person, and keep
- * their slots.
- * Answers the ids of the requests that hold a slot.
+ * Deletes a member with their answers and notes. Their requests remain, without a person, and keep their
+ * slots. Answers the ids of the requests that hold a slot.
  */
 export function decideErasure(
   member: Member | null,

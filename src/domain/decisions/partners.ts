@@ -25,7 +25,6 @@ export function decideOrganization(
   }
 }
 
-/** @param known the organization of the new name, if there is one */
 export function decideOrganizationRename(
   organization: Organization | null,
   known: Organization | null,
@@ -38,11 +37,7 @@ export function decideOrganizationState(organization: Organization | null, activ
   return decideState('organization', organization, active)
 }
 
-/**
- * @param known the partner of that name, if there is one
- *
- * @param organization null for none, undefined for an unknown id
- */
+/** @param organization null for none, undefined for an unknown id */
 export function decidePartner(
   known: Partner | null,
   organization: Organization | null | undefined,
@@ -59,7 +54,6 @@ export function decidePartner(
   }
 }
 
-/** @param known the partner of the new name, if there is one */
 export function decidePartnerRename(partner: Partner | null, known: Partner | null, name: string): Decision {
   return decideRename('partner', partner, known, name)
 }
@@ -98,7 +92,6 @@ function nameTaken(noun: 'organization' | 'partner'): Refusal {
   return new Refusal('name_taken', `there is ${noun === 'partner' ? 'a' : 'an'} ${noun} of that name`)
 }
 
-/** A partner and all its keys, including ended ones. */
 export interface KeyFacts {
   readonly partner: Partner | null
   readonly keys: readonly KeyRecord[]
@@ -113,10 +106,7 @@ export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Ac
   return outcome('token.issue', 'partner', partner.id, [addKey(partner, key, at)])
 }
 
-/**
- * Replaces the key in force when the new key starts, without overlap (contract, Authentication 5). Cancels
- * waiting keys.
- */
+/** Replaces the key in force, without overlap (contract, Authentication 5). Cancels waiting keys. */
 export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')

@@ -2,11 +2,7 @@ import { Refusal } from '../errors'
 import { type Decision, setting, unknownRecord } from '../ports/writes'
 import { absencesOf, isSameAbsence, type Provider, type TimeOff } from '../provider'
 
-/**
- * Suspends a provider, or reactivates one. A directory load does not end a suspension.
- *
- * @param provider only the id, because the record may be unreadable
- */
+/** Suspends or reactivates a provider. Loading a directory does not end a suspension. */
 export function decideProviderState(provider: Pick<Provider, 'id'> | null, active: boolean): Decision {
   if (!provider) return unknownRecord('provider')
   const to = active ? { active, suspended: false } : { suspended: true }
@@ -25,10 +21,7 @@ export function decideTimeOff(provider: Provider | null, absence: TimeOff): Deci
   }
 }
 
-/**
- * Removes an absence of staff or of the directory. The next load adds the directory's absence again if the
- * file has it.
- */
+/** Removes an absence. The next load restores an absence that the directory file still has. */
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {
   if (!provider) return unknownRecord('provider')
   const others = (all: readonly TimeOff[]) => all.filter((known) => !isSameAbsence(known, absence))

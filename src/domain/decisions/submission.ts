@@ -26,7 +26,6 @@ export interface SubmissionDraft extends Submission {
   readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>
 }
 
-/** The facts at the time of writing. */
 export interface SubmissionFacts extends RetryFacts {
   /** Directory changes since the draft's version, except taken slots; null if they are no longer stored. */
   readonly since: readonly Change[] | null
@@ -41,26 +40,18 @@ export interface SubmissionFacts extends RetryFacts {
   readonly conflictAt: number | null
 }
 
-/** A request that holds a slot. */
 export interface SlotHolder {
   readonly requestId: number
   readonly memberId: number | null
-  /** ms */
   readonly startsAt: number
 }
 
 export type HeldSlot = Omit<SlotHolder, 'memberId'>
 
-/**
- * The maximum of e-mail conflicts in the audit log per partner and hour if there is no limit. More would
- * flood the log.
- */
+/** Maximum of e-mail conflicts in the audit log per partner and hour. More would flood the log. */
 const mostNoted = 1_000
 
-/**
- * Selects the conflict that decides about the next one: counted back from the newest, if it is after an
- * instant (ms).
- */
+/** Selects the conflict that decides about the next: `back` from the newest, and later than `after` (ms). */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
   const { actor } = submitterOf(draft)
@@ -72,10 +63,9 @@ export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
 }
 
 /**
- * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks): a retry
- * comes first.
- * The slot comes before the e-mail address, so that an unavailable slot cannot be used to probe addresses.
- * A refusal that must be audited is the answer of an outcome.
+ * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks). The slot
+ * comes before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A refusal
+ * that must be audited is the answer of an outcome.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
@@ -128,8 +118,7 @@ export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): He
 
 /**
  * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every
- * address that
- * is new to its member is refused: a different response would reveal the answer.
+ * address that is new to its member is refused: a different response would reveal the answer.
  */
 function refuseEmail(
   draft: SubmissionDraft,
@@ -186,13 +175,11 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   }
 }
 
-/** The time for which a response is stored for retries (decisions, Idempotency-Key). */
+/** How long a response is stored for retries (decisions, Idempotency-Key). */
 const keptMillis = dayMillis
 
-/** A response stored for retries of a submission. */
 export interface KeptAnswer {
   readonly requestId: number
-  /** ms */
   readonly submittedAt: number
   /** Null if the body was different. */
   readonly receipt: Receipt | null
@@ -203,16 +190,11 @@ export interface RetryFacts {
   readonly kept: KeptAnswer | null
 }
 
-/** Returns the latest response time (ms) that has expired at `now` (ms). */
 export function expiredBy(now: number): number {
   return now - keptMillis
 }
 
-/**
- * Returns the first response for a retry, without writes, even if the request has changed since. Null if this
- * is no retry.
- * Refusals are not stored: a refused submission is decided again.
- */
+/** Returns the first response without writes, even if the request has changed. Null if this is no retry. */
 export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
   const { receipt } = kept
@@ -240,7 +222,6 @@ export function keepingAnswer(
   return [...removals(kept ? [kept.requestId] : []), { add: 'replay', row }]
 }
 
-/** Answers the number of removed responses. */
 export function decideForgetting(expired: readonly number[]): Decision<number> {
   return { writes: removals(expired), taken: [], audit: null, answer: () => expired.length }
 }

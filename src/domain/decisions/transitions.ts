@@ -62,9 +62,7 @@ function ending(
   return outcome(action, 'request', request.id, [write, ...note], providersOf(request))
 }
 
-/**
- * Declines the requests that can be declined and skips the others. Answers the number of declined requests.
- */
+/** Declines the requests that can be declined, and skips the others. Answers how many were declined. */
 export function decideDeclines(
   requests: readonly (RequestRecord | null)[],
   act: Act,
@@ -80,12 +78,7 @@ export function decideDeclines(
   }
 }
 
-/**
- * Confirms that staff know the slot's new local time after a change of time zone data.
- *
- * @param localOffsetMinutes the offset of the provider's clock at the slot, in minutes east of UTC, from
- *   current zone data
- */
+/** Confirms that staff know the slot's new local time after a change of time zone data. */
 export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
   if (!request) return unknownRecord('request')
   const { id, state, startsAt } = request
@@ -108,7 +101,6 @@ export function decideReading(
 export interface MoveDraft {
   readonly providerId: number
   readonly startsAt: number
-  /** Minutes east of UTC at the slot. */
   readonly localOffsetMinutes: number
   readonly version: Version
 }
@@ -117,13 +109,11 @@ export interface MoveDraft {
 export interface AssignmentDraft extends Omit<MoveDraft, 'startsAt' | 'localOffsetMinutes'> {
   /** ms; null for an assignment without a slot. */
   readonly startsAt: number | null
-  /** Null without a slot. */
   readonly localOffsetMinutes: number | null
   /** Used if the intake has no number yet. */
   readonly authorizationNumber: string
 }
 
-/** The facts at the time of writing. */
 export interface PlacementFacts {
   readonly request: RequestRecord | null
   readonly isProviderKnown: boolean
@@ -134,9 +124,7 @@ export interface PlacementFacts {
   readonly held: readonly HeldSlot[]
 }
 
-/**
- * An intake that is not closed -> pending. Frees its earlier slot and keeps an existing authorization number.
- */
+/** Any state except closed -> pending. Frees the earlier slot; keeps an existing authorization number. */
 export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -146,7 +134,7 @@ export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts):
   return placing('request.assign', request, { ...draft, authorizationNumber })
 }
 
-/** Returns a refusal if no provider can be assigned to the request, otherwise null. */
+/** Returns a refusal if no provider can be assigned, otherwise null. */
 export function refuseAssignment(request: RequestRecord): Refusal | null {
   if (!request.isIntake) {
     const why = 'a booking request came with its provider and slot; only an intake can be assigned'
@@ -155,10 +143,7 @@ export function refuseAssignment(request: RequestRecord): Refusal | null {
   return refuseErased(request) ?? refuseTransition(request, 'assigned')
 }
 
-/**
- * pending or accepted -> pending at another slot. Frees the earlier slot. Keeps the id and the authorization
- * number.
- */
+/** pending or accepted -> pending at another slot. Frees the earlier slot. */
 export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -166,10 +151,7 @@ export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | D
   return refusal ?? placing('request.move', request, draft)
 }
 
-/**
- * Returns a refusal if the request cannot be moved to this slot, otherwise null. Does not check that the slot
- * is free.
- */
+/** Returns a refusal if the request cannot be moved, otherwise null. Does not check that the slot is free. */
 export function refuseMoving(
   request: RequestRecord,
   { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
@@ -219,18 +201,15 @@ function placing(
   return setting(action, 'request', request.id, to, taken)
 }
 
-/** The states that allow each transition (decisions, States). */
 const transitionsFrom = {
   accepted: ['pending'],
   declined: ['pending', 'accepted'],
-  // Intakes only.
   assigned: ['unassigned', 'pending', 'accepted', 'declined'],
   // Intakes only: a booking request is never unassigned.
   closed: ['unassigned'],
   moved: ['pending', 'accepted'],
 } as const satisfies Record<string, readonly RequestState[]>
 
-/** Returns a refusal if the request's state does not allow the transition. */
 export function refuseTransition(
   { state }: RequestRecord,
   name: keyof typeof transitionsFrom,
@@ -258,7 +237,6 @@ function refuseText(text: string): Refusal | null {
   return new Refusal('field_invalid', `the text is longer than ${mostNoteLength} characters`)
 }
 
-/** Returns a refusal if the reason cannot be stored with the request, otherwise null. */
 export function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
   return reason === undefined ? null : (refuseErased(request) ?? refuseText(reason))
 }

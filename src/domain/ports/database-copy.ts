@@ -35,14 +35,12 @@ export interface TableSnapshot {
   readonly lastId: number | null
 }
 
-/**
- * The rows of a table in order of its key, in batches. Each row is a line of JSON, the same on every engine.
- */
+/** Rows in order of the table's key, in batches. A row is a line of JSON, the same on every engine. */
 export type Lines = AsyncIterable<readonly string[]>
 
 export type AuditSpans = Readonly<Record<AuditChain, AuditSpan>>
 
-/** A database at one moment. Every method may throw Refusal database_unusable or storage_busy. */
+/** A database at one moment. Methods may throw Refusal database_unusable or storage_busy. */
 export interface CopySource {
   /** In foreign-key order: rows refer only to earlier tables. */
   readonly tables: readonly TableSnapshot[]
@@ -56,10 +54,7 @@ export interface CopySource {
   markCopied(note: CopyNote): Promise<boolean>
 }
 
-/**
- * A new database, not yet visible to others. Every method may throw Refusal database_unusable or
- * storage_busy.
- */
+/** A new database, not yet visible to others. Methods may throw Refusal database_unusable or storage_busy. */
 export interface CopyTarget {
   /** @throws Refusal database_unusable with the row that violates a constraint */
   add(table: string, lines: readonly string[]): Promise<void>
@@ -89,7 +84,6 @@ export interface MakingTarget<T> {
 /** Data of one purpose is never served as the other. */
 export type Purpose = 'sandbox' | 'production'
 
-/** A token by its kid, and the name of its partner. */
 export interface TokenInForce {
   readonly id: string
   readonly partner: string
@@ -104,7 +98,6 @@ export interface InBoth<T> {
 export interface RestoreDiff {
   /** The newest acts in the audit logs. They are equal if nothing was done since the backup. */
   readonly heads: InBoth<AuditHead>
-  /** Records by table. */
   readonly counts: InBoth<Readonly<Record<string, number>>>
   /** Tokens ended since the backup. They become valid again. */
   readonly tokens: readonly TokenInForce[]

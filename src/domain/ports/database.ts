@@ -7,7 +7,6 @@ import type { MasterKey } from './vault'
 
 export type Offered = 'organization' | 'partner' | 'provider' | 'request' | 'member' | 'region'
 
-/** Sources of the database password other than the address. */
 export interface DatabaseLogin {
   readonly password: string | null
   /** The path of a libpq password file (PostgreSQL §34.16). */
@@ -17,7 +16,6 @@ export interface DatabaseLogin {
 }
 
 export interface DatabaseSetting {
-  /** A file path, or a server address. */
   readonly database: string
   readonly login?: DatabaseLogin | undefined
 }
@@ -26,12 +24,7 @@ export interface Engine {
   readonly store: Store
   readonly feed: DirectoryFeed
   readonly maintenance: Maintenance
-  /**
-   * Starts to monitor the database.
-   *
-   * @param report called when the database becomes ready or not ready
-   * @param isServer false for a copy that is only tried, for example in a drill
-   */
+  /** @param isServer false for a copy that is only tried, for example in a drill */
   watch(report: Report, isServer: boolean): Watched
   /** Must be cheap, regardless of the size of the database. */
   measure(): EngineMeasures
@@ -45,15 +38,9 @@ export interface Watched {
 
 export interface Opening {
   readonly purpose: Purpose
-  /**
-   * Returns the master key. Called after the database is recognized as one of ours, so that a wrong database
-   * is reported as
-   * such and not as a missing key.
-   */
+  /** Called after the database is recognized as ours: a foreign database must not look like a missing key. */
   readonly takeKey: () => Promise<MasterKey>
-  /** True to create the database if there is none. */
   readonly create: boolean
-  /** True to migrate an older schema. */
   readonly upgrade: boolean
   /** True for a server. On an engine that allows one server only, others are refused while it is open. */
   readonly alone: boolean
@@ -62,7 +49,7 @@ export interface Opening {
 }
 
 export interface Upgrade {
-  /** The path of the copy of the old database; null if none was made. */
+  /** The path of the old database's copy; null if none was made. */
   readonly copy: string | null
 }
 
@@ -80,12 +67,7 @@ export interface Making {
   readonly keyFile: string | null
   /** True to refuse an existing key or database instead of using it. */
   readonly mustBeNew: boolean
-  /**
-   * Creates the database with its key, and closes it.
-   *
-   * @param database as in DatabaseSetting, including a password
-   * @param keyFile unused if the key is in no file
-   */
+  /** Creates the database with its key, and closes it. @param database may contain a password */
   readonly fill: (database: string, keyFile: string) => Promise<void>
 }
 
@@ -94,78 +76,47 @@ export interface Restoring {
   readonly purpose: Purpose
   /** Not called by an engine that cannot restore. */
   readonly takeKey: () => MasterKey
-  /** Decrypts a backup into another file. */
   readonly decrypt: (backup: string, path: string, progress: ReportProgress) => Promise<void>
-  /** The database to replace, for the comparison. */
   readonly against?: string | undefined
-  /**
-   * Confirms the restore before the database appears. The diff is null if there is no database to compare
-   * with.
-   */
+  /** Called before the database appears. The diff is null without a database to compare with. */
   readonly agree?: ((manifest: Manifest | null, diff: RestoreDiff | null) => Promise<void>) | undefined
 }
 
 export interface Restored {
-  /** The backup's manifest; null if another program made the backup. */
+  /** Null if another program made the backup. */
   readonly manifest: Manifest | null
-  /** True if the backup has an older schema. */
   readonly isOlder: boolean
 }
 
-/** An existing database, valid or not. */
 export interface Found {
   /** The owner's uid; undefined on a server. */
   readonly owner: number | undefined
 }
 
-/** The place of a database that is not open. Every method may throw Refusal database_unusable. */
+/** The place of a database that is not open. Methods may throw Refusal database_unusable. */
 export interface DatabaseLocation {
   /** Without a password, so it can be shown. */
   readonly name: string
   /** `name` with an absolute path. */
   readonly fullName: string
-  /** Null if nothing is there. */
   find(): Promise<Found | null>
   /** False if this cannot be determined. */
   isSealedUnder(purpose: Purpose, masterKey: MasterKey): Promise<boolean>
   /**
-   * Opens the database.
-   *
-   * @throws Refusal database_unusable if there is no database, it is not ours, was copied, has a newer
-   *   schema, an older one
-   * that may not be upgraded, other migrations, another purpose or another master key; storage_busy if
-   * another process
-   * uses it; also the errors of `takeKey`
+   * @throws Refusal database_unusable if the database is missing, foreign, copied, or of another schema,
+   *   purpose or master key; storage_busy if another process uses it; also the errors of `takeKey`
    */
   open(opening: Opening): Promise<Opened>
-  /**
-   * Creates a database and its master key. If it is interrupted, nothing is left, or the same call continues.
-   */
+  /** Creates a database and its master key. If interrupted, it leaves nothing, or the next call continues. */
   make(making: Making): Promise<void>
   /** Creates a database from a backup, after checking its integrity, origin and master key. */
   restore(restoring: Restoring, progress: ReportProgress): Promise<Restored>
-  /**
-   * Reads the database at one moment.
-   *
-   * @throws Refusal database_unusable as `open`, storage_busy if a server runs that may not; also the errors
-   *   of `takeKey`
-   * and `use`
-   */
+  /** @throws Refusal database_unusable as `open`, storage_busy if a server runs that may not */
   readSource<T>(reading: ReadingSource, use: (source: CopySource) => Promise<T>): Promise<T>
-  /**
-   * Creates a complete database, or none. Returns the result of `fill`.
-   *
-   * @throws Refusal database_unusable if the place is not empty; also the errors of `fill`
-   */
+  /** Creates a complete database, or none. @throws Refusal database_unusable if the place is not empty */
   makeTarget<T>(making: MakingTarget<T>): Promise<T>
-  /**
-   * Completions for a shell: names, refs or ids, never a person's name. Needs no master key, writes nothing
-   * and does not wait.
-   */
+  /** Shell completions, never a person's name. Needs no master key, writes nothing and does not wait. */
   listOffers(offered: Offered, begin: string): Promise<string[]>
-  /**
-   * Replaces an error by one with the cause, for operators and never for partners. Returns other errors
-   * unchanged.
-   */
+  /** Adds the cause to an error, for operators and never for partners. Returns other errors unchanged. */
   explain(error: unknown): unknown
 }

@@ -24,7 +24,6 @@ export interface UnreadableProvider {
 
 /** The differences from an earlier version. Null means unchanged. */
 export interface DirectoryChanges {
-  /** The version after these changes. */
   readonly version: Version
   readonly keys: readonly PartnerKey[] | null
   readonly regions: readonly Region[] | null
@@ -39,14 +38,13 @@ export interface DirectoryChanges {
 /** Reports committed changes of this process and of others. */
 export interface DirectoryFeed {
   /**
-   * Returns a number that differs after each relevant commit. Null or no method: call changesSince instead.
-   * It must be cheap,
-   * because it is called for each request.
+   * Returns a number that differs after each relevant commit, or null if only changesSince can tell. Called
+   * on each request, so it must be cheap.
    */
   stamp?(): number | null
   /**
-   * Returns all changes committed since a version; null if there are none. Returns everything if the version
-   * is null or too old.
+   * Returns all changes since a version; null if there are none. Returns everything if the version is null or
+   * too old.
    *
    * @param after ms; omits slots that ended earlier, so that the cost does not grow with history
    * @throws Refusal database_unusable with the name of an unreadable record, except providers

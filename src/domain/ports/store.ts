@@ -25,30 +25,17 @@ export interface ChangeOptions {
   readonly isLarge?: boolean
 }
 
-/**
- * Each method is one transaction, all or nothing, on disk when its promise resolves. It may throw Refusal
- * storage_busy or
- * storage_failed.
- */
+/** Each method is one durable transaction. It may throw Refusal storage_busy or storage_failed. */
 export interface Store {
   read<T>(work: (facts: Facts) => MaybePromise<T>): Promise<T>
-  /**
-   * Reads facts, calls `decide` with them, and writes the outcome with its audit lines.
-   *
-   * @param act null for the service itself, which leaves no audit line
-   * @throws Refusal if `decide` returns one; nothing is changed
-   */
+  /** @param act null for the service itself, which leaves no audit line */
   change<const Asked extends readonly unknown[], Answer>(
     act: Act | null,
     ask: (facts: Facts) => Asked,
     decide: (...facts: AllRead<Asked>) => Decision<Answer>,
     options?: ChangeOptions,
   ): Promise<Answer>
-  /**
-   * Stores a submission. Returns `stale` if the draft must be made again on a newer version of the directory.
-   *
-   * @throws Refusal as decideSubmission
-   */
+  /** Returns `stale` if the draft must be made again on a newer version of the directory. */
   submit(draft: SubmissionDraft): Promise<BookingRequest | Replay | 'stale'>
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
   /** Stores the last use of each key, in ms by kid. */
@@ -81,7 +68,7 @@ export interface RequestPart {
 
 export interface WaitingCount {
   readonly count: number
-  /** The submission time of the oldest, in ms; null if none waits. */
+  /** ms; null if none waits. */
   readonly oldestAt: number | null
 }
 
@@ -95,14 +82,14 @@ export interface Placed {
 }
 
 interface PartnerFacts {
-  /** All partners in order of id, including partners without a key or organization. */
+  /** In order of id, including partners without a key or organization. */
   list(): MaybePromise<Partner[]>
   find(id: number): MaybePromise<Partner | null>
   findNamed(name: string): MaybePromise<Partner | null>
   listOrganizations(): MaybePromise<Organization[]>
   findOrganization(id: number): MaybePromise<Organization | null>
   findOrganizationNamed(name: string): MaybePromise<Organization | null>
-  /** All keys in order of issue. */
+  /** In order of issue. */
   listKeyRecords(): MaybePromise<KeyRecord[]>
   keyRecordsOf(partnerId: number): MaybePromise<KeyRecord[]>
 }
@@ -114,7 +101,7 @@ interface MemberFacts {
   findForStaff(id: number): MaybePromise<Member | null>
   /** Searches the members of all partners. */
   findByEmail(email: string): MaybePromise<Member | null>
-  /** Members with an id above `after`, in order of id. */
+  /** With an id above `after`, in order of id. */
   list(after: number, most: number): MaybePromise<Member[]>
   timesOf(id: number): MaybePromise<{ readonly createdAt: number; readonly updatedAt: number }>
 }
@@ -127,7 +114,7 @@ interface RequestFacts {
   list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]>
   listIds(filter: RequestFilter): MaybePromise<number[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>
-  /** The requests of a member in order of id; none once the person has been erased. */
+  /** In order of id; empty for an erased person. */
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>
   listWithAnswers(
     memberId: number,
@@ -138,14 +125,12 @@ interface RequestFacts {
   slotsBetween(from: number, until: number): MaybePromise<ProviderSlot[]>
   /** The partner's requests submitted at or after `since` (ms), in order of submission. */
   submittedBy(partnerId: number, since: number): MaybePromise<Pick<RequestRecord, 'id' | 'state'>[]>
-  /** Empty for an erased person. */
   screeningOf(id: number): MaybePromise<readonly ScreeningAnswer[]>
   /** Omits answers that cannot be decrypted. For sorting only, never for display. */
   readableAnswers(ids: readonly number[]): MaybePromise<ReadonlyMap<number, readonly ScreeningAnswer[]>>
 }
 
 interface NoteFacts {
-  /** Oldest first. */
   listOf(requestId: number): MaybePromise<readonly RequestNote[]>
   /** Includes unreadable notes. */
   idsOf(requestId: number): MaybePromise<number[]>
@@ -153,7 +138,6 @@ interface NoteFacts {
 }
 
 interface AuditFacts {
-  /** Oldest first. */
   list(limit: number, filter?: AuditFilter): MaybePromise<AuditLine[]>
   /** By partner and reason, the highest count first. */
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
@@ -178,6 +162,7 @@ export interface Facts {
     }>
     /** Includes unreadable providers. */
     findId(ref: string): MaybePromise<number | null>
+    listProviderRefs(): MaybePromise<string[]>
     listTimeZones(): MaybePromise<string[]>
   }
   readonly changes: {

@@ -2,7 +2,6 @@ import type { TimeZone } from '../../scheduling/time-zone'
 
 /** Each request reads the time once and passes it on. */
 export interface Clock {
-  /** Milliseconds since 1970-01-01T00:00Z. */
   now(): number
 }
 
@@ -26,7 +25,6 @@ export function elapsedMillis(): number {
 export interface ZoneEdition {
   /** For example `2026f`, or `unknown`. */
   readonly edition: string
-  /** The zoneinfo folder; null for the built-in data. */
   readonly folder: string | null
 }
 
@@ -34,7 +32,6 @@ export interface ZoneEdition {
 export interface ZoneData extends ZoneEdition {
   /** Compared with the built-in edition. A newer edition is `current`. */
   readonly age: 'current' | 'older' | 'unknown'
-  /** All names, including links. */
   readonly names: readonly string[]
   /** Finds a zone by its IANA name or a link, in IANA's case; otherwise null. */
   find(name: string): TimeZone | null

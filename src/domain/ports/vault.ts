@@ -10,10 +10,7 @@ export interface SealedCell {
   readonly context?: readonly (string | number)[]
 }
 
-/**
- * Encrypts values for the database. Each value is bound to its cell: if it was altered or moved, it does not
- * open.
- */
+/** Encrypts values for the database. A value that was altered or moved to another cell does not open. */
 export interface Vault {
   seal(plain: Uint8Array, place: SealedCell): Uint8Array
   /** @throws Error if the value was altered, belongs to another cell or was sealed under another key */
@@ -22,11 +19,7 @@ export interface Vault {
   keyedHash(purpose: HashPurpose, text: string): Uint8Array
 }
 
-/**
- * Envelope encryption: the master key seals the data key, and the data key seals all values. Replacing the
- * master key
- * therefore reseals only one value.
- */
+/** Envelope encryption: the master key seals the data key, and the data key seals all values. */
 export interface MasterKey {
   /** Seals under the master key itself. */
   readonly vault: Vault
@@ -34,7 +27,6 @@ export interface MasterKey {
   vaultOf(dataKey: Uint8Array): Vault
 }
 
-/** Who can decrypt a backup: the master key plus recipients, or a passphrase. */
 export interface Protection {
   /** Public keys in the age format. */
   readonly recipients: readonly string[]
@@ -46,22 +38,15 @@ export interface Protection {
 export type Protect = (plain: string, encrypted: string, progress?: ReportProgress) => Promise<void>
 
 export interface Keyring {
-  /**
-   * Returns the function that encrypts a backup.
-   *
-   * @throws Refusal field_invalid for an invalid recipient, database_unusable for an unreadable passphrase
-   */
+  /** @throws Refusal field_invalid for a bad recipient, database_unusable for an unreadable passphrase */
   protect(protection: Protection): Promise<Protect>
   /** True if loading the key completed an interrupted rotation. */
   readonly hasRotated: boolean
   /**
-   * Creates the next master key, calls `putInForce`, and then replaces the current key. Returns the path of
-   * the new key.
+   * Replaces the master key after `putInForce` succeeds. Returns the path of the new key.
    *
    * @param newKeyFile another path for the new key; a key left there by an interrupted rotation is reused
-   * @throws Refusal field_invalid if the current key is in no file and no path is given, database_unusable if
-   *   no key can be
-   * created; also the errors of `putInForce`
+   * @throws Refusal field_invalid if the current key is in no file and no path is given
    */
   rotate(newKeyFile: string | undefined, putInForce: (next: MasterKey) => Promise<unknown>): Promise<string>
 }

@@ -69,7 +69,6 @@ export interface Records {
     /** `added` for the record of an earlier write. */
     readonly requestId: number | 'added'
     readonly memberId: number | 'added'
-    /** Sealed when stored, like `profile`. */
     readonly request: Omit<BookingRequest, 'id' | 'member'>
     readonly profile: ReceiptProfile
     readonly submittedAt: number
@@ -92,14 +91,12 @@ export function withIds(row: Extract<Write, { add: Noun }>['row'], added: Readon
   return { ...row, ...Object.fromEntries(Object.entries(ids).filter(isAdded)) }
 }
 
-/** An allowed decision: the writes, all or nothing, and the answer. */
 export interface Outcome<Answer> {
   readonly writes: readonly Write[]
   /** The providers whose taken slots change. */
   readonly taken: readonly number[]
   /** Audit lines. A fact without an id refers to the record of the first write. */
   readonly audit: AuditFact | readonly AuditFact[] | null
-  /** @param ids the id of each write's record, in order */
   readonly answer: (ids: readonly number[]) => Answer
 }
 
@@ -107,13 +104,11 @@ export interface AuditFact {
   readonly action: AuditAction
   readonly noun: Noun | null
   readonly id: number | null
-  /** Default: `done`. */
   readonly outcome?: string
 }
 
 export type Decision<Answer = void> = Refusal | Outcome<Answer>
 
-/** Returns the audit lines of an outcome. */
 export function linesOf(
   { audit }: Outcome<unknown>,
   { actor, at }: Act,
@@ -125,7 +120,6 @@ export function linesOf(
   })
 }
 
-/** An outcome without an answer. */
 export function outcome(
   action: AuditAction,
   noun: Noun | null,
@@ -136,7 +130,6 @@ export function outcome(
   return { writes, taken, audit: { action, noun, id }, answer: () => {} }
 }
 
-/** An outcome that sets fields of one record. */
 export function setting<N extends Noun>(
   action: AuditAction,
   noun: N,
@@ -147,7 +140,6 @@ export function setting<N extends Noun>(
   return outcome(action, noun, id, [{ set: noun, id, to } as Write], taken)
 }
 
-/** Deactivates or reactivates a record. */
 export function decideState(
   noun: 'organization' | 'partner' | 'member',
   record: { readonly id: number } | null,
@@ -192,13 +184,7 @@ export function isCallerStale(since: readonly Change[] | null): boolean {
   return since === null || since.some(({ noun }) => noun === 'partner')
 }
 
-/**
- * Returns true if a decision about a provider must be made again on a newer snapshot (optimistic
- * concurrency).
- * Taken slots make nothing stale, because the transaction checks them.
- *
- * @param since all changes since the snapshot; null if they are no longer stored
- */
+/** Returns true if a draft is outdated (optimistic concurrency). Taken slots are checked at the write. */
 export function isStale(since: readonly Change[] | null, providerId: number): boolean {
   return (
     since === null ||
