@@ -5,10 +5,7 @@ import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 export interface BudgetState {
-  /**
-   * Null if the request is admitted. Each rejected request gets its own time. It is admitted then or up to a
-   * second later, unless other requests spend the budget. Holds for windows of 10 s or more.
-   */
+  /** Null if admitted. Each rejected request gets a different time, at which the budget should suffice. */
   readonly retryAfterSeconds: number | null
   /** In units of cost, rounded down. */
   readonly remaining: number
@@ -17,15 +14,12 @@ export interface BudgetState {
 
 const mostCallers = 10_000
 
-/**
- * Whole budgets that can be promised to rejected requests; beyond that, all get the same time. A client that
- * ignores Retry-After can delay the same caller's other clients by this much.
- */
+/** In whole budgets. Limits how long a client that ignores Retry-After delays the caller's other clients. */
 const mostPromised = 10
 
 /** Amounts are cost times the rate's window in ms: whole numbers, so nothing is rounded. */
 interface Bucket {
-  /** ms of the last request. */
+  /** Last request, in ms. */
   at: number
   most: number
   spent: number
@@ -34,13 +28,11 @@ interface Bucket {
 }
 
 /**
- * Token buckets, one per caller: a full budget can be spent at once and refills evenly. While the clock
- * stands still or is set back, nothing refills. Memory is bounded: the buckets idle longest are dropped,
- * which are full or nearly full. Evicting one takes 10,000 other callers, each with a budget of its own, so
- * an attacker gains nothing.
+ * Token bucket per caller. It refills evenly, except while the clock is set back. Memory is bounded: the
+ * buckets that were idle longest, which are full or nearly full, are dropped.
  */
 export class Limiter<Caller> {
-  /** Least recent request first. */
+  /** Oldest request first. */
   readonly #buckets = new Map<Caller, Bucket>()
 
   constructor(private readonly most = mostCallers) {}
@@ -93,7 +85,7 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // It may be sent up to 1 s late and leave too little, so the next is due a second later.
+  // A retry may come up to 1 s late and leave too little budget, so the next one is due 1 s later.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
@@ -110,7 +102,7 @@ export class ConcurrencyLimit {
   #taken = 0
   readonly #takenBy = new Map<number, number>()
 
-  /** @param share for one partner; leaves room for others */
+  /** @param share the limit for one partner */
   constructor(
     private readonly most: number,
     private readonly share: number,
@@ -144,7 +136,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** In flight for all partners, and for one. This many bookings are stored in a fraction of a second. */
+/** Requests in flight, for all partners and for one. So many bookings are stored in under a second. */
 const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
@@ -171,10 +163,7 @@ interface Waiter {
   readonly resume: () => void
 }
 
-/**
- * Shares the event loop fairly between partners (deficit round robin). Each event loop turn resumes the
- * oldest work of one partner for one time slice. A request thus waits about one slice per other partner.
- */
+/** Deficit round robin: each event loop turn resumes the oldest work of one partner, for one time slice. */
 export class FairQueue {
   /** By partner id; the next partner comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
@@ -232,7 +221,7 @@ export class FairQueue {
     })
   }
 
-  /** The first partner that has not exceeded its share. */
+  /** Skips partners that exceeded their time slice. */
   #nextPartner(): number {
     for (const [partnerId, theirs] of this.#waiting) {
       const excess = this.#excess.get(partnerId) ?? 0

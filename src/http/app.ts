@@ -6,7 +6,7 @@ import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 
-/** The request handler, without a listener. `peerOf` gives the address of the client or proxy. */
+/** The request handler, without a listener. `peerOf` returns the address of the client or proxy. */
 export function createApp(
   serving: Serving,
   peerOf: (request: Request) => string,
@@ -16,14 +16,13 @@ export function createApp(
   const admission = admissionOf(serving)
   const shed = shedding(endpoints, serving, admission, forwarded)
   const app = new Elysia({
-    // The contract depends on all three. A trailing slash is optional. Validation sees exactly what was sent.
-    // A Host header cannot shift the path: Elysia looks for it from index 7, in https:// the second slash, or
-    // with standardHostname from 11 (shorter hosts: listen.ts).
+    // The contract depends on all three: an optional trailing slash, validation of values exactly as sent, and
+    // a path that the Host header cannot shift. Elysia looks for the path from index 7, or 11 for HTTPS.
     strictPath: false,
     normalize: false,
     handler: { standardHostname: serving.isSecure ?? false },
   })
-    // Before any plugin: it applies only to plugins that follow.
+    // Elysia applies it only to plugins that are added later.
     .onError(({ error, code, request }) => {
       const entry = logEntryOf(request)
       // A path that does not exist has not been checked for HTTPS yet.

@@ -9,24 +9,20 @@ import { addressBudgets } from './rate-limits'
 
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
-// Called, not mounted: for a hook, Elysia would parse the query and all headers and await a promise. That
-// costs as much as all other steps before an endpoint.
+// Called directly: mounted as a hook, it costs as much as all other steps before an endpoint.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
 /** The token in a request's Authorization header (RFC 6750 §2.1); empty if there is none. */
 export function tokenOf({ headers }: Request): string {
   const authorization = headers.get('authorization')
   if (authorization === null || !/^bearer [^ ]+$/i.test(authorization)) return ''
-  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin knows one spelling. It also accepts
-  // tokens in the query, so it gets no query.
+  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin knows one spelling. It gets no query,
+  // because it would accept a token there.
   const inItsSpelling = `Bearer ${authorization.slice('bearer '.length)}`
   return readBearer({ query: {}, headers: { authorization: inItsSpelling } }).bearer
 }
 
-/**
- * Answers callers that could not be authenticated, and charges the budget of their address. Other requests
- * are not charged, so a valid token works even if others at the address send bad ones.
- */
+/** Answers failed authentications. Only they charge the budget of an address, so valid tokens still work. */
 export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,

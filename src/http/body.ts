@@ -1,9 +1,8 @@
 import { Refusal } from '../domain/errors'
 import type { Words } from './errors'
 
-/** Source: decisions, Body strings. */
 const maximumBodyBytes = 256 * 1024
-/** Nesting of objects and arrays (decisions, Depth). */
+/** Levels of objects and arrays. */
 const maximumDepth = 32
 
 /** Timeout for receiving a body, in ms. The request counts as in flight meanwhile. */
@@ -12,7 +11,7 @@ const mostMillis = 10_000
 export const bodyRefusals = {
   media_type_unsupported: 'Content-Type: must be application/json in UTF-8',
   body_too_large: `body: larger than ${maximumBodyBytes} bytes`,
-  body_malformed: 'body: not JSON in UTF-8',
+  body_malformed: 'body: must be JSON in UTF-8',
 } as const satisfies Words
 
 /** @throws Refusal media_type_unsupported, body_too_large, or body_malformed if cut off or too slow */
@@ -22,7 +21,7 @@ export async function readBody(request: Request): Promise<Uint8Array> {
     throw new Refusal('media_type_unsupported', bodyRefusals.media_type_unsupported)
   }
   if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? '')) {
-    throw new Refusal('media_type_unsupported', 'Content-Encoding: must be left out')
+    throw new Refusal('media_type_unsupported', 'Content-Encoding: must be omitted')
   }
   const length = headers.get('content-length')
   if (Number(length ?? 0) > maximumBodyBytes) throw tooLarge()
@@ -32,7 +31,7 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   } catch (error) {
     if (error instanceof Refusal) throw error
     // The client disconnected or broke the protocol.
-    throw new Refusal('body_malformed', 'body: broke off')
+    throw new Refusal('body_malformed', 'body: incomplete')
   }
 }
 
@@ -49,7 +48,7 @@ async function readChunks({ body }: Request): Promise<Uint8Array> {
 
 function inTime(reading: Promise<Uint8Array>): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  const giveUp = () => reject(new Refusal('body_malformed', 'body: took too long'))
+  const giveUp = () => reject(new Refusal('body_malformed', 'body: not received within 10 seconds'))
   const timer = setTimeout(giveUp, mostMillis)
   reading.then(resolve, reject).finally(() => clearTimeout(timer))
   return promise
@@ -83,7 +82,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 const [quote, backslash, openArray, closeArray, openObject, closeObject] = Buffer.from('"\\[]{}')
 
-/** Checked before parsing: walking through deeply nested values costs far more than their size. */
+/** Checked before parsing: handling deeply nested values costs far more than their size suggests. */
 function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0
   let isInString = false

@@ -20,107 +20,124 @@ function error(status: number, when: string, remedy: string, field?: string): Er
 }
 
 const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
-const [asIssued, operator] = ['Send it as it was issued', 'Ask the operator']
+const [asIssued, operator] = ['Send the token exactly as issued', 'Contact the operator']
 
 /** All error codes, in the order of the checks. The only mapping from codes to statuses. */
 export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   https_required: error(
     403,
-    'The request did not come by HTTPS; nothing of it was looked at',
-    'Send it by HTTPS',
+    'The request was not sent over HTTPS; it was not processed',
+    'Send it over HTTPS',
   ),
-  path_unknown: error(404, 'There is nothing at this path', 'Correct the path'),
-  authentication_limited: error(429, 'Too many tokens from this address were refused', again),
-  token_invalid: error(401, 'The token is missing, malformed, forged or not in force', asIssued),
-  missing_claim: error(401, 'The token lacks its kid header', asIssued),
-  partner_not_found: error(401, 'The token belongs to another environment', "Use this environment's token"),
+  path_unknown: error(404, 'No endpoint has this path', 'Correct the path'),
+  authentication_limited: error(429, 'Too many invalid tokens came from this address', again),
+  token_invalid: error(401, 'The token is missing, malformed, forged or not valid at this time', asIssued),
+  missing_claim: error(401, 'The token has no kid header', asIssued),
+  partner_not_found: error(
+    401,
+    'The token belongs to no partner of this environment',
+    "Use this environment's token",
+  ),
   partner_inactive: error(401, 'The partner is deactivated', operator),
-  method_not_allowed: error(405, 'The path does not take this method', 'Use a method that Allow names'),
-  rate_limited: error(429, "The partner's rate is used up; nothing was changed", again),
-  overloaded: error(503, 'The service has more to do than it can; nothing was changed', again),
+  method_not_allowed: error(405, 'The path does not support this method', 'Use a method listed in Allow'),
+  rate_limited: error(429, "The partner's rate limit is exceeded; nothing was changed", again),
+  overloaded: error(503, 'The service is overloaded; nothing was changed', again),
   organization_not_configured: error(409, 'The partner has no organization configured', operator),
   organization_deactivated: error(403, "The partner's organization is deactivated", operator),
-  media_type_unsupported: error(415, 'The body is not announced as plain JSON', 'Send application/json'),
-  body_too_large: error(413, 'The body is larger than 256 KiB', 'Send less'),
+  media_type_unsupported: error(
+    415,
+    'Content-Type is not application/json in UTF-8, or Content-Encoding is set',
+    'Send uncompressed application/json',
+  ),
+  body_too_large: error(413, 'The body is larger than 256 KiB', 'Send a smaller body'),
   body_malformed: error(
     400,
-    'The body is not whole, not JSON or nested too deeply',
-    'Correct how it is made',
+    'The body is incomplete, not valid JSON or nested too deeply',
+    'Send a complete JSON body',
   ),
-  field_invalid: error(400, 'A field is missing or not of its form', 'Correct what the message names'),
+  field_invalid: error(400, 'A field is missing or invalid', 'Correct the fields that the message names'),
   region_unknown: error(400, 'No active region has this id', 'List the regions again', 'region_id'),
-  region_outside_country: error(
-    400,
-    'The region lies in another country',
-    'Send one of the two',
-    'region_id',
-  ),
+  region_outside_country: error(400, 'The region is in another country', 'Send only region_id', 'region_id'),
   region_required: error(
     400,
-    'country_code alone is not enough here',
+    'The search needs a region_id, not only a country_code',
     'Send the id of a region',
     'region_id',
   ),
-  page_out_of_range: error(400, 'The page lies past the last one', 'Stop at the last page', 'page'),
-  member_not_found: error(404, 'No member has this id', 'Create the member by a booking', 'external_user_id'),
+  page_out_of_range: error(400, 'The page is after the last page', 'Stop at the last page', 'page'),
+  member_not_found: error(
+    404,
+    'No member has this id',
+    'Create the member with a booking request or an intake',
+    'external_user_id',
+  ),
   idempotency_key_reused: error(
     422,
-    'The key was sent before with another body; nothing was changed',
-    'Send a new key with a new request, and a retry as it was',
+    'The key was already used with a different body; nothing was changed',
+    'Use a new key for a new request, and the same body for a retry',
     'Idempotency-Key',
   ),
   member_deactivated: error(403, 'The member is deactivated', operator),
   provider_unknown: error(
     400,
-    'No provider who can be booked has this id',
+    'No bookable provider has this id',
     'Search again',
     'bookingData.selfSchedulingProviderId',
   ),
   slot_unavailable: error(
     400,
-    'The slot is not, or no longer, available',
-    'Search again, offer another',
+    'The slot is not available or no longer available',
+    'Search again and offer another slot',
     slot,
   ),
-  slot_already_yours: error(400, 'The member already holds this slot', 'Take it as booked', slot),
+  slot_already_yours: error(400, 'The member already has this slot', 'Treat the slot as booked', slot),
   slot_conflicts_with_yours: error(
     400,
-    'The member holds a slot that overlaps with this one',
-    'Offer another',
+    'The member has another slot that overlaps with this one',
+    'Offer another slot',
     slot,
   ),
   too_many_open_requests: error(
     400,
-    'The member has as many open requests as they may have',
-    'Wait until one is over',
+    'The member has the maximum number of open requests',
+    'Wait until one of them has ended',
     'user.external_user_id',
   ),
   email_conflicts_limited: error(
     429,
-    'Too many addresses of different members were sent',
-    'Correct the addresses; send the same request again after Retry-After seconds',
+    'Too many e-mail addresses of other members were sent',
+    'Correct the addresses, then retry after Retry-After seconds',
     'memberData.email',
   ),
-  email_taken: error(409, 'The address belongs to a different member', 'Ask for another', 'memberData.email'),
+  email_taken: error(
+    409,
+    'The e-mail address belongs to another member',
+    'Ask the member for another address',
+    'memberData.email',
+  ),
   storage_busy: error(503, 'The service is busy; nothing was changed', again),
-  storage_failed: error(503, 'The service cannot store anything; nothing was changed', again),
-  internal_error: error(500, 'The service failed', 'Look up whether it was carried out; tell the operator'),
+  storage_failed: error(503, 'The service cannot store data; nothing was changed', again),
+  internal_error: error(
+    500,
+    'The service failed unexpectedly',
+    'Check whether the request was carried out, and contact the operator',
+  ),
 }
 
-/** Error codes, each with an example message. */
+/** Error codes with their messages. */
 export type Words = Partial<Record<ErrorCode, string>>
 
-/** Errors of the first check, before anything else in the request. */
+/** Checked before everything else. */
 export const transportRefusals = {
-  https_required: 'nothing is answered here but what came by HTTPS',
+  https_required: 'HTTPS is required; send the request over HTTPS',
 } as const satisfies Words
 
 export const refusalsEverywhere = {
-  method_not_allowed: 'the path does not take this method',
-  overloaded: 'more is asked for than can be answered; try again',
+  method_not_allowed: 'the path does not support this method',
+  overloaded: 'the service is overloaded; try again after Retry-After seconds',
   storage_busy: 'the service is busy; try again',
-  storage_failed: 'the service cannot store anything at the moment; try again',
-  internal_error: 'the service failed; nothing is known to be wrong with the request',
+  storage_failed: 'the service cannot store data at the moment; try again after Retry-After seconds',
+  internal_error: 'the service failed unexpectedly; contact the operator',
 } as const satisfies Words
 
 /** True for errors with status 401. */
@@ -151,7 +168,7 @@ export function answerTo(error: unknown, elysiaCode: string | number, entry: Log
     if (error instanceof MethodNotAllowed) entry.headers.Allow = error.allow
     return errorAnswer(entry, error.kind, words, error.retryAfterSeconds)
   }
-  if (elysiaCode === 'NOT_FOUND') return errorAnswer(entry, 'path_unknown', 'there is nothing at this path')
+  if (elysiaCode === 'NOT_FOUND') return errorAnswer(entry, 'path_unknown', 'no endpoint has this path')
   logDefect('internal error', error)
   return errorAnswer(entry, 'internal_error', refusalsEverywhere.internal_error)
 }
@@ -183,13 +200,13 @@ export function errorResponse(...error: Parameters<typeof errorParts>): Response
 /** A precomputed 401 response, for floods of bad tokens. */
 export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, token: string) => Response {
   const { body, bytes, status, headers } = errorParts(code, words)
-  // A Response copies a Headers object in a third of the time that it needs to read a plain object.
+  // A Response copies a Headers object three times as fast as it reads a plain object.
   const toToken = { status, headers: new Headers(headers) }
   // A request without a token gets only the scheme (RFC 6750 §3.1).
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (entry, token) => {
     const init = token === '' ? toNone : toToken
-    // No others: if the token was revoked during the upload, the entry has rate limit headers.
+    // Only these: if the token was revoked during the upload, the entry also has rate limit headers.
     for (const name of inEveryResponse) {
       const value = entry.headers[name]
       if (value !== undefined) init.headers.set(name, value)

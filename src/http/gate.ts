@@ -19,7 +19,6 @@ import { type LogEntry, logEntryOf } from './log'
 import { partnerBudgets } from './rate-limits'
 import { respond } from './respond'
 
-/** Faults listed in one response. */
 const mostFaults = 20
 
 /** In bytes. Larger bodies wait for a turn: hundreds at once would delay other partners by seconds. */
@@ -29,7 +28,7 @@ export interface Serving {
   readonly context: Context
   /** Public address for links, without a trailing slash. */
   readonly baseUrl: string
-  /** A sandbox warns of likely typos and offers examples that work now. */
+  /** A sandbox warns of likely typos, and its examples use a free slot. */
   readonly isSandbox: boolean
   readonly noDocs?: boolean
   readonly places?: ConcurrencyLimits
@@ -45,10 +44,7 @@ export function admissionOf({ context, places = concurrencyLimits() }: Serving) 
   return { spend: partnerBudgets(context), queue: new FairQueue(), ...places }
 }
 
-/**
- * Rejects bookings above the limit before routing: a rejection must cost a fraction of a booking, or a flood
- * delays admitted bookings. Rejects only tokens that were verified before.
- */
+/** Sheds load before routing, for verified tokens only: a rejection must cost far less than a booking. */
 export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
@@ -90,7 +86,7 @@ interface Incoming {
   readonly entry: LogEntry
 }
 
-/** One route per path: authentication precedes the method check (decisions, Order of checks). */
+/** One route per path, not per method: authentication precedes the method check. */
 export function gate(
   endpoints: readonly Endpoint[],
   serving: Serving,
@@ -146,7 +142,7 @@ class Gate {
 
       const identifying = identify(context, token)
       entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
-      // Remembers the address now: after a disconnect it is lost.
+      // Looked up now, because a disconnected request has no address.
       if (entry.isLate) this.forwarding.clientOf(request)
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
@@ -204,7 +200,7 @@ class Gate {
   }
 }
 
-/** Read early, because the query decides the cost. An error is returned, to be thrown in its order. */
+/** Read early, because the query sets the cost. Returns an error, so that later checks can come first. */
 function readQueryOf({ checks }: Endpoint, url: string) {
   const mark = url.indexOf('?')
   try {
@@ -244,12 +240,7 @@ interface Identity {
   readonly version: Version
 }
 
-/**
- * Authenticates a token against all committed data. Checked per request: a commit may land between two
- * requests of one tick.
- *
- * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, or rejects with it
- */
+/** Authenticates against all committed data: call it per request. Throws or rejects with a 401 Refusal. */
 function identify(context: Context, token: string): Identity | Promise<Identity> {
   // Rejects malformed tokens without reading the database.
   kidOf(token)
@@ -281,7 +272,7 @@ function callerOf({ partner }: Identity): Caller {
   return { partner, organization }
 }
 
-/** @param whole name shown for a fault of no single field */
+/** @param whole name in the message if the fault belongs to no single field */
 function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
   if (check.accepts(value)) return value
   const faults = check.faultsOf(value, mostFaults).map(({ path, fault }) => `${path || whole}: ${fault}`)

@@ -7,7 +7,7 @@ export interface Counted {
   readonly isReplay?: boolean
 }
 
-/** Log record of a request, also used for metrics. No query, body, token or personal data. */
+/** Log record of a request. No query, body, token or personal data. */
 export interface LogEntry {
   /** Sent as X-Request-Id; a proxy may have chosen it. */
   id: string
@@ -17,16 +17,15 @@ export interface LogEntry {
   /** Null until authenticated. */
   partnerId: number | null
   status: number
-  /** Error code. */
   refusedFor: string | null
   counted: Counted | null
   /** Size of the response body as sent. */
   bytes: number
   /** Time in ms from the request's headers to handing over the response. */
   millis: number
-  /** True if the request waited for something, so its response comes in a later event loop turn. */
+  /** True if the response is sent in a later event loop turn than the request arrived. */
   isLate: boolean
-  /** Headers for the response, including errors. */
+  /** Sent with the response, also with an error. */
   readonly headers: Record<string, string>
 }
 
@@ -44,7 +43,7 @@ export function logEntryOf(request: Request): LogEntry {
 
 export const requestIdHeader = {
   'X-Request-Id': {
-    description: "Names the request in the service's log: tell it to the operator where something went wrong",
+    description: "Identifies the request in the service's log. Quote it when you report a problem",
     schema: { type: 'string' },
   },
 }
@@ -95,20 +94,20 @@ export function withLogEntries(
   }
 }
 
-/** Repeats of a defect within this time are counted, not logged. */
+/** Within this time, repeats of a defect are counted but not logged. */
 const quietMillis = 1_000
 
-// Repeats of each defect logged within the last second.
+// Number of repeats of each defect within the last second.
 const since = new Map<string, number>()
 
 let write = (line: string): void => console.error(line)
 
-/** Redirects the process's defects from stderr to a log. */
+/** Redirects defects from stderr to a log. */
 export function writeDefectsTo(log: (line: string) => void): void {
   write = log
 }
 
-/** One line: what failed and where. Without the error's message, which may contain health data. */
+/** One line with the place of the failure, but not the error's message, which may contain health data. */
 export function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
   const code = (error as { code?: unknown } | null)?.code

@@ -39,21 +39,21 @@ function groupsIn(text: string): number[] {
 
 export const rateRefusals = {
   authentication_limited:
-    'too many tokens from this address were refused; try again after Retry-After seconds',
-  rate_limited: 'the rate is used up; try again after Retry-After seconds',
+    'too many invalid tokens came from this address; try again after Retry-After seconds',
+  rate_limited: 'the rate limit is exceeded; try again after Retry-After seconds',
 } as const satisfies Words
 
-/** OpenAPI description of the rate limit headers. Sent to authenticated callers if there is a limit. */
+/** Sent to authenticated callers if there is a limit. */
 export const rateHeaders = {
   'RateLimit-Policy': {
     description:
-      'The name of the budget that the call is taken from, q: what it holds, w: the seconds in which what was spent comes back, evenly. Left out where there is no limit',
+      'The rate limit that the call counts against. q is the quota, w the seconds in which it refills. Omitted if there is no limit',
     schema: { type: 'string' },
     example: '"reads";q=30000;w=60',
   },
   RateLimit: {
     description:
-      'The name of the budget, r: what is left of it, t: seconds until all of it is there again. Left out where there is no limit',
+      'The state of that rate limit. r is the remaining quota, t the seconds until it is full. Omitted if there is no limit',
     schema: { type: 'string' },
     example: '"reads";r=29979;t=1',
   },

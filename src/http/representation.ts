@@ -21,7 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /** Keeps the bytes from the second read on: with a database server, every response needs them. */
+  /** Keeps the bytes from the second read on: with PostgreSQL, every response reads them. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -41,7 +41,7 @@ export class Form {
   }
 }
 
-/** Private, and may change at any moment: revalidate on every use. */
+/** Private; revalidate on every use. */
 export const revalidated = {
   Vary: 'Accept-Encoding',
   'Cache-Control': 'private, no-cache',
@@ -56,12 +56,7 @@ export class Representation {
   #isSettled: boolean
   #bytes: number
 
-  /**
-   * @param body JSON
-   * @param tag weak entity tag (RFC 9110 §8.8.3), the same for all codings
-   * @param others additional headers
-   * @param isRebuilt true if it replaces an outdated representation
-   */
+  /** @param tag weak entity tag (RFC 9110 §8.8.3), the same for all codings */
   constructor(
     body: Blob,
     readonly tag: string,
@@ -75,7 +70,7 @@ export class Representation {
     this.#bytes = body.size
   }
 
-  /** Size of all encodings together. */
+  /** Size of all encodings. */
   get bytes(): number {
     return this.#bytes
   }
@@ -84,7 +79,7 @@ export class Representation {
     return this.#compressed.get(coding)
   }
 
-  /** False on the first call if rebuilt: it may soon change, and compressing costs more than building. */
+  /** False on the first call if rebuilt: it may soon change, and compressing costs more than rebuilding. */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
     this.#isSettled = true
@@ -101,7 +96,7 @@ export class Representation {
   }
 }
 
-/** For entity tags; not cryptographic. */
+/** Not cryptographic. */
 export function digestOf(bytes: Uint8Array): bigint {
   return Bun.hash.xxHash3(bytes)
 }
@@ -110,7 +105,7 @@ export function tagOf(digests: readonly bigint[]): string {
   return `W/"${digestOf(Buffer.from(digests.join())).toString(36)}"`
 }
 
-/** Content codings (RFC 9110 §8.4.1, RFC 8878). */
+/** RFC 9110 §8.4.1, RFC 8878. */
 export type Coding = 'zstd' | 'gzip'
 
 /** Fast compression, because a search page is sent only a few times before it changes. */
@@ -127,10 +122,7 @@ interface Wish {
 
 const none: Wish = { coding: null, isNeeded: false }
 
-/**
- * Content coding for an Accept-Encoding (RFC 9110 §12.5.3). `*` stands for gzip, so zstd must be named. At
- * equal weights zstd wins, because it is smaller. Identity if the client prefers it or accepts neither.
- */
+/** Content coding (RFC 9110 §12.5.3). `*` means gzip. At equal weights zstd wins, because it is smaller. */
 export function codingFor(acceptEncoding: string | null): Wish {
   return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }
@@ -153,7 +145,7 @@ function toWish(weights: Weights): Wish {
 
 type Weights = ReadonlyMap<string, number>
 
-/** A longer header is ignored: parsing it would take longer than the rest of a small response. */
+/** Longer headers are ignored: parsing one takes longer than sending a small response. */
 const mostCharacters = 1_000
 
 function weightsIn(acceptEncoding: string): Weights {

@@ -9,7 +9,7 @@ const outcomes = ['answered', 'refused', 'failed'] as const
 /** Other methods are counted together: clients can send any word, and each would be a new series. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Partners with their own series; all others share one. A series lives as long as the process. */
+/** Partners with a series each; all others share one. A series lives as long as the process. */
 const mostPartners = 200
 
 class RouteMeasures {
@@ -28,7 +28,7 @@ class RouteMeasures {
   }
 }
 
-/** Runs for each request, so it keeps plain numbers. Clients cannot create new labels: memory is bounded. */
+/** Clients cannot create new labels, so memory is bounded. */
 export class RequestMeasures {
   readonly #routes = new Map<string | null, RouteMeasures>()
   readonly #refusals = new Map(Object.keys(errorCodes).map((code) => [code, 0]))
@@ -80,24 +80,24 @@ export class RequestMeasures {
     return [
       counter(
         'anteroom_requests_total',
-        'Requests that were answered.',
+        'Requests answered.',
         routes.flatMap(({ route, measures }) => countsOf(route, measures)),
       ),
       {
         name: 'anteroom_request_duration_seconds',
-        help: 'From when a request was whole but for its body until its answer was handed over.',
+        help: 'Time from receiving the headers of a request to sending its response.',
         type: 'histogram',
         scale: 1 / 1_000,
         of: routes.flatMap(({ route, measures }) => durationsOf(route, measures)),
       },
       counter(
         'anteroom_refusals_total',
-        'Requests that were refused, by X-Error-Code.',
+        'Error responses, by X-Error-Code.',
         Array.from(this.#refusals, ([reason, count]) => [{ reason, status: statusOfCode(reason) }, count]),
       ),
       counter(
         'anteroom_partner_requests_total',
-        'Requests of each partner that was authenticated, by the number that partner list shows.',
+        'Authenticated requests, by the partner id that `partner list` shows.',
         Array.from(this.#partners).flatMap(([id, counts]) => {
           const partner = id === otherPartners ? 'other' : id
           return counts.map((count, at): Sample => [{ partner, outcome: outcomes[at] as string }, count])
@@ -105,23 +105,25 @@ export class RequestMeasures {
       ),
       counter(
         'anteroom_stored_requests_total',
-        'Booking requests and intakes that were stored.',
+        'Booking requests and intakes stored.',
         byKind(this.#stored, 'kind'),
       ),
-      counter('anteroom_replays_total', 'Retries that got the first answer, by their Idempotency-Key.', [
-        [{}, this.#replays],
-      ]),
+      counter(
+        'anteroom_replays_total',
+        'Retries answered with the first response to their Idempotency-Key.',
+        [[{}, this.#replays]],
+      ),
       counter(
         'anteroom_searches_total',
-        'Searches that showed some slots, or none.',
+        'Searches, by whether they found any slots.',
         byKind(this.#searches, 'slots'),
       ),
-      counter('anteroom_slots_shown_total', 'Slots in all answers to searches.', [[{}, this.#slotsShown]]),
+      counter('anteroom_slots_shown_total', 'Slots in all search responses.', [[{}, this.#slotsShown]]),
     ]
   }
 }
 
-/** Id for all partners without their own series; no partner has it. */
+/** Stands for all partners without a series. No partner has this id. */
 const otherPartners = 0
 
 function statusOfCode(code: string): number {

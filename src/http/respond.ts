@@ -6,13 +6,10 @@ import { type LogEntry, setAll } from './log'
 import { rateHeaders } from './rate-limits'
 import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
 
-/**
- * From this size in bytes, Bun 1.4.5 does not buffer (cork) a late response. Separate system calls for each
- * header then take eight times as long as everything else.
- */
+/** In bytes. From this size on, Bun 1.4.5 uses a slow system call for each header of a late response. */
 const leastBytes = 15 * 1024
 
-/** True if a late response of this size must be sent by inOnePiece. */
+/** If true, send a late response of this size with inOnePiece. */
 export function wouldBeInPieces(size: number): boolean {
   return size >= leastBytes
 }
@@ -63,10 +60,9 @@ export function respond<Answer>(
   return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
-/** A page of the usual size, in bytes. Larger bodies wait for a turn, because they delay other requests. */
+/** In bytes; more than a usual page. Larger bodies wait for a turn, because they delay other requests. */
 const mostBytesAtOnce = 512 * 1024
 
-/** Headers that only some recipients of a shared response get. */
 const rateNames = Object.keys(rateHeaders)
 
 function send(form: Form, entry: LogEntry): Response | Promise<Response> {
@@ -80,7 +76,7 @@ function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   return inOnePiece(bytes, responseInit(form, entry))
 }
 
-/** Use the result at once: the next response changes the same headers. */
+/** Use the result at once: the next response changes the same Headers object. */
 function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit {
   // A partner without a limit gets no rate limit headers.
   for (const name of rateNames) if (entry.headers[name] === undefined) headers.delete(name)
@@ -88,25 +84,25 @@ function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit 
   return { status, headers }
 }
 
-/** Request headers for revalidation, for the OpenAPI document. */
+/** For the OpenAPI document. */
 export const RevalidationHeaders = Type.Object({
   'If-None-Match': Type.Optional(
-    Type.String({ description: 'The ETag of an earlier answer to the same request, or several of them' }),
+    Type.String({ description: 'One or more ETags of earlier responses to the same request' }),
   ),
 })
 
 const text = { type: 'string' }
 
-/** Headers of a response that clients may cache, for the OpenAPI document. */
+/** For the OpenAPI document. */
 export const revalidationHeaders = {
-  ETag: { description: 'What tells this answer from others to the same request; weak', schema: text },
+  ETag: { description: 'Weak validator of this response', schema: text },
   'Cache-Control': {
-    description: 'It may be kept, but not used unless it was asked for again with If-None-Match',
+    description: 'Clients may cache the response, but must revalidate it with If-None-Match before each use',
     schema: text,
     example: revalidated['Cache-Control'],
   },
   Vary: {
-    description: 'It is compressed as Accept-Encoding asks for',
+    description: 'The response depends on Accept-Encoding',
     schema: text,
     example: revalidated.Vary,
   },
@@ -125,7 +121,7 @@ function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   })
 }
 
-/** Bodies being compressed. Requests share one read, because each read copies the whole body. */
+/** Bodies being compressed. Concurrent requests share one read, because each read copies the body. */
 const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
 async function compressing(

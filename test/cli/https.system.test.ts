@@ -21,7 +21,7 @@ test('plain HTTP is served to this machine alone, and a certificate that cannot 
     signal: null,
     stdout: '',
     stderr:
-      'anteroom: --host: what is sent to 0.0.0.0 without HTTPS can be read on its way; name the proxy that does HTTPS for it by --behind-proxy (ANTEROOM_BEHIND_PROXY; 127.0.0.1 for one on this machine), give it --tls-certificate and --tls-key, or listen on loopback, as --host 127.0.0.1\n',
+      'anteroom: --host: without HTTPS, requests to 0.0.0.0 cross the network unencrypted; put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine), set --tls-certificate and --tls-key, or listen on loopback with --host 127.0.0.1\n',
   })
   expect(await serve('--tls-certificate', file('no.crt'), '--tls-key', file('no.key'))).toEqual({
     code: 2,

@@ -18,19 +18,19 @@ let service: Awaited<ReturnType<typeof startService>>
 const start = async (limits: Partial<Limits>) => {
   service = await startService({ now, directory, limits })
 }
-/** A service that tests share, each with a partner of its own. */
+/** A service that several tests share; each test adds its own partner. */
 let shared: typeof service | undefined
 afterEach(async () => {
   if (service !== shared) await service.stop()
 })
 
-/** What an answer tells of a budget. */
-const toldBy = ({ headers }: Answer) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
+/** The RateLimit-Policy and RateLimit headers of a response. */
+const rateHeadersOf = ({ headers }: Answer) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
 
-const used = 'the rate is used up; try again after Retry-After seconds'
-const refused = 'too many tokens from this address were refused; try again after Retry-After seconds'
+const used = 'the rate limit is exceeded; try again after Retry-After seconds'
+const refused = 'too many invalid tokens came from this address; try again after Retry-After seconds'
 
-/** Asserts the whole of a 429. */
+/** Asserts all of a 429 response. */
 function expectLimited(answer: Answer, code: string, policy: string, standing: string, seconds: number) {
   const message = code === 'rate_limited' ? used : refused
   expect({ status: answer.status, body: answer.body }).toEqual({
@@ -39,35 +39,35 @@ function expectLimited(answer: Answer, code: string, policy: string, standing: s
   })
   const { headers } = answer
   expect([headers.get('x-error-code'), headers.get('retry-after')]).toEqual([code, String(seconds)])
-  expect(toldBy(answer)).toEqual([policy, standing])
+  expect(rateHeadersOf(answer)).toEqual([policy, standing])
   expect(headers.get('content-type')).toMatch(/^application\/json\b/)
   expect([headers.get('www-authenticate'), headers.get('set-cookie')]).toEqual([null, null])
 }
 
-/** Any request of a partner's. */
+/** Sends a request with a partner's token. */
 const send = ({ token }: Pick<TestPartner, 'token'>, method: string, path: string) =>
   service.send(path, { method, headers: { Authorization: `Bearer ${token}` } })
 
-describe('one of four nodes holds a caller to its part, and tells of no other budget:', () => {
-  test('a partner, whatever the operator has set for them, to a fourth, and to one call at least', async () => {
+describe('contract: rate limits on one of four nodes', () => {
+  test('a partner gets a quarter of its rate, at least one call, also of a rate set for that partner', async () => {
     await start({ nodes: 4, reads: perMinute(10), bookings: perMinute(3) })
     const [first, second, third] = [
       await service.get(regions),
       await service.get(regions),
       await service.get(regions),
     ]
-    expect(toldBy(first)).toEqual(['"reads";q=2;w=60', '"reads";r=1;t=30'])
-    expect(toldBy(second)).toEqual(['"reads";q=2;w=60', '"reads";r=0;t=60'])
+    expect(rateHeadersOf(first)).toEqual(['"reads";q=2;w=60', '"reads";r=1;t=30'])
+    expect(rateHeadersOf(second)).toEqual(['"reads";q=2;w=60', '"reads";r=0;t=60'])
     expectLimited(third, 'rate_limited', '"reads";q=2;w=60', '"reads";r=0;t=60', 30)
-    expect(toldBy(await service.post(paths.booking, booking('m-1')))[0]).toBe('"bookings";q=1;w=60')
+    expect(rateHeadersOf(await service.post(paths.booking, booking('m-1')))[0]).toBe('"bookings";q=1;w=60')
     const { partner } = service.partner
     const rates = { readsPerMinute: 'off', bookingsPerMinute: 400 } as const
     await actsOf(service.context).setPartnerRates(partner.id, rates, service.act())
-    expect(toldBy(await service.get(regions))).toEqual([null, null])
-    expect(toldBy(await service.post(paths.booking, booking('m-2')))[0]).toBe('"bookings";q=100;w=60')
+    expect(rateHeadersOf(await service.get(regions))).toEqual([null, null])
+    expect(rateHeadersOf(await service.post(paths.booking, booking('m-2')))[0]).toBe('"bookings";q=100;w=60')
   })
 
-  test('an address whose tokens are refused', async () => {
+  test('an address gets a quarter of the failed authentications', async () => {
     await start({ nodes: 4, failedAuthentications: perMinute(5) })
     expect((await service.get(regions, 'none')).status).toBe(401)
     const limited = await service.get(regions, 'none')
@@ -76,7 +76,7 @@ describe('one of four nodes holds a caller to its part, and tells of no other bu
   })
 })
 
-describe('what a call costs', () => {
+describe('contract: the cost of a call', () => {
   let partner: TestPartner
   beforeAll(async () => {
     await start({ reads: perMinute(1_000), bookings: perMinute(50) })
@@ -90,55 +90,59 @@ describe('what a call costs', () => {
     shared = undefined
   })
 
-  test.each<[what: string, method: string, path: string, status: number, cost: number]>([
+  test.each<[call: string, method: string, path: string, status: number, cost: number]>([
     ['a list of regions', 'GET', regions, 200, 1],
-    ['a list of regions of 100', 'GET', `${regions}&page_size=100`, 200, 1],
-    ['a list of regions without its last slash', 'GET', regions.replace('/?', '?'), 200, 1],
-    ['a list of regions of no country', 'GET', paths.regions, 400, 1],
-    ['a look-up of nobody', 'GET', `${paths.user}?external_user_id=nobody`, 404, 1],
+    ['a list of regions with page_size 100', 'GET', `${regions}&page_size=100`, 200, 1],
+    ['a list of regions without the trailing slash', 'GET', regions.replace('/?', '?'), 200, 1],
+    ['a list of regions without a country', 'GET', paths.regions, 400, 1],
+    ['a look-up of an unknown member', 'GET', `${paths.user}?external_user_id=nobody`, 404, 1],
     ['a search', 'GET', `${paths.providers}?region_id=9`, 200, 21],
-    ['a search for one', 'GET', `${paths.providers}?region_id=9&page_size=1`, 200, 2],
-    ['a search for 100', 'GET', `${paths.providers}?region_id=9&page_size=100`, 200, 101],
-    ['a search for 100, its head alone', 'HEAD', `${paths.providers}?region_id=9&page_size=100`, 200, 101],
+    ['a search with page_size 1', 'GET', `${paths.providers}?region_id=9&page_size=1`, 200, 2],
+    ['a search with page_size 100', 'GET', `${paths.providers}?region_id=9&page_size=100`, 200, 101],
+    ['a HEAD search with page_size 100', 'HEAD', `${paths.providers}?region_id=9&page_size=100`, 200, 101],
     ['a search past the last page', 'GET', `${paths.providers}?region_id=9&page=2&page_size=50`, 400, 51],
-    ['a search of no region', 'GET', `${paths.providers}?region_id=4711&page_size=50`, 400, 51],
+    ['a search of an unknown region', 'GET', `${paths.providers}?region_id=4711&page_size=50`, 400, 51],
     [
-      'a search for 101, which nobody can have',
+      'a search with page_size 101, beyond the maximum',
       'GET',
       `${paths.providers}?region_id=9&page_size=101`,
       400,
       1,
     ],
-    ['a search for 0', 'GET', `${paths.providers}?region_id=9&page_size=0`, 400, 1],
-    ['a search with a parameter twice', 'GET', `${paths.providers}?page_size=9&page_size=9`, 400, 1],
+    ['a search with page_size 0', 'GET', `${paths.providers}?region_id=9&page_size=0`, 400, 1],
+    ['a search with a repeated parameter', 'GET', `${paths.providers}?page_size=9&page_size=9`, 400, 1],
     ['a search with broken UTF-8', 'GET', `${paths.providers}?region_id=9&language=%ff`, 400, 1],
     ['a wrong method', 'DELETE', regions, 405, 0],
-  ])('%s', async (_, method, path, status, cost) => {
+  ])('%s takes its cost from the reads and none from the bookings', async (_, method, path, status, cost) => {
     const answer = await send(partner, method, path)
     expect(answer.status).toBe(status)
     const seconds = Math.ceil((cost * 60) / 1_000)
-    expect(toldBy(answer)).toEqual(['"reads";q=1000;w=60', `"reads";r=${1_000 - cost};t=${seconds}`])
-    // The other budget is as it was.
+    expect(rateHeadersOf(answer)).toEqual(['"reads";q=1000;w=60', `"reads";r=${1_000 - cost};t=${seconds}`])
+    // The bookings budget is untouched.
     const wrong = await send(partner, 'GET', paths.booking)
-    expect([wrong.status, ...toldBy(wrong)]).toEqual([405, '"bookings";q=50;w=60', '"bookings";r=50;t=0'])
+    expect([wrong.status, ...rateHeadersOf(wrong)]).toEqual([
+      405,
+      '"bookings";q=50;w=60',
+      '"bookings";r=50;t=0',
+    ])
   })
 
-  test.each<[what: string, body: unknown, status: number]>([
+  test.each<[call: string, body: unknown, status: number]>([
     ['an intake', booking('m-1'), 201],
-    ['what is not JSON', '{', 400],
-    ['what is far too large', ' '.repeat(256 * 1024 + 1), 413],
-  ])('%s: one of what is submitted', async (_, body, status) => {
+    ['a POST that is not JSON', '{', 400],
+    ['a POST that is too large', ' '.repeat(256 * 1024 + 1), 413],
+  ])('%s costs one booking and no reads', async (_, body, status) => {
     const answer = await service.post(paths.booking, body, partner.token)
-    expect([answer.status, ...toldBy(answer)]).toEqual([
+    expect([answer.status, ...rateHeadersOf(answer)]).toEqual([
       status,
       '"bookings";q=50;w=60',
       '"bookings";r=49;t=2',
     ])
     const read = await send(partner, 'GET', regions)
-    expect(toldBy(read)).toEqual(['"reads";q=1000;w=60', '"reads";r=999;t=1'])
+    expect(rateHeadersOf(read)).toEqual(['"reads";q=1000;w=60', '"reads";r=999;t=1'])
   })
 
-  test('is taken where the organization is not in order too', async () => {
+  test('a call refused because the partner has no organization counts against the reads', async () => {
     await start({ reads: perMinute(2) })
     const homeless = await service.addPartner('Homeless', null)
     const statuses: number[] = []
@@ -147,27 +151,30 @@ describe('what a call costs', () => {
   })
 })
 
-describe('a budget that is used up', () => {
+describe('contract: a used-up rate limit', () => {
   test.each([
     [paths.regions, 'GET', 'reads'],
     [paths.providers, 'GET', 'reads'],
     [paths.user, 'GET', 'reads'],
     [paths.booking, 'POST', 'bookings'],
-  ])('is 429 at %s, with when to come back, and is there again then', async (path, method, budget) => {
-    await start({ reads: perMinute(1), bookings: perMinute(1) })
-    expect((await send(service.partner, method, path)).status).not.toBe(429)
-    const policy = `"${budget}";q=1;w=60`
-    const answer = await send(service.partner, method, path)
-    expectLimited(answer, 'rate_limited', policy, `"${budget}";r=0;t=60`, 60)
-    service.setNow(later(59))
-    // Who does not wait is told to come back after whoever does.
-    const hasty = await send(service.partner, method, path)
-    expectLimited(hasty, 'rate_limited', policy, `"${budget}";r=0;t=1`, 62)
-    service.setNow(later(60))
-    expect((await send(service.partner, method, path)).status).not.toBe(429)
-  })
+  ])(
+    'at %s answers 429 with Retry-After, and allows a call again after that time',
+    async (path, method, budget) => {
+      await start({ reads: perMinute(1), bookings: perMinute(1) })
+      expect((await send(service.partner, method, path)).status).not.toBe(429)
+      const policy = `"${budget}";q=1;w=60`
+      const answer = await send(service.partner, method, path)
+      expectLimited(answer, 'rate_limited', policy, `"${budget}";r=0;t=60`, 60)
+      service.setNow(later(59))
+      // Retry-After grows with each refused call, so that an impatient caller waits longer than a patient one.
+      const hasty = await send(service.partner, method, path)
+      expectLimited(hasty, 'rate_limited', policy, `"${budget}";r=0;t=1`, 62)
+      service.setNow(later(60))
+      expect((await send(service.partner, method, path)).status).not.toBe(429)
+    },
+  )
 
-  test('changes nothing, and whoever sends the same again once it is time is served', async () => {
+  test('stores nothing, and the same booking sent after Retry-After seconds is stored', async () => {
     await start({ bookings: perMinute(1) })
     expect((await service.post(paths.booking, booking('first'))).status).toBe(201)
     const answer = await service.post(paths.booking, booking('second'))
@@ -178,7 +185,7 @@ describe('a budget that is used up', () => {
     expect((await lookUp(service, 'second')).status).toBe(200)
   })
 
-  test('is told without waiting for a body', async () => {
+  test('answers 429 before the body has arrived', async () => {
     await start({ bookings: perMinute(1) })
     await service.post(paths.booking, '{')
     const head = [
@@ -192,7 +199,7 @@ describe('a budget that is used up', () => {
     expectLimited(answer, 'rate_limited', '"bookings";q=1;w=60', '"bookings";r=0;t=60', 60)
   })
 
-  test('comes after 404, 401 and 405, and before 409, 403, 400, 413 and 415', async () => {
+  test('is checked after 404, 401 and 405 and before the organization (409, 403) and the request (400)', async () => {
     await start({ reads: perMinute(1), bookings: perMinute(1) })
     const homeless = await service.addPartner('Homeless', null)
     const closed = await service.addPartner('Closed')
@@ -210,7 +217,7 @@ describe('a budget that is used up', () => {
   })
 })
 
-test('where there are no limits nothing is told of any, and nobody is refused', async () => {
+test('contract: without limits there are no RateLimit headers and no 429', async () => {
   await start({})
   const answers = [
     await service.get(regions),
@@ -220,65 +227,61 @@ test('where there are no limits nothing is told of any, and nobody is refused', 
     await send(service.partner, 'PUT', regions),
   ]
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 405])
-  for (const answer of answers) expect(toldBy(answer)).toEqual([null, null])
+  for (const answer of answers) expect(rateHeadersOf(answer)).toEqual([null, null])
   for (let call = 0; call < 300; call++) expect((await service.get(regions, 'none')).status).toBe(401)
 })
 
-test('a rate of one partner’s own counts from the next call on, and the others keep theirs', async () => {
+test('contract: a rate set for one partner applies from its next call and leaves other partners’ rates unchanged', async () => {
   await start({ reads: perMinute(30) })
   const store = actsOf(service.context)
   const other = await service.addPartner('Other')
   const { id } = service.partner.partner
-  const told = async (partner: TestPartner) => toldBy(await send(partner, 'GET', regions))
-  expect(await told(service.partner)).toEqual(['"reads";q=30;w=60', '"reads";r=29;t=2'])
+  const ratesOf = async (partner: TestPartner) => rateHeadersOf(await send(partner, 'GET', regions))
+  expect(await ratesOf(service.partner)).toEqual(['"reads";q=30;w=60', '"reads";r=29;t=2'])
   await store.setPartnerRates(id, { readsPerMinute: 2, bookingsPerMinute: 1 }, service.act())
-  expect(await told(service.partner)).toEqual(['"reads";q=2;w=60', '"reads";r=0;t=60'])
+  expect(await ratesOf(service.partner)).toEqual(['"reads";q=2;w=60', '"reads";r=0;t=60'])
   expect((await send(service.partner, 'GET', regions)).status).toBe(429)
-  expect(await told(other)).toEqual(['"reads";q=30;w=60', '"reads";r=29;t=2'])
+  expect(await ratesOf(other)).toEqual(['"reads";q=30;w=60', '"reads";r=29;t=2'])
   const submitted = await service.post(paths.booking, booking('m-1'))
-  expect(toldBy(submitted)).toEqual(['"bookings";q=1;w=60', '"bookings";r=0;t=60'])
+  expect(rateHeadersOf(submitted)).toEqual(['"bookings";q=1;w=60', '"bookings";r=0;t=60'])
   await store.setPartnerRates(id, { readsPerMinute: 'off' }, service.act())
-  expect(await told(service.partner)).toEqual([null, null])
+  expect(await ratesOf(service.partner)).toEqual([null, null])
   expect((await service.post(paths.booking, booking('m-1'))).status).toBe(429)
   await store.setPartnerRates(id, { readsPerMinute: null, bookingsPerMinute: null }, service.act())
-  expect(await told(service.partner)).toEqual(['"reads";q=30;w=60', '"reads";r=27;t=6'])
+  expect(await ratesOf(service.partner)).toEqual(['"reads";q=30;w=60', '"reads";r=27;t=6'])
   expectSuccess(await service.post(paths.booking, booking('m-1')), 201, expect.anything())
 })
 
-describe('tokens that are refused', () => {
+describe('contract: the limit of failed authentications', () => {
   const none = '"failed-authentications";r=0;t=60'
   const policy = '"failed-authentications";q=2;w=60'
 
-  test.each<[what: string, headers: Record<string, string>, code: string]>([
-    ['no header', {}, 'token_invalid'],
+  test.each<[request: string, headers: Record<string, string>, code: string]>([
+    ['no Authorization header', {}, 'token_invalid'],
     ['another scheme', { Authorization: 'Basic YTpi' }, 'token_invalid'],
-    ['what is no token', { Authorization: 'Bearer none' }, 'token_invalid'],
+    ['a malformed token', { Authorization: 'Bearer none' }, 'token_invalid'],
     ['a token without a kid', { Authorization: `Bearer ${signed({ alg: 'HS256' })}` }, 'missing_claim'],
     [
-      'a token of nobody',
+      'a token with an unknown kid',
       { Authorization: `Bearer ${signed({ alg: 'HS256', kid: 'nobody' })}` },
       'partner_not_found',
     ],
-    ['a token of no signature', { Authorization: `Bearer ${segment('{}')}..` }, 'token_invalid'],
-  ])(
-    'are 429 once there were too many from one address, and 401 again later: %s',
-    async (_, headers, code) => {
-      await start({ failedAuthentications: perMinute(2) })
-      for (const path of [regions, paths.user])
-        expectUnauthorized(await service.send(path, { headers }), code)
-      const limited = await service.send(regions, { headers })
-      expectLimited(limited, 'authentication_limited', policy, none, 30)
-      const [post, put] = await Promise.all([
-        service.send(paths.booking, { method: 'POST', headers, body: '{' }),
-        service.send(regions, { method: 'PUT', headers }),
-      ])
-      expect([post.status, put.status]).toEqual([429, 429])
-      service.setNow(later(30))
-      expectUnauthorized(await service.send(regions, { headers }), code)
-    },
-  )
+    ['a token without a signature', { Authorization: `Bearer ${segment('{}')}..` }, 'token_invalid'],
+  ])('answers 429 to %s after too many from one address, and 401 again later', async (_, headers, code) => {
+    await start({ failedAuthentications: perMinute(2) })
+    for (const path of [regions, paths.user]) expectUnauthorized(await service.send(path, { headers }), code)
+    const limited = await service.send(regions, { headers })
+    expectLimited(limited, 'authentication_limited', policy, none, 30)
+    const [post, put] = await Promise.all([
+      service.send(paths.booking, { method: 'POST', headers, body: '{' }),
+      service.send(regions, { method: 'PUT', headers }),
+    ])
+    expect([post.status, put.status]).toEqual([429, 429])
+    service.setNow(later(30))
+    expectUnauthorized(await service.send(regions, { headers }), code)
+  })
 
-  test('of a deactivated partner count too; whoever has one in force is served from the same address', async () => {
+  test('counts tokens of a deactivated partner, and still serves a valid token from the same address', async () => {
     await start({ failedAuthentications: perMinute(2), reads: perMinute(100) })
     const deactivated = await service.addPartner('Deactivated')
     await actsOf(service.context).setPartnerActive(deactivated.partner.id, false, service.act())
@@ -287,11 +290,11 @@ describe('tokens that are refused', () => {
     for (let call = 0; call < 20; call++) {
       expect((await service.get(regions, deactivated.token)).status).toBe(429)
       const answer = await service.get(regions)
-      expect([answer.status, toldBy(answer)[0]]).toEqual([200, '"reads";q=100;w=60'])
+      expect([answer.status, rateHeadersOf(answer)[0]]).toEqual([200, '"reads";q=100;w=60'])
     }
   })
 
-  test('leave a path that is not there 404, and are told to the audit log as ever', async () => {
+  test('keeps 404 for an unknown path, and the audit log still records the refusal', async () => {
     await start({ failedAuthentications: perMinute(1) })
     for (let call = 0; call < 3; call++) await service.get(regions, 'none')
     expect((await service.get('/partners/v1/nothing/', 'none')).status).toBe(404)
@@ -301,7 +304,7 @@ describe('tokens that are refused', () => {
     expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
   })
 
-  test('are told to the audit log by the partner that each claims, beyond the budget of their address too', async () => {
+  test('the audit log records refusals by the claimed partner, also beyond the address’s limit', async () => {
     await start({ failedAuthentications: perMinute(1) })
     const others = [await service.addPartner('Other'), await service.addPartner('Third')]
     const statuses: number[] = []
@@ -318,7 +321,7 @@ describe('tokens that are refused', () => {
     )
   })
 
-  /** An app whose clients go when `leave` is called: an address is known until then, or because it was read before. */
+  /** An app whose clients disconnect when `leave` is called: after that, only an address that was already read is known. */
   const leavingClients = () => {
     const asked = new Map<Request, string>()
     const isThere = new Set<Request>()
@@ -341,7 +344,7 @@ describe('tokens that are refused', () => {
     return lines.filter(({ action }) => action === 'authentication.refuse').map(({ actor }) => actor)
   }
 
-  test('are told to the audit log with their address where the client is gone once the directory was read', async () => {
+  test('the audit log keeps the address of a client that disconnects while the directory is read', async () => {
     await start({})
     const { directory } = service.context
     const catchUp = directory.catchUp.bind(directory)
@@ -356,14 +359,14 @@ describe('tokens that are refused', () => {
     expect([status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
-  test('are told to the audit log with their address where the client is gone once its body was there', async () => {
+  test('the audit log keeps the address of a client that disconnects after sending its body', async () => {
     await start({})
     const { partner, token } = service.partner
     await service.get(regions)
     const { directory } = service.context
     const store = actsOf(service.context)
     const catchUp = directory.catchUp.bind(directory)
-    // It has nothing to read until the partner is deactivated: nothing is waited for but the body.
+    // The directory has no changes until the partner is deactivated, so the request waits only for its body.
     Object.assign(directory, { catchUp: () => {} })
     const { handle, leave } = leavingClients()
     async function* body() {
@@ -379,7 +382,7 @@ describe('tokens that are refused', () => {
     expect([(await handle(request)).status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
-  test('count by the address of IPv4, however it is written, and by the /64 of IPv6', async () => {
+  test('counts by the IPv4 address, also if mapped into IPv6, and by the /64 network of an IPv6 address', async () => {
     await start({ failedAuthentications: perMinute(1) })
     let address = ''
     const app = createApp(

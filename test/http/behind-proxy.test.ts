@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The app as it answers a peer. */
+/** Returns a function that sends requests to the app as the given peer. */
 function appFor(peer: string, given: Networks | null = proxies) {
   const serving = {
     context: service.context,
@@ -39,10 +39,10 @@ function appFor(peer: string, given: Networks | null = proxies) {
 const https = { 'X-Forwarded-Proto': 'https' }
 const regions = '/partners/v1/provider-regions/?country_code=CA'
 const withToken = () => ({ Authorization: `Bearer ${service.partner.token}` })
-const refusal = { message: 'nothing is answered here but what came by HTTPS', status: 403 }
+const refusal = { message: 'HTTPS is required; send the request over HTTPS', status: 403 }
 
-describe('behind a proxy', () => {
-  test('a booking for which there is no room gets 403, like any request, unless it came by HTTPS through the proxy', async () => {
+describe('http: behind a proxy', () => {
+  test('an overloaded booking gets 403, not 503, unless it came over HTTPS through the proxy', async () => {
     const places = concurrencyLimits()
     const serving = {
       context: service.context,
@@ -63,33 +63,36 @@ describe('behind a proxy', () => {
     expect(await ask(stranger, 'POST', paths.booking, https)).toEqual([403, null])
   })
 
-  test('what came by HTTPS through it is answered', async () => {
+  test('a request over HTTPS through the proxy is answered', async () => {
     const answer = await appFor(proxy)(regions, { ...https, ...withToken() })
     expect([answer.status, answer.text]).toEqual([200, '[]'])
     expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000')
   })
 
   test.each<[string, string, Record<string, string>, string[]]>([
-    ['a proxy that is not named', stranger, https, ['if your proxy sent it, name its address there']],
-    ['a proxy that does not say how it was asked', proxy, {}, ['have your proxy set it']],
+    ['a proxy that is not configured', stranger, https, ['if your proxy sent it, name its address there']],
+    ['a proxy that sends no X-Forwarded-Proto', proxy, {}, ['have your proxy set it']],
     [
-      'two proxies that both say it',
+      'two proxies that both add X-Forwarded-Proto',
       proxy,
       { 'X-Forwarded-Proto': 'https, https' },
       ['have your proxy set it'],
     ],
-    ['a proxy that was asked plainly', proxy, { 'X-Forwarded-Proto': 'http' }, []],
-    ['a stranger who says nothing', stranger, {}, []],
-  ])('of %s the operator is told once, or not at all', async (_, peer, headers, told) => {
-    const lines: string[] = []
-    const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
-    const app = createApp({ ...serving, report: (line) => void lines.push(line) }, () => peer)
-    for (const path of [regions, regions, '/nowhere']) {
-      const answer = await app.fetch(new Request(`http://localhost${path}`, { headers }))
-      expect(answer.status).toBe(403)
-    }
-    expect(lines).toEqual(told.map((end) => expect.stringContaining(`${end}; this is told once`)))
-  })
+    ['a proxy that was called over HTTP', proxy, { 'X-Forwarded-Proto': 'http' }, []],
+    ['a direct client without X-Forwarded-Proto', stranger, {}, []],
+  ])(
+    'a request refused from %s is reported to the operator at most once',
+    async (_, peer, headers, reported) => {
+      const lines: string[] = []
+      const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
+      const app = createApp({ ...serving, report: (line) => void lines.push(line) }, () => peer)
+      for (const path of [regions, regions, '/nowhere']) {
+        const answer = await app.fetch(new Request(`http://localhost${path}`, { headers }))
+        expect(answer.status).toBe(403)
+      }
+      expect(lines).toEqual(reported.map((end) => expect.stringContaining(`${end}; this is told once`)))
+    },
+  )
 
   test.each([
     ['0123456789abcdef0123456789ABCDEF', true],
@@ -99,7 +102,7 @@ describe('behind a proxy', () => {
     ['7d444840-9dc011d1b2455ffdce74fad2', false],
     ['7d444840-9dc0-11d1-b245-5ffdce74fad2, 7d444840-9dc0-11d1-b245-5ffdce74fad2', false],
     ['', false],
-  ])('the name %p that it gives a request is that of its answer: %p', async (name, isTaken) => {
+  ])('the X-Request-Id %p from the proxy is used for the response: %p', async (name, isTaken) => {
     for (const path of [regions, '/nowhere']) {
       const { headers } = await appFor(proxy)(path, { ...https, ...withToken(), 'X-Request-Id': name })
       expect(headers.get('x-request-id') === name).toBe(isTaken)
@@ -123,7 +126,7 @@ describe('behind a proxy', () => {
     [stranger, { ...https, 'X-Forwarded-For': proxy }],
     ['unknown', https],
     ['', https],
-  ])('from %s with %o it is refused, whoever sends it', async (peer, headers) => {
+  ])('a request from %s with %o gets 403 even with a valid token', async (peer, headers) => {
     const answer = await appFor(peer)(regions, { ...headers, ...withToken() })
     expect([answer.status, JSON.parse(answer.text)]).toEqual([403, refusal])
     expect(answer.headers.get('x-error-code')).toBe('https_required')
@@ -133,7 +136,7 @@ describe('behind a proxy', () => {
     expect(answer.headers.get('x-request-id')).not.toBeNull()
   })
 
-  test('nothing is judged before: no method, no token, no path, no document', async () => {
+  test('the 403 precedes the checks of method, token and path', async () => {
     const ask = appFor(stranger)
     for (const path of [
       regions,
@@ -150,19 +153,19 @@ describe('behind a proxy', () => {
         if (method !== 'HEAD') expect(JSON.parse(answer.text)).toEqual(refusal)
       }
     }
-    // Of which none was taken from the budget of refused tokens.
+    // The requests above did not count as failed authentications.
     const through = appFor(proxy)
     const forged = { ...https, Authorization: 'Bearer forged', 'X-Forwarded-For': stranger }
     expect((await through(regions, forged)).status).toBe(401)
   })
 
-  test('nor is a stranger who asks for the documents over and over taken for their reader', async () => {
+  test('refused requests do not count against the rate limit of the docs', async () => {
     const [direct, through] = [appFor(stranger), appFor(proxy)]
     for (let call = 0; call < 700; call++) expect((await direct('/docs')).status).toBe(403)
     expect((await through('/docs', { ...https, 'X-Forwarded-For': stranger })).status).toBe(200)
   })
 
-  test('every route but the two of whoever looks after it is refused to a stranger', async () => {
+  test('every route except /livez and /readyz is refused to a direct client', async () => {
     const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
     const app = createApp(serving, () => stranger)
     const paths = new Set(app.routes.map(({ path }) => path))
@@ -175,19 +178,19 @@ describe('behind a proxy', () => {
     expect(paths).toContain(routeOf('/partners/v1/booking-request/'))
   })
 
-  test.each(['/livez', '/readyz', '/livez/'])('%s is answered to anybody, plainly', async (path) => {
+  test.each(['/livez', '/readyz', '/livez/'])('%s is answered to every peer over HTTP', async (path) => {
     for (const peer of [proxy, stranger, '127.0.0.1']) {
       expect((await appFor(peer)(path)).status).toBe(200)
     }
     expect((await appFor(stranger)(path, {}, 'POST')).status).toBe(405)
   })
 
-  test('refused tokens are counted for the client, and noted with its address', async () => {
+  test('failed authentications are counted and logged by the client’s address, not the proxy’s', async () => {
     const ask = appFor(proxy)
     const from = (forwardedFor: string) =>
       ask(regions, { ...https, Authorization: 'Bearer forged', 'X-Forwarded-For': forwardedFor })
     expect((await from('198.51.100.1')).status).toBe(401)
-    // What it sent itself stands before what the proxy added.
+    // The client's own value precedes the address that the proxy added.
     expect((await from('203.0.113.9, 198.51.100.1')).status).toBe(401)
     expect((await from(`8.8.8.8, 198.51.100.1:4711, ${inner}`)).status).toBe(429)
     expect((await from('198.51.100.2')).status).toBe(401)
@@ -198,7 +201,7 @@ describe('behind a proxy', () => {
   })
 })
 
-test('without proxies the headers mean nothing', async () => {
+test('http: without a configured proxy, forwarding headers are ignored', async () => {
   const ask = appFor(stranger, null)
   expect((await ask(regions, withToken())).status).toBe(200)
   const statuses: number[] = []
@@ -213,7 +216,7 @@ test('without proxies the headers mean nothing', async () => {
   expect(statuses).toEqual([401, 401, 429])
 })
 
-test('a peer is held against the networks once, of a thousand, and whoever is none of them is its own client', () => {
+test('http: a peer is matched against the proxy networks once, for the last 1,000 peers', () => {
   let asked = 0
   let peer = stranger
   const counting: Networks = { include: (address) => ++asked > 0 && proxies.include(address) }
@@ -230,7 +233,7 @@ test('a peer is held against the networks once, of a thousand, and whoever is no
   expect(asked).toBe(1)
 })
 
-describe('the client', () => {
+describe('http: the client in X-Forwarded-For', () => {
   test.each([
     ['198.51.100.1', '198.51.100.1'],
     ['203.0.113.9, 198.51.100.1', '198.51.100.1'],
@@ -242,9 +245,9 @@ describe('the client', () => {
     ['198.51.100.1, 2001:db8:7::1', '198.51.100.1'],
     ['198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
     ['  198.51.100.1\t,\t10.0.0.2  ', '198.51.100.1'],
-    // All of them the proxies': the one it came from first.
+    // Only proxies in the list: the first one counts as the client.
     ['10.0.0.9, 10.0.0.8', '10.0.0.9'],
-    // Told by a proxy that knows no better: the proxy itself.
+    // No usable address in the list: the proxy itself counts as the client.
     [null, proxy],
     ['', proxy],
     ['unknown', proxy],
@@ -261,7 +264,7 @@ describe('the client', () => {
     ['for=198.51.100.1', proxy],
     [`${'1'.repeat(100_000)}`, proxy],
     [`${' '.repeat(100_000)}198.51.100.1`, proxy],
-  ])('of %p is %s', (forwardedFor, client) => {
+  ])('%p gives the client %s', (forwardedFor, client) => {
     expect(clientAmong(forwardedFor, proxy, proxies)).toBe(client)
   })
 
@@ -272,7 +275,7 @@ describe('the client', () => {
   const hop = fc.constantFrom('10.0.0.2', '10.255.255.255', '2001:db8:7::1', '::ffff:10.1.2.3')
   const hostile = fc.oneof(fc.string(), fc.ipV4(), fc.ipV6(), hop, fc.array(hop).map(String))
 
-  test('is the same whatever it sent itself', () => {
+  test('cannot be changed by addresses that the client adds in front', () => {
     fc.assert(
       fc.property(addressOutside, fc.array(hop, { maxLength: 8 }), hostile, (client, hops, sent) => {
         const added = [client, ...hops].join(', ')
@@ -282,7 +285,7 @@ describe('the client', () => {
     )
   })
 
-  test('is always an address, of which there are two bounds: no more hops than a few, no more text than an address has', () => {
+  test('is always a valid address, and at most 16 entries are checked', () => {
     let asked = 0
     const counting: Networks = { include: (address) => ++asked > 0 && proxies.include(address) }
     fc.assert(
@@ -304,7 +307,7 @@ describe('the client', () => {
   })
 })
 
-test('header lines that are sent more than once, or to no host, count on the wire as they do above', async () => {
+test('http: over a real connection, repeated X-Forwarded-Proto headers and path tricks get 403', async () => {
   await using served = await startBehind('127.0.0.1')
   const lines = (...more: string[]) => [`GET ${regions} HTTP/1.1`, 'Host: x', 'Connection: close', ...more]
   const proto = 'X-Forwarded-Proto: https'
@@ -319,14 +322,14 @@ test('header lines that are sent more than once, or to no host, count on the wir
   expect(await served.statusOf(lines().with(0, 'GET /docs/../livez HTTP/1.1'))).toBe(200)
 })
 
-test('whoever is no proxy is refused on the wire', async () => {
+test('http: over a real connection, a peer that is not a configured proxy gets 403', async () => {
   await using served = await startBehind('10.0.0.0/8')
   const asked = [`GET ${regions} HTTP/1.1`, 'Host: x', 'Connection: close', 'X-Forwarded-Proto: https']
   expect(await served.statusOf(asked)).toBe(403)
   expect(await served.statusOf(asked.with(0, 'GET /readyz HTTP/1.1'))).toBe(200)
 })
 
-/** A service behind the proxies that are given, on a real port. */
+/** Starts a service behind the given proxies on a real port. */
 async function startBehind(proxies: string) {
   const started = await startService({ proxies: networksIn(proxies) })
   const { port } = new URL(started.baseUrl)
@@ -346,21 +349,21 @@ async function startBehind(proxies: string) {
   }
 }
 
-// Last: those that are refused are noted.
+// These tests run last because refusals are recorded.
 test.each([
   [regions, withToken, 200],
   [regions, () => ({}), 401],
   ['/nothing', () => ({}), 404],
   ['/openapi.json', () => ({}), 200],
 ])(
-  'the answer to %s by HTTPS has its client ask so for a year, and that to a plain request has not',
+  'http: behind a proxy, %s has Strict-Transport-Security over HTTPS and not over HTTP',
   async (path, headers, status) => {
-    const told = async (sent: Record<string, string>) => {
+    const statusAndHsts = async (sent: Record<string, string>) => {
       const answer = await appFor(proxy)(path, { ...sent, ...headers() })
       return [answer.status, answer.headers.get('strict-transport-security')]
     }
-    expect(await told({})).toEqual([403, null])
-    expect(await told(https)).toEqual([status, 'max-age=31536000'])
-    expect(await told({})).toEqual([403, null])
+    expect(await statusAndHsts({})).toEqual([403, null])
+    expect(await statusAndHsts(https)).toEqual([status, 'max-age=31536000'])
+    expect(await statusAndHsts({})).toEqual([403, null])
   },
 )

@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 afterEach(() => log.mockClear())
 
-/** Sends bytes over a connection of its own and breaks it off. */
+/** Sends bytes over a new connection and then resets it. */
 async function sendAndGo(lines: readonly string[], body: string): Promise<void> {
   const { hostname, port } = new URL(service.baseUrl)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -34,13 +34,13 @@ async function sendAndGo(lines: readonly string[], body: string): Promise<void> 
       body,
     ].join('\r\n'),
   )
-  // An answer on another connection: the server has read what came before it.
+  // A response on another connection shows that the server has read the bytes above.
   await fetch(service.baseUrl)
   socket.destroy()
   await fetch(service.baseUrl)
 }
 
-describe('an upload that breaks off', () => {
+describe('http: an upload that breaks off', () => {
   const half = JSON.stringify(booking('broken-off')).slice(0, 100)
 
   test.each<[string, string[], string]>([
@@ -48,10 +48,10 @@ describe('an upload that breaks off', () => {
     ['before its body', ['Content-Length: 5000'], ''],
     ['in the middle of a chunk', ['Transfer-Encoding: chunked'], `1000\r\n${half}`],
     ['between two chunks', ['Transfer-Encoding: chunked'], `${half.length.toString(16)}\r\n${half}\r\n`],
-    ['with a chunk of no length', ['Transfer-Encoding: chunked'], `zz\r\n${half}\r\n`],
-    ['with a chunk longer than it says', ['Transfer-Encoding: chunked'], `5\r\n${half}\r\n0\r\n\r\n`],
-    ['with a length below zero', ['Transfer-Encoding: chunked'], `-5\r\n${half}\r\n`],
-  ])('%s is not logged, stores nothing and harms nobody', async (_, lines, body) => {
+    ['with an invalid chunk length', ['Transfer-Encoding: chunked'], `zz\r\n${half}\r\n`],
+    ['with a chunk longer than its length', ['Transfer-Encoding: chunked'], `5\r\n${half}\r\n0\r\n\r\n`],
+    ['with a negative chunk length', ['Transfer-Encoding: chunked'], `-5\r\n${half}\r\n`],
+  ])('%s is not logged, stores nothing and does not affect later requests', async (_, lines, body) => {
     await sendAndGo(lines, body)
     expect(log.mock.calls).toEqual([])
     expect((await lookUp(service, 'broken-off')).status).toBe(404)
@@ -59,14 +59,16 @@ describe('an upload that breaks off', () => {
   })
 })
 
-test('a fault of the storage is 503 with Retry-After, and the log tells its cause and nothing that was stored', async () => {
+test('http: a storage error is 503 with Retry-After, and the log shows its cause without stored data', async () => {
   const broken = await startService()
   const cause = Object.assign(new Error('canary could not be written'), { code: 'SQLITE_FULL' })
   const fail = () => Promise.reject(new Refusal('storage_failed', 'there is no room on the disk', { cause }))
   Object.assign(broken.context.store, { submit: fail })
   const answer = await broken.post(paths.booking, booking('unstored'))
   expectRefusal(answer, { status: 503, kind: 'storage_failed', absent: ['canary', 'FULL'] })
-  expect(answer.body.message).toBe('the service cannot store anything at the moment; try again')
+  expect(answer.body.message).toBe(
+    'the service cannot store data at the moment; try again after Retry-After seconds',
+  )
   expect(answer.headers.get('retry-after')).toBe('1')
   expect(log.mock.calls.map(([line]) => line)).toEqual([
     expect.stringMatching(/^storage failed: Error SQLITE_FULL at .+$/),
@@ -75,11 +77,11 @@ test('a fault of the storage is 503 with Retry-After, and the log tells its caus
   await broken.stop()
 })
 
-describe('the log of defects', () => {
+describe('http: the log of internal errors', () => {
   const entry = logEntryOf(new Request('http://localhost/'))
   const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN', entry)
 
-  test('has one line for each kind and second, and counts the others in the next', () => {
+  test('writes one line for each kind and second, with a count of the suppressed ones in the next line', () => {
     jest.useFakeTimers()
     for (let call = 0; call < 500; call++) fail('FIRST')
     fail('SECOND')

@@ -11,17 +11,16 @@ beforeAll(async () => {
 
 afterAll(() => service.stop())
 
-/** A GET without a token. */
 function get(path: string) {
   return fetch(`${service.baseUrl}${path}`, { redirect: 'manual' })
 }
 
-/** The addresses that a page refers to. */
+/** The URLs that a page refers to. */
 function referencesIn(html: string): string[] {
   return Array.from(html.matchAll(/(?:href|src)="([^"]*)"/g), ([, reference = '']) => reference)
 }
 
-/** What the page's script does, found at an address, for a reader who wants it dark or not. */
+/** Runs the page's start script from a URL with a dark-mode preference, and returns what it did. */
 async function runStartScript(address: string, matches = false, ask: typeof get = get) {
   const entry = { asked: '', isDark: undefined as unknown, spec: undefined as unknown, options: {} }
   const script = await (await ask('/docs/start.js')).text()
@@ -52,7 +51,7 @@ async function runStartScript(address: string, matches = false, ask: typeof get 
   return entry
 }
 
-describe('the page', () => {
+describe('http: the docs page', () => {
   test.each([
     ['/docs', 'text/html; charset=utf-8'],
     ['/docs/', 'text/html; charset=utf-8'],
@@ -74,7 +73,7 @@ describe('the page', () => {
     expect((await answer.bytes()).length).toBeGreaterThan(0)
   })
 
-  test.each(['/docs', '/docs/'])('finds its files, whatever stands before %s in public', async (path) => {
+  test.each(['/docs', '/docs/'])('finds its files under any public path prefix: %s', async (path) => {
     const references = referencesIn(await (await get(path)).text())
     expect(references).toHaveLength(5)
     for (const reference of references) {
@@ -96,13 +95,13 @@ describe('the page', () => {
     expect(policy).toContain("script-src 'self'")
   })
 
-  test('does not remember tokens and asks no validator', async () => {
+  test('does not store tokens and uses no validator', async () => {
     const script = await (await get('/docs/start.js')).text()
     expect(script).toContain('persistAuthorization: false')
     expect(script).toContain('validatorUrl: null')
   })
 
-  test("calls go to where the page came from, whatever the document's own address is", async () => {
+  test("sends calls to the page's origin, not to the servers in the document", async () => {
     for (const from of [service.baseUrl, 'http://127.0.0.1:8080', 'https://public.test/some/prefix']) {
       const { spec, asked } = await runStartScript(`${from}/docs/start.js`)
       expect(asked).toBe(`${from}/openapi.json`)
@@ -110,7 +109,7 @@ describe('the page', () => {
     }
   })
 
-  test('has calls tried out in a sandbox, and nowhere else: there it takes no token either', async () => {
+  test('offers calls and authorization only in a sandbox', async () => {
     const address = `${service.baseUrl}/docs/start.js`
     const everywhere = { dom_id: '#operations', validatorUrl: null, persistAuthorization: false }
     expect((await runStartScript(address)).options).toEqual(everywhere)
@@ -132,7 +131,7 @@ describe('the page', () => {
     ])
   })
 
-  test('is dark where the reader wants it so, and fits a phone', async () => {
+  test('follows the dark-mode preference and fits a phone screen', async () => {
     expect((await runStartScript(`${service.baseUrl}/docs/start.js`, true)).isDark).toBe(true)
     expect((await runStartScript(`${service.baseUrl}/docs/start.js`, false)).isDark).toBe(false)
     expect(await (await get('/docs')).text()).toContain('name="viewport" content="width=device-width')
@@ -142,7 +141,7 @@ describe('the page', () => {
     expect(await (await get('/docs/swagger-ui.css')).text()).toContain('html.dark-mode')
   })
 
-  test('is where the root of a sandbox leads, whatever stands before it; in production nothing is there', async () => {
+  test('is where / redirects to in a sandbox; in production / is 404', async () => {
     const answer = await get('/')
     expect([answer.status, answer.headers.get('location')]).toEqual([302, 'docs'])
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
@@ -155,27 +154,24 @@ describe('the page', () => {
     ['/docs', 'text/html; charset=utf-8', 500],
     ['/docs/swagger-ui.css', 'text/css; charset=utf-8', 100_000],
     ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8', 1_000_000],
-  ])(
-    'and its files come compressed to whoever takes gzip, the same bytes: %s',
-    async (path, type, smallest) => {
-      const ask = async (encoding: string) => {
-        const headers = { 'Accept-Encoding': encoding }
-        const answer = await fetch(service.baseUrl + path, { headers, decompress: false } as RequestInit)
-        const told = ['content-type', 'content-encoding', 'vary'].map((name) => answer.headers.get(name))
-        return { told, bytes: await answer.bytes() }
-      }
-      const plain = await ask('gzip;q=0')
-      const gzipped = await ask('br, gzip;q=0.5')
-      expect(plain.told).toEqual([type, null, 'Accept-Encoding'])
-      expect(gzipped.told).toEqual([type, 'gzip', 'Accept-Encoding'])
-      expect(plain.bytes.length).toBeGreaterThan(smallest)
-      expect(gzipped.bytes.length).toBeLessThan(plain.bytes.length * 0.7)
-      expect(Bun.gunzipSync(Buffer.from(gzipped.bytes))).toEqual(new Uint8Array(plain.bytes))
-      expect((await ask('gzip')).bytes).toEqual(gzipped.bytes)
-    },
-  )
+  ])('and its files are sent compressed if the client accepts gzip: %s', async (path, type, smallest) => {
+    const ask = async (encoding: string) => {
+      const headers = { 'Accept-Encoding': encoding }
+      const answer = await fetch(service.baseUrl + path, { headers, decompress: false } as RequestInit)
+      const sent = ['content-type', 'content-encoding', 'vary'].map((name) => answer.headers.get(name))
+      return { sent, bytes: await answer.bytes() }
+    }
+    const plain = await ask('gzip;q=0')
+    const gzipped = await ask('br, gzip;q=0.5')
+    expect(plain.sent).toEqual([type, null, 'Accept-Encoding'])
+    expect(gzipped.sent).toEqual([type, 'gzip', 'Accept-Encoding'])
+    expect(plain.bytes.length).toBeGreaterThan(smallest)
+    expect(gzipped.bytes.length).toBeLessThan(plain.bytes.length * 0.7)
+    expect(Bun.gunzipSync(Buffer.from(gzipped.bytes))).toEqual(new Uint8Array(plain.bytes))
+    expect((await ask('gzip')).bytes).toEqual(gzipped.bytes)
+  })
 
-  test('and the document are nowhere where they are left out, and the API is as ever', async () => {
+  test('and openapi.json are 404 with noDocs, while the API is served', async () => {
     const bare = await startService({ noDocs: true })
     for (const path of [
       '/docs',
@@ -191,7 +187,7 @@ describe('the page', () => {
     await bare.stop()
   })
 
-  test('are 429 in production to an address that asks for them without end, and to no other', async () => {
+  test('is 429 in production after too many requests from one address, and only for that address', async () => {
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     let address = '192.0.2.1'
     const production = createApp(serving, () => address)
@@ -199,7 +195,7 @@ describe('the page', () => {
     const rateOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
     for (let call = 0; call < 300; call++) {
       const within = await ask('/docs')
-      // Of a budget of an address those alone are told who have used it up.
+      // RateLimit headers of an address's budget are sent only once it is used up.
       expect([within.status, ...rateOf(within)]).toEqual([200, null, null])
       expect((await ask('/docs/page.css')).status).toBe(200)
     }
@@ -207,7 +203,7 @@ describe('the page', () => {
       const answer = await ask(path)
       expect([answer.status, await answer.json()]).toEqual([
         429,
-        { message: 'the rate is used up; try again after Retry-After seconds', status: 429 },
+        { message: 'the rate limit is exceeded; try again after Retry-After seconds', status: 429 },
       ])
       expect(answer.headers.get('retry-after')).toBe('1')
       expect(rateOf(answer)).toEqual(['"documents";q=600;w=60', '"documents";r=0;t=60'])
@@ -216,12 +212,12 @@ describe('the page', () => {
     expect((await ask('/docs')).status).toBe(200)
   })
 
-  test('are had in the sandbox without end', async () => {
+  test('has no rate limit in a sandbox', async () => {
     for (let call = 0; call < 700; call++) expect((await get('/docs/page.css')).status).toBe(200)
   })
 
   test.each(['/docs/index.html', '/swagger', '/swagger/json', '/page', '/document', '/openapi'])(
-    'and the document are at no other path: %s is 404',
+    'and openapi.json are served at no other path: %s is 404',
     async (path) => {
       expect((await get(path)).status).toBe(404)
     },

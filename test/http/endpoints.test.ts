@@ -27,31 +27,33 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** What an endpoint leaves untold. */
-function untold({ operationId, body, refusals, answer, checks, ...told }: Endpoint): string[] {
-  const examples = told.examples(exampleSlot, baseUrl)
+/** Lists the gaps in an endpoint's documentation. */
+function gapsOf({ operationId, body, refusals, answer, checks, ...more }: Endpoint): string[] {
+  const examples = more.examples(exampleSlot, baseUrl)
   const sent = Object.values(examples.request ?? {})
   const answered = Object.values(examples.answer)
   return [
-    ...(Object.keys(refusals).length > 0 ? [] : ['refuses nothing']),
-    ...(answered.length > 0 ? [] : ['has no example of its answer']),
+    ...(Object.keys(refusals).length > 0 ? [] : ['declares no refusals']),
+    ...(answered.length > 0 ? [] : ['has no example of its response']),
     ...(sent.length > 0 || !body ? [] : ['has no example of its body']),
-    ...(sent.every(({ value }) => checks.body.accepts(value)) ? [] : ['would refuse an example']),
-    ...(answered.every(({ value }) => Value.Check(answer.schema, value)) ? [] : ['never answers an example']),
+    ...(sent.every(({ value }) => checks.body.accepts(value)) ? [] : ['rejects its own example']),
+    ...(answered.every(({ value }) => Value.Check(answer.schema, value))
+      ? []
+      : ['has an example that violates its schema']),
   ].map((fault) => `${operationId} ${fault}`)
 }
 
-describe('every endpoint', () => {
-  test('tells what it refuses, and examples of all that is sent and answered', () => {
-    expect(endpoints.flatMap(untold)).toEqual([])
+describe('http: every endpoint', () => {
+  test('declares its refusals and has valid examples of requests and responses', () => {
+    expect(endpoints.flatMap(gapsOf)).toEqual([])
   })
 
-  test('has a path with a slash at its end, and an operationId of its own', () => {
+  test('has a path with a trailing slash and a unique operationId', () => {
     expect(endpoints.filter(({ path }) => !/^\/partners\/v1\/.*\/$/.test(path))).toEqual([])
     expect(new Set(endpoints.map(({ operationId }) => operationId)).size).toBe(endpoints.length)
   })
 
-  test('declares what it refuses: another refusal is found', () => {
+  test('is reported if it answers with a refusal that it does not declare', () => {
     expect(undeclared('GET', '/partners/v1/user/', 'member_not_found')).toBeNull()
     expect(undeclared('GET', '/partners/v1/user', 'email_taken')).toBe(
       'GET /partners/v1/user answers email_taken, which it does not declare',
@@ -61,10 +63,10 @@ describe('every endpoint', () => {
   })
 })
 
-/** What needs no token: the documents, the way to them, and what whoever runs the service asks of its health. */
+/** The paths that need no token: the docs, the redirect to them, and the health checks. */
 const isPublic = (path: string) => /^\/($|livez$|readyz$|openapi\.json$|docs($|\/))/.test(path)
 
-/** The routes of an app that answer a request without a token with anything but 401. */
+/** The routes of an app that do not answer 401 to a request without a token. */
 async function openRoutes(app: {
   routes: { method: string; path: string }[]
   fetch: (request: Request) => MaybePromise<Response>
@@ -79,8 +81,8 @@ async function openRoutes(app: {
   return open
 }
 
-describe('every route', () => {
-  test('but for the documents and health is 401 without a token, and there is one for each path of an endpoint', async () => {
+describe('http: every route', () => {
+  test('except the docs and health checks is 401 without a token, and every endpoint has a route', async () => {
     const app = createApp(serving, () => 'somewhere')
     expect(await openRoutes(app)).toEqual([])
     const closed = app.routes.map(({ path }) => path).filter((path) => !isPublic(path))
@@ -88,15 +90,15 @@ describe('every route', () => {
   })
 })
 
-describe('an endpoint whose path has a parameter', () => {
+describe('http: an endpoint with a path parameter', () => {
   const echo = endpoint({
     method: 'GET',
     path: '/partners/v1/echo/{id}/',
     operationId: 'echo',
     tag: 'Members',
-    summary: 'Say an id again',
-    description: 'Answers the id.',
-    params: Type.Object({ id: Type.Integer({ minimum: 1, description: 'What is said again' }) }),
+    summary: 'Repeat an id',
+    description: 'Returns the id.',
+    params: Type.Object({ id: Type.Integer({ minimum: 1, description: 'The id to repeat' }) }),
     budget: 'reads',
     answer: {
       status: 200,
@@ -125,15 +127,15 @@ describe('an endpoint whose path has a parameter', () => {
     return [answer.status, answer.headers.get('allow'), await answer.json()]
   }
 
-  test('is served, with and without the last slash', async () => {
+  test('is served with and without the trailing slash', async () => {
     expect(await ask('/partners/v1/echo/7/')).toEqual([200, null, { id: 7 }])
     expect(await ask('/partners/v1/echo/7')).toEqual([200, null, { id: 7 }])
   })
 
   test.each(['PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'is 405 for %s, and 401 without a token first',
+    'is 405 for %s, and 401 without a token',
     async (method) => {
-      const body = { message: 'the path does not take this method', status: 405 }
+      const body = { message: 'the path does not support this method', status: 405 }
       expect(await ask('/partners/v1/echo/7/', method)).toEqual([405, 'GET, HEAD', body])
       expect((await ask('/partners/v1/echo/7/', method, null))[0]).toBe(401)
     },
@@ -144,17 +146,17 @@ describe('an endpoint whose path has a parameter', () => {
     ['0', 'id: must be at least 1'],
     ['1e2', 'id: must be an integer'],
     ['%ff', 'id: not percent-encoded UTF-8'],
-  ])('is 400 for %s', async (id, message) => {
+  ])('is 400 for the value %s', async (id, message) => {
     expect(await ask(`/partners/v1/echo/${id}/`)).toEqual([400, null, { message, status: 400 }])
   })
 
-  test('stands in the document with its parameter', async () => {
+  test('is documented with its parameter', async () => {
     const { paths } = JSON.parse(await openApiDocument([echo], baseUrl))
     expect(paths['/partners/v1/echo/{id}/'].get.parameters).toEqual([
       {
         name: 'id',
         in: 'path',
-        description: 'What is said again',
+        description: 'The id to repeat',
         required: true,
         schema: { type: 'integer', minimum: 1 },
       },
@@ -162,7 +164,7 @@ describe('an endpoint whose path has a parameter', () => {
   })
 })
 
-test('two apps of one process share no answers', async () => {
+test('http: two apps in one process do not share cached responses', async () => {
   const availability = { slots: [], heldFrom: 0, holdsUntil: 1 }
   const contextWith = (firstName: string) =>
     ({

@@ -15,7 +15,7 @@ test.each([
   ['/livez', 'live'],
   ['/livez/', 'live'],
   ['/readyz', 'ready'],
-])('%s is answered to a stranger, shortly, and is not to be kept', async (path, message) => {
+])('http: %s is answered without a token and with no-store', async (path, message) => {
   const answer = await ask(path)
   expect([answer.status, await answer.json()]).toEqual([200, { message, status: 200 }])
   expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -23,10 +23,10 @@ test.each([
   expect([head.status, await head.text()]).toEqual([200, ''])
 })
 
-test('nothing but GET and HEAD is taken, and no path near them is known', async () => {
+test('http: /readyz refuses POST with 405, and similar paths are 404', async () => {
   const posted = await ask('/readyz', { method: 'POST', body: '{' })
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
-  expect(await posted.json()).toEqual({ message: 'the path does not take this method', status: 405 })
+  expect(await posted.json()).toEqual({ message: 'the path does not support this method', status: 405 })
   for (const path of [
     '/readyz/x',
     '/livez/partners/v1/user/',
@@ -38,11 +38,11 @@ test('nothing but GET and HEAD is taken, and no path near them is known', async 
   }
 })
 
-test('they are no part of what partners are told', () => {
+test('http: the health checks are not in the OpenAPI document', () => {
   expect(Object.keys(document.paths).filter((path) => path.endsWith('z') || path.endsWith('z/'))).toEqual([])
 })
 
-test('what is not ready says so in the shape of all errors, and no more', async () => {
+test('http: /readyz answers 503 in the shape of all errors if the service is not ready', async () => {
   const serving = { context: service.context, baseUrl: service.baseUrl, isSandbox: true }
   const app = createApp(
     serving,

@@ -4,7 +4,7 @@ import { Refusal } from '../../src/domain/errors'
 import { listen } from '../../src/http/listening/listen'
 import { nextTurn, until } from '../support/turns'
 
-test('where a request came from is remembered for when its client has gone, where it was asked at once', async () => {
+test('http: the address of a request that was read before is still known after the client has disconnected', async () => {
   const gone = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<string[]>()
   const came = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ test('where a request came from is remembered for when its client has gone, wher
   await stop()
 })
 
-test('where a request came from is known once its client has gone, and where it named no host', async () => {
+test('http: the address of a request is known after the client has disconnected, also with an empty Host', async () => {
   const gone = Promise.withResolvers<void>()
   const asked: string[] = []
   let came = 0
@@ -52,8 +52,8 @@ test('where a request came from is known once its client has gone, and where it 
 test.each([
   ['no-such-host.invalid', 'cannot be resolved to an address'],
   ['not a host', 'cannot be resolved to an address'],
-  ['192.0.2.1', 'is no address of this machine'],
-])('a host that cannot be listened on, %p, is named in one line', (host, fault) => {
+  ['192.0.2.1', 'is not an address of this machine'],
+])('http: listening on the invalid host %p fails with one line that names it', (host, fault) => {
   let error: unknown
   try {
     listen(host, 0, () => () => new Response())
@@ -64,7 +64,7 @@ test.each([
 })
 
 test.each(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])(
-  'a host for which the resolver returns %s is named in one line',
+  'http: listening on a host for which the resolver returns %s fails with one line that names it',
   (code) => {
     using _ = spyOn(Bun, 'serve').mockImplementation(() => {
       throw Object.assign(new Error(code), { code })

@@ -5,31 +5,34 @@ import { isPlainAddress, requireLoopback } from '../../src/http/listening/hosts'
 const real = { ...dns }
 
 test.each(['127.0.0.1', '127.8.8.8', '127.1', '::1', '::ffff:127.0.0.1', 'localhost'])(
-  '%s may be listened on without HTTPS',
+  'http: listening on %s without HTTPS is allowed',
   async (host) => {
     expect(await requireLoopback(host)).toBeUndefined()
   },
 )
 
 test.each(['0.0.0.0', '0', '::', '::ffff:10.0.0.1', '192.0.2.1', '128.0.0.1', 'fe80::1%lo'])(
-  '%s may not, and the three ways are told',
+  'http: listening on %s without HTTPS is refused, and the error lists the three alternatives',
   async (host) => {
     await expect(requireLoopback(host)).rejects.toThrow(
-      `--host: what is sent to ${host} without HTTPS can be read on its way; name the proxy that does HTTPS for it by --behind-proxy (ANTEROOM_BEHIND_PROXY; 127.0.0.1 for one on this machine), give it --tls-certificate and --tls-key, or listen on loopback, as --host 127.0.0.1`,
+      `--host: without HTTPS, requests to ${host} cross the network unencrypted; put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine), set --tls-certificate and --tls-key, or listen on loopback with --host 127.0.0.1`,
     )
   },
 )
 
-test('a name of which one address is loopback and another is not may not either', async () => {
+test('http: listening without HTTPS on a name with a loopback and another address is refused', async () => {
   const both = [{ address: '127.0.0.1' }, { address: '10.0.0.1' }]
   mock.module('node:dns/promises', () => ({ ...real, lookup: async () => both }))
   await expect(requireLoopback('both.example')).rejects.toThrow('what is sent to both.example without HTTPS')
   mock.module('node:dns/promises', () => real)
 })
 
-test.each(['no-such-host.invalid', 'not a host'])('%s leads nowhere', async (host) => {
-  await expect(requireLoopback(host)).rejects.toThrow(`--host: ${host} cannot be resolved to an address`)
-})
+test.each(['no-such-host.invalid', 'not a host'])(
+  'http: listening on %s is refused because it cannot be resolved',
+  async (host) => {
+    await expect(requireLoopback(host)).rejects.toThrow(`--host: ${host} cannot be resolved to an address`)
+  },
+)
 
 test.each([
   ['http://api.example', true],
@@ -41,6 +44,6 @@ test.each([
   ['http://api.localhost', false],
   ['http://127.0.0.9', false],
   ['http://[::1]:1', false],
-])('that %s has tokens sent in the clear is %p', (address, isPlain) => {
+])('http: tokens sent to %s travel unencrypted: %p', (address, isPlain) => {
   expect(isPlainAddress(address)).toBe(isPlain)
 })

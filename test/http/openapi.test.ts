@@ -14,7 +14,7 @@ import { misfits, type Schema } from '../support/json-schema'
 import { type Answer, startService } from '../support/service'
 import { words } from '../support/words'
 
-/** The address of a sandbox started without options, for the agreed copy to be the same everywhere. */
+/** The default base URL of a sandbox, so that the agreed copy is the same everywhere. */
 const agreedBaseUrl = 'http://127.0.0.1:8080'
 const agreedCopy = new URL('../../fixtures/openapi.json', import.meta.url)
 const renewal = 'RENEW_OPENAPI=1 bun test test/http/openapi.test.ts'
@@ -73,7 +73,7 @@ beforeAll(async () => {
   document = resolved(served.body)
 })
 
-/** A document with its shared responses where they are referred to. */
+/** Inlines the shared responses of a document. */
 function resolved(described: Document): Document {
   const responses = Object.entries(described.components.responses)
   const text = responses.reduce(
@@ -92,25 +92,25 @@ function operation(path: string): Operation {
   return described
 }
 
-/** What the document has whoever reads it book. */
+/** The example booking of a document. */
 function bookingExampleOf(described: Document): unknown {
   return described.paths[paths.booking]?.post?.requestBody?.content['application/json']?.examples.booking
     ?.value
 }
 
-/** What was answered, where it is not what the document tells. */
-function untold(path: string, answer: Answer): string[] {
-  const told = operation(path).responses[answer.status]
-  if (!told) return [`${answer.status} is not described`]
+/** Lists the differences between a response and the document. */
+function undocumented(path: string, answer: Answer): string[] {
+  const described = operation(path).responses[answer.status]
+  if (!described) return [`${answer.status} is not described`]
   const code = answer.headers.get('x-error-code')
-  const missing = Object.keys(told.headers ?? {}).filter(
+  const missing = Object.keys(described.headers ?? {}).filter(
     (name) =>
       !answer.headers.has(name) &&
       name !== 'Idempotency-Replayed' &&
-      // Nobody is known yet whose budget could be told of.
+      // The partner is not authenticated yet, so there is no budget to show.
       !(code === 'https_required' && name.startsWith('RateLimit')),
   )
-  const { schema = {}, examples } = told.content['application/json'] ?? {}
+  const { schema = {}, examples } = described.content['application/json'] ?? {}
   return [
     ...missing.map((name) => `${name} is not sent`),
     ...(code === null || Object.hasOwn(examples ?? {}, code) ? [] : [`${code} is not described`]),
@@ -118,20 +118,20 @@ function untold(path: string, answer: Answer): string[] {
   ]
 }
 
-describe('the document', () => {
+describe('http: the OpenAPI document', () => {
   test('is JSON that is served without a token', () => {
     expect(served.status).toBe(200)
     expect(served.headers.get('content-type')).toBe('application/json')
     expect(served.headers.get('set-cookie')).toBeNull()
   })
 
-  test('is the same text each time', async () => {
+  test('is the same text at each request', async () => {
     const again = await fetch(`${service.baseUrl}/openapi.json`)
     const text = await again.text()
     expect(text).toBe(`${JSON.stringify(served.body, null, 2)}\n`)
   })
 
-  test('has one media type, no unions of what could be coerced, and nothing of its makers', () => {
+  test('has one media type, no unions, and no trace of the libraries that build it', () => {
     const text = JSON.stringify(document)
     expect(new Set(text.match(/"[a-z]+\/[a-z-]+":/g))).toEqual(new Set(['"application/json":']))
     for (const absent of ['anyOf', 'oneOf', 'nullable', 'additionalProperties', '$id', 'TypeBox', 'lysia']) {
@@ -140,10 +140,10 @@ describe('the document', () => {
   })
 })
 
-describe('what generated clients read', () => {
+describe('http: the OpenAPI document for generated clients', () => {
   const schemas = () => document.components.schemas as Record<string, { properties: Record<string, Schema> }>
 
-  test('slot times are strings of a pattern, sent as they were received, and no date-times', () => {
+  test('describes slot times as strings with a pattern and not as date-times', () => {
     const { utcStartTime } = schemas().Slot?.properties ?? {}
     expect(utcStartTime).toMatchObject({ type: 'string', pattern: formats['date-time'].pattern })
     expect(utcStartTime?.description).toContain('exactly as received')
@@ -156,15 +156,15 @@ describe('what generated clients read', () => {
       expect(time).toMatchObject({ type: 'string', pattern: utcStartTime?.pattern })
       expect(String(time?.description).toLowerCase()).toContain('exactly as received')
     }
-    const told = JSON.stringify(document).match(/"format":"[^"]+"/g)
-    expect(new Set(told)).toEqual(new Set(['"format":"int64"', '"format":"date-time"']))
+    const found = JSON.stringify(document).match(/"format":"[^"]+"/g)
+    expect(new Set(found)).toEqual(new Set(['"format":"int64"', '"format":"date-time"']))
     const dated = Object.values(schemas()).flatMap(({ properties = {} }) =>
       Object.keys(properties).filter((name) => properties[name]?.format === 'date-time'),
     )
     expect(dated).toEqual(['acceptedAt', 'declinedAt'])
   })
 
-  test('an identifier is an int64', () => {
+  test('describes identifiers as int64', () => {
     const ids = Object.values(schemas()).flatMap(({ properties = {} }) =>
       Object.entries(properties).filter(([name]) => /^id$|Id$/.test(name) && name !== 'externalUserId'),
     )
@@ -174,7 +174,7 @@ describe('what generated clients read', () => {
     expect(regionId).toMatchObject({ name: 'region_id', example: 9, schema: { format: 'int64' } })
   })
 
-  test('each error is described once, and each of an operation is one that it gives', () => {
+  test('describes each error once, and for each operation the errors that it can return', () => {
     const text = JSON.stringify(served.body)
     expect(Object.keys(document.components.responses)).toEqual(words`
       Unauthenticated HttpsRequiredOrOrganizationDeactivated MethodNotAllowed OrganizationNotConfigured
@@ -195,11 +195,11 @@ describe('what generated clients read', () => {
       }
     }
     expect(operation(paths.regions).responses[403]?.description).toBe(
-      "- `https_required`: The request did not come by HTTPS; nothing of it was looked at\n- `organization_deactivated`: The partner's organization is deactivated",
+      "- `https_required`: The request was not sent over HTTPS; it was not processed\n- `organization_deactivated`: The partner's organization is deactivated",
     )
   })
 
-  test('all error codes stand in a table: code, status, when and what to do', () => {
+  test('lists all error codes in a table with status, cause and remedy', () => {
     const { description } = document.info as unknown as { description: string }
     for (const [code, { status, when, remedy }] of Object.entries(errorCodes)) {
       expect(description).toContain(`\n| \`${code}\` | ${status} | ${when} | ${remedy} |`)
@@ -208,52 +208,78 @@ describe('what generated clients read', () => {
   })
 })
 
-describe('the agreed copy', () => {
+/** Paths of the properties, parameters, headers and responses below `node` that have no description. */
+function undescribed(node: unknown, path: string, named = false): string[] {
+  if (typeof node !== 'object' || node === null) return []
+  const { description, $ref } = node as { description?: unknown; $ref?: unknown }
+  // A reference has the description of its target, which is checked too.
+  const isMissing =
+    named && $ref === undefined && (typeof description !== 'string' || description.trim() === '')
+  const inner = Object.entries(node)
+    .filter(([name]) => !['example', 'examples', 'value'].includes(name))
+    .flatMap(([name, value]) => {
+      const isNamed = ['properties', 'parameters', 'headers', 'responses', 'schemas'].includes(name)
+      if (!isNamed) return undescribed(value, `${path}/${name}`)
+      return Object.entries(value as object).flatMap(([key, one]) =>
+        undescribed(one, `${path}/${name}/${key}`, true),
+      )
+    })
+  return isMissing ? [path, ...inner] : inner
+}
+
+test('http: the OpenAPI document describes each schema, property, parameter, header and response', () => {
+  expect(undescribed(served.body, '')).toEqual([])
+  expect(undescribed({ properties: { id: { description: ' ' } } }, '')).toEqual(['/properties/id'])
+})
+
+describe('http: the agreed copy of the OpenAPI document', () => {
   test('is what the service serves', async () => {
-    // It is the same whatever can be booked at the moment.
+    // Without a service, so that the examples do not depend on the free slots of the moment.
     const text = await openApiDocument(endpoints, agreedBaseUrl)
     if (process.env.RENEW_OPENAPI) await Bun.write(agreedCopy, text)
     const agreed = await Bun.file(agreedCopy).text()
-    expect(text, `fixtures/openapi.json differs; where that is meant, renew it: ${renewal}`).toBe(agreed)
+    expect(text, `fixtures/openapi.json differs; if the change is intended, renew it: ${renewal}`).toBe(
+      agreed,
+    )
   })
 })
 
-describe('live answers are what the document tells', () => {
+describe('http: responses match the OpenAPI document', () => {
   test.each([
     [`${paths.regions}?country_code=ca&page_size=1`, paths.regions],
     [`${paths.regions}?country_code=FR`, paths.regions],
     [`${paths.providers}?region_id=1&page_size=1`, paths.providers],
     [`${paths.providers}?country_code=IE`, paths.providers],
-  ])('of GET %s', async (url, path) => {
+  ])('for GET %s', async (url, path) => {
     const answer = await service.get(url)
     expect(answer.status).toBe(200)
-    expect(untold(path, answer)).toEqual([])
+    expect(undocumented(path, answer)).toEqual([])
   })
 
-  test('of the example requests, sent as they are, and of the member that they create', async () => {
+  test('for the example requests and the member that they create', async () => {
     const { requestBody, responses } = operation(paths.booking)
     const requests = requestBody?.content['application/json']?.examples
     const answers = responses[201]?.content['application/json']?.examples
     for (const name of ['booking', 'intake']) {
       const answer = await service.post(paths.booking, requests?.[name]?.value)
       expect(answer.status).toBe(201)
-      expect(untold(paths.booking, answer)).toEqual([])
-      const told = answers?.[name]?.value as Record<string, unknown>
-      const authorizationNumber = told.authorizationNumber && expect.any(String)
-      expect(answer.body).toEqual({ ...told, authorizationNumber })
+      expect(undocumented(paths.booking, answer)).toEqual([])
+      const example = answers?.[name]?.value as Record<string, unknown>
+      const authorizationNumber = example.authorizationNumber && expect.any(String)
+      expect(answer.body).toEqual({ ...example, authorizationNumber })
       expect(answer.headers.get('idempotency-replayed')).toBeNull()
     }
     const member = await service.get(`${paths.user}?external_user_id=member-1001`)
-    expect(untold(paths.user, member)).toEqual([])
+    expect(undocumented(paths.user, member)).toEqual([])
     expect(member.body).toEqual(
       operation(paths.user).responses[200]?.content['application/json']?.examples.member?.value,
     )
   })
 
-  /** The example booking of the document as it is served at this moment. */
+  /** The example booking of the document that the service currently serves. */
   const offeredBooking = async () => bookingExampleOf((await service.get('/openapi.json', null)).body)
 
-  test('of the example booking, again and again: what is booked is free when the document is asked for', async () => {
+  test('for the example booking, which always names a free slot in a sandbox', async () => {
     const first = bookingExampleOf(document)
     for (let round = 0; round < 3; round++) {
       const value = await offeredBooking()
@@ -262,10 +288,10 @@ describe('live answers are what the document tells', () => {
     }
   })
 
-  test('of one slot alone where it is no sandbox: which are free is told to nobody without a token', async () => {
+  test('in production with a fixed example slot, so that free slots need a token', async () => {
     const { context, baseUrl } = service
     const fixed = await openApiDocument(endpoints, baseUrl)
-    // Were the slot of the examples the free one by chance, the two documents would be the same.
+    // Book the offered slot first: it could equal the fixed example slot by chance.
     expect((await service.post(paths.booking, await offeredBooking())).status).toBe(201)
     expect(await offeredBooking()).not.toEqual(bookingExampleOf(JSON.parse(fixed)))
     const production = createApp({ context, baseUrl, isSandbox: false }, () => '127.0.0.1')
@@ -273,31 +299,31 @@ describe('live answers are what the document tells', () => {
     expect(await answer.text()).toBe(fixed)
   })
 
-  test('of every refusal that a request can provoke, word for word', async () => {
+  test('for every refusal that a request can cause, word for word', async () => {
     const met = new Set<string>()
     for (const [path, answer] of await refusals()) {
-      expect(untold(path, answer)).toEqual([])
+      expect(undocumented(path, answer)).toEqual([])
       const code = answer.headers.get('x-error-code') ?? ''
-      const told = operation(path).responses[answer.status]?.content['application/json']?.examples
-      expect(answer.body).toEqual(told?.[code]?.value)
+      const examples = operation(path).responses[answer.status]?.content['application/json']?.examples
+      expect(answer.body).toEqual(examples?.[code]?.value)
       met.add(`${path} ${code}`)
     }
-    const told = Object.values(paths).flatMap((path) =>
+    const documented = Object.values(paths).flatMap((path) =>
       Object.values(operation(path).responses).flatMap(({ headers, content }) =>
         headers?.['X-Error-Code']
           ? Object.keys(content['application/json']?.examples ?? {}).map((code) => `${path} ${code}`)
           : [],
       ),
     )
-    // What no request can bring about, but a fault or a flood can.
-    const unprovoked = told.filter(
+    // Only a fault or an overload can cause the excluded codes.
+    const unprovoked = documented.filter(
       (one) => !met.has(one) && !/ (internal_error|overloaded|storage_busy|storage_failed)$/.test(one),
     )
     expect(unprovoked).toEqual([])
   })
 })
 
-/** What is answered at each path to whoever has nothing left, and to an address that sent too many refused tokens. */
+/** The 429 of each path for a used-up rate limit and for too many failed authentications. */
 async function limited(): Promise<[path: string, answer: Answer][]> {
   const one = perMinute(1)
   const strict = await startService({ limits: { reads: one, bookings: one, failedAuthentications: one } })
@@ -314,7 +340,7 @@ async function limited(): Promise<[path: string, answer: Answer][]> {
   return answers
 }
 
-/** What is answered at each path to whoever comes plainly where a proxy does HTTPS. */
+/** The response of each path to a request over HTTP if a proxy is configured for HTTPS. */
 async function plain(): Promise<[path: string, answer: Answer][]> {
   const behind = await startService({ proxies: parseNetworks('10.0.0.1') as Networks })
   const answers = Object.values(paths).map(async (path): Promise<[string, Answer]> => {
@@ -334,7 +360,7 @@ async function bookAsManyAsAllowed(member: string, providerId: number): Promise<
   }
 }
 
-/** A request for each refusal of each path, and what was answered. */
+/** Sends a request for each refusal of each path and returns the responses. */
 async function refusals(): Promise<[path: string, answer: Answer][]> {
   const store = actsOf(service.context)
   const deactivated = await service.addPartner('Deactivated')

@@ -15,7 +15,7 @@ beforeAll(() => {
 })
 afterAll(() => folder[Symbol.dispose]())
 
-/** A connection that asks as often as it is told to. */
+/** A TLS connection that sends requests on demand. */
 class Client {
   readonly #socket
   #received = ''
@@ -39,7 +39,7 @@ class Client {
 
   readonly gone: Promise<never>
 
-  /** Whose certificate it was shown. */
+  /** Returns the common name of the server's certificate. */
   async name(): Promise<string> {
     await this.#ready
     return String(this.#socket.getPeerCertificate().subject.CN)
@@ -66,7 +66,7 @@ const answering = () => async () => {
   return new Response('answer')
 }
 
-test('who connects after a certificate was replaced is shown the new one; what is being answered is answered', async () => {
+test('http: after a certificate is replaced, new connections get the new one and requests in flight are answered', async () => {
   const slow = () => async () => {
     await Bun.sleep(300)
     return new Response('answer')
@@ -86,7 +86,7 @@ test('who connects after a certificate was replaced is shown the new one; what i
   await listening.stop()
 })
 
-test('a certificate replaced ten times under clients who connect without pause costs only those connecting in that moment', async () => {
+test('http: replacing a certificate ten times under load fails only connections that are being opened at that moment', async () => {
   const listening = listen('127.0.0.1', 0, answering, one)
   let [asked, isOver] = [0, false]
   const names = new Set<string>()
@@ -112,17 +112,19 @@ test('a certificate replaced ten times under clients who connect without pause c
   isOver = true
   await Promise.all(clients)
   await listening.stop()
-  // Each of the clients can be connecting once in each of the moments.
+  // Each replacement can fail at most one connection of each client.
   expect(faults.length).toBeLessThan(10 * clients.length)
   expect(faults.filter((fault) => !/closed|ECONNRESET/.test(String(fault)))).toEqual([])
   expect(asked).toBeGreaterThan(100)
   expect([...names].sort()).toEqual(['one', 'two'])
 })
 
-test('a certificate that cannot be used leaves the one before in force', async () => {
+test('http: an unusable certificate is rejected and the old one stays in use', async () => {
   const listening = listen('127.0.0.1', 0, answering, one)
   const broken = { cert: two.cert, key: one.key }
-  expect(() => listening.replaceCertificate(broken)).toThrow('the TLS certificate and its key cannot be used')
+  expect(() => listening.replaceCertificate(broken)).toThrow(
+    'the TLS library rejects the TLS certificate or its key',
+  )
   const client = new Client(listening)
   expect(await client.name()).toBe('one')
   expect(await client.ask()).not.toContain('Connection: close')
@@ -130,14 +132,14 @@ test('a certificate that cannot be used leaves the one before in force', async (
   await listening.stop()
 })
 
-test('a port that is served over TLS is not shared with a second server', async () => {
+test('http: a second server cannot listen on a TLS port in use', async () => {
   const listening = listen('127.0.0.1', 0, answering, one)
   expect(() => listen('127.0.0.1', listening.port, answering, two)).toThrow('in use')
   expect(() => listen('127.0.0.1', listening.port, answering)).toThrow('in use')
   await listening.stop()
 })
 
-test('a stop over TLS waits for what is being answered, and not for who has connected and asks nothing', async () => {
+test('http: stopping a TLS server waits for requests in flight but not for idle connections', async () => {
   const slow = () => async () => {
     await Bun.sleep(1_500)
     return new Response('answer')
@@ -154,7 +156,7 @@ test('a stop over TLS waits for what is being answered, and not for who has conn
   await expect(silent.gone).rejects.toThrow()
 })
 
-test('TLS 1.2 is spoken with what keeps what was recorded sealed, under a certificate that is replaced too', async () => {
+test('http: TLS 1.2 accepts only forward-secret AEAD ciphers, also after a certificate is replaced', async () => {
   const listening = listen('127.0.0.1', 0, answering, one)
   const spoken = (cipher: string) => {
     const { promise, resolve } = Promise.withResolvers<string>()

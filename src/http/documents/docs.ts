@@ -40,13 +40,12 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Outside the sandbox nothing can be tried out: bookings are real, and tokens must not reach a browser. */
+/** Disables "Try it out" outside the sandbox: bookings are real, and tokens must not reach a browser. */
 const readAlone = `
       supportedSubmitMethods: [],
       plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
 
-// Finds openapi.json relative to this script, because the public path before /docs varies. Calls go to the
-// host that served the page.
+// Finds openapi.json relative to this script, because the public path before /docs varies.
 const script = (options: string) => `const root = new URL('..', document.currentScript.src)
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -95,7 +94,7 @@ const page = (below: string) => `<!doctype html>
 </html>
 `
 
-/** Per client address. Loading the page takes 7 requests. */
+/** Per client address. Loading /docs takes 7 requests. */
 const documentsRate = perMinute(600)
 
 const fresh = (text: string, type: string) =>
@@ -155,7 +154,7 @@ export function documents(
   return app
 }
 
-/** Creates the OpenAPI document for an example slot. Keeps only the latest one. */
+/** Caches only the latest document. */
 function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
   const made = new Map<string, Promise<Document>>()
   return (slot: RequestedSlot): Promise<Document> => {

@@ -5,23 +5,23 @@ import { rateHeaders } from '../rate-limits'
 
 const headers: Record<string, Json> = {
   'X-Error-Code': {
-    description: 'What went wrong, for programs to act on',
+    description: 'The error code, for programs',
     schema: { $ref: '#/components/schemas/ErrorCode' },
   },
   'WWW-Authenticate': {
-    description: 'The scheme to authenticate with (RFC 6750)',
+    description: 'The required authentication scheme (RFC 6750)',
     schema: { type: 'string' },
   },
-  Allow: { description: 'The methods that the path takes', schema: { type: 'string' } },
+  Allow: { description: 'The methods that the path supports', schema: { type: 'string' } },
   ...rateHeaders,
   'Retry-After': {
-    description: 'Seconds to wait before the request is sent again',
+    description: 'Seconds to wait before sending the request again',
     schema: { type: 'integer' },
   },
   ...requestIdHeader,
 }
 
-/** An endpoint's OpenAPI error responses by status, generated from the responses that the service sends. */
+/** Error responses by status, generated from the responses that the service sends. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
   const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]
   const documented: Record<string, Json> = {}
@@ -53,7 +53,7 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
   }
 }
 
-/** Extracts responses shared by several operations, named by their codes. Leaves a $ref for each. */
+/** Moves responses that several operations share to components, named by their codes. */
 export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
   const uses = operations.flatMap(({ responses }) =>
     Object.entries(responses).map(([status, response]) => ({ responses, status, response })),
@@ -78,7 +78,6 @@ function nameOf(status: string, response: Json): string {
     .replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
-// Only member names are known of the plugin's JSON.
 export interface Json {
   [name: string]: unknown
 }

@@ -15,23 +15,22 @@ import { errorResponsesOf, type Json, type Operation, shareResponses } from './o
 const contractVersion = '1.0.0'
 
 const description = `Search providers, read their availability, submit booking requests and intakes, and look up
-members, from server to server.
+members. Only servers may call this API.
 
-Every call carries the token that the operator issued, as \`Authorization: Bearer TOKEN\`. A token belongs on
-trusted servers alone: it must not reach a browser, an app or a log. Calls are tried out on a sandbox's page alone.
+Authenticate every call with the token that the operator issued: \`Authorization: Bearer TOKEN\`. Keep the token on
+trusted servers. It must not reach a browser, an app or a log. To try out calls in a browser, use a sandbox.
 
-A search tells slots in UTC. Send a slot's times back exactly as received.
+Slot times are in UTC. Send the times of a slot back exactly as received.
 
-Searches and lists of regions carry an \`ETag\`: send it back as \`If-None-Match\`, and where nothing has changed the answer is
-304 without a body. They are compressed with zstd or gzip where \`Accept-Encoding\` names them.
+Searches and lists of regions return an \`ETag\`. Send it as \`If-None-Match\`. If nothing has changed, the response is
+304 without a body. The responses are compressed with zstd or gzip if \`Accept-Encoding\` names one of them.
 
-What is read and what is submitted are taken from two budgets, which \`RateLimit-Policy\` and \`RateLimit\` in each answer
-tell of: a list of regions, a look-up and a submission cost 1, a search 1 and its \`page_size\`. What was spent comes back
-evenly. A call that is more than what is left gets 429: wait as many seconds as \`Retry-After\` tells, then send it again.
+Each partner has two rate limits, one for reads and one for bookings. Each response shows the limit that applies to it in
+\`RateLimit-Policy\` and \`RateLimit\`. A search costs 1 plus its \`page_size\`; every other call costs 1. The quota refills
+evenly. A call that exceeds the remaining quota gets 429. Retry it after \`Retry-After\` seconds.
 
-Errors have a \`message\` for people; the header \`X-Error-Code\` tells programs what went wrong. Query parameters
-and members of a body that are not described here are ignored; the sandbox says in \`X-Sandbox-Warning\` where such a
-member looks misspelt.
+Errors have a \`message\` for people and an \`X-Error-Code\` header for programs. Query parameters and body fields that
+are not described here are ignored. The sandbox reports fields that look misspelled in \`X-Sandbox-Warning\`.
 
 | \`X-Error-Code\` | Status | When | What to do |
 |---|---|---|---|
@@ -55,42 +54,42 @@ const securitySchemes = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The token that the operator issued; opaque to the partner',
+    description: 'The token that the operator issued. Treat it as opaque',
   },
 }
 
 const errorSchemas = {
   ErrorCode: {
     type: 'string',
-    description: 'What went wrong, for programs to act on',
+    description: 'Error code, for programs',
     enum: Object.keys(errorCodes),
   },
   AuthenticationErrorCode: {
     type: 'string',
-    description: 'Why the caller could not be authenticated, for programs to act on',
+    description: 'Reason for the failed authentication, for programs',
     enum: Object.keys(authenticationRefusals),
   },
   AuthenticationError: {
     type: 'object',
-    description: 'Why the caller could not be authenticated',
+    description: 'Error body of a 401 response',
     properties: {
       code: { $ref: '#/components/schemas/AuthenticationErrorCode' },
-      message: { type: 'string', description: 'For people; it may change' },
+      message: { type: 'string', description: 'Message for people; its wording may change' },
     },
     required: ['code', 'message'],
   },
   ApiError: {
     type: 'object',
-    description: 'What is wrong, in every error but a 401',
+    description: 'Error body of every error response except 401',
     properties: {
-      message: { type: 'string', description: 'For people; it names the field where there is one' },
-      status: { type: 'integer', description: 'The HTTP status' },
+      message: { type: 'string', description: 'Message for people; it names the invalid field, if any' },
+      status: { type: 'integer', description: 'HTTP status code' },
     },
     required: ['message', 'status'],
   },
 }
 
-/** JSON text, deterministic. `baseUrl` is the public address and `slot` the one the examples book. */
+/** Deterministic JSON text. The examples book `slot`. */
 export async function openApiDocument(
   endpoints: readonly Endpoint[],
   baseUrl: string,
@@ -115,9 +114,9 @@ export async function openApiDocument(
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** Paths as the plugin describes them: OpenAPI 3.0, without errors or examples. */
+/** The plugin's description: OpenAPI 3.0, without errors or examples. */
 async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
-  // Never listens: the document is incomplete, and the plugin's page loads scripts from other hosts.
+  // This app never listens, because the plugin's page loads scripts from other hosts.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
   for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
@@ -168,7 +167,7 @@ async function toOperation(
       },
       ...(isRevalidated && {
         304: {
-          description: 'What If-None-Match names is still right',
+          description: 'Not modified',
           headers: { ...headers, ...revalidationHeaders, ...rateHeaders, ...requestIdHeader },
         },
       }),
@@ -181,10 +180,10 @@ function toLink({ to, ...link }: Link): Json {
   return { operationId: to.operationId, ...link }
 }
 
-/** Moves the examples back into the parameter's schema, from which the plugin takes them. */
+/** Moves the examples back into the parameter's schema; the plugin moves them out. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
   const { example, ...keywords } = schema as Json
-  // Fills in required parameters and those with `example`. A filled-in optional filter would be surprising.
+  // The page fills in `example`, so an optional filter has one only if its schema says so.
   const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
   const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {
@@ -200,7 +199,7 @@ function toParameter({ name, in: place, description, required, schema, examples 
 /** Only application/json; the plugin lists every type that Elysia can parse. */
 function toContent({ content, title, description }: Json, schemas: Schemas, examples: Json | undefined) {
   const { schema } = (content as Record<string, Json>)['application/json'] as Json
-  // The plugin moves these out of a response's schema, too.
+  // The plugin also moves these out of a response's schema.
   const whole = title === undefined ? (schema as Json) : { title, description, ...(schema as Json) }
   return { 'application/json': { schema: toSchema(whole, schemas), ...(examples && { examples }) } }
 }
@@ -213,8 +212,8 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
     if (keyword === 'anyOf') return (value as Json[]).map(inner)
     return keyword === 'items' ? inner(value) : value
   })
-  // The validator's own formats are described by their patterns. Client generators do not know them, or write
-  // a date-time differently.
+  // Patterns replace the validator's formats: client generators do not know them, or write a date-time
+  // differently.
   if (others.pattern !== undefined) delete others.format
   const schema = orderedSchema(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema

@@ -28,20 +28,20 @@ import {
 } from './fields'
 import { user } from './user'
 
-const Name = Text({ minLength: 1, maxLength: 200 })
-const Line = Text({ maxLength: 500 })
-const ScreeningText = Text({ minLength: 1, maxLength: 1000 })
+const Name = (description: string) => Text({ minLength: 1, maxLength: 200, description })
+const Line = (description: string) => Text({ maxLength: 500, description })
+const ScreeningText = (description: string) => Text({ minLength: 1, maxLength: 1000, description })
 
 const slotTime = (name: keyof typeof exampleTimes, description: string) =>
   Text({ format: 'date-time', maxLength: 500, description, examples: [exampleTimes[name]] })
 
 const BookingData = Type.Object(
   {
-    selfSchedulingProviderId: Id('A providerId of the search'),
+    selfSchedulingProviderId: Id('A providerId from the search'),
     utcStartTime: slotTime('utcStartTime', 'Exactly as received from the search: UTC, with a trailing Z'),
     utcEndTime: slotTime('utcEndTime', 'Exactly as received from the search: 45 minutes after utcStartTime'),
   },
-  { title: 'BookingData', description: 'The slot to book; a request without it is an intake' },
+  { title: 'BookingData', description: 'The slot to book. A request without it is an intake' },
 )
 
 const MemberData = Type.Object(
@@ -51,87 +51,104 @@ const MemberData = Type.Object(
       minLength: 1,
       maxLength: 254,
       description:
-        'At most 64 characters before the @; unique among all members of the service, whatever its case',
+        'E-mail address, unique among all members (case-insensitive), with at most 64 characters before the @',
     }),
-    firstName: Name,
-    lastName: Name,
+    firstName: Name('First name'),
+    lastName: Name('Last name'),
     country: CountryCode,
-    preferredName: Type.Optional(Text({ maxLength: 200 })),
-    preferredPronouns: Type.Optional(Line),
+    preferredName: Type.Optional(
+      Text({ maxLength: 200, description: 'Name by which the member wants to be addressed' }),
+    ),
+    preferredPronouns: Type.Optional(Line('Pronouns, free text')),
     dob: Type.Optional(Text({ format: 'date', description: 'Date of birth, not in the future' })),
-    gender: Type.Optional(Line),
-    maritalStatus: Type.Optional(Line),
-    clientType: Type.Optional(Line),
+    gender: Type.Optional(Line('Gender, free text')),
+    maritalStatus: Type.Optional(Line('Marital status, free text')),
+    clientType: Type.Optional(Line('Type of client, free text')),
     leaveVoicemail: Type.Optional(
-      Choice(['Yes', 'No'], { title: 'LeaveVoicemail', description: 'Whether a message may be left' }),
+      Choice(['Yes', 'No'], {
+        title: 'LeaveVoicemail',
+        description: 'Yes if the provider may leave a voicemail, otherwise No',
+      }),
     ),
     phoneNumber: Type.Optional(
       Text({
         format: 'phone-number',
         maxLength: 500,
-        description: 'A leading + and 7 to 15 digits; spaces, dots, hyphens and parentheses between them',
+        description: 'A + and 7 to 15 digits, which may be separated by spaces, dots, hyphens or parentheses',
       }),
     ),
-    streetAddress: Type.Optional(Line),
-    suite: Type.Optional(Text({ maxLength: 500, description: 'May be empty' })),
-    city: Type.Optional(Line),
-    state: Type.Optional(Line),
-    zipCode: Type.Optional(Line),
-    reasonForSeekingSupport: Type.Optional(Text({ maxLength: 4000 })),
-    preferredModality: Type.Optional(Text({ maxLength: 500, description: 'Free text' })),
+    streetAddress: Type.Optional(Line('Street and number')),
+    suite: Type.Optional(Line('Suite or apartment; may be empty')),
+    city: Type.Optional(Line('City')),
+    state: Type.Optional(Line('State or province')),
+    zipCode: Type.Optional(Line('Postal code')),
+    reasonForSeekingSupport: Type.Optional(
+      Text({ maxLength: 4000, description: 'Reason why the member seeks support, free text' }),
+    ),
+    preferredModality: Type.Optional(Line('Preferred form of session, free text')),
     preferredSpokenLanguage: Type.Optional({
       ...LanguageTag,
-      description: 'BCP 47 language tag; en for a new member where none is sent',
+      description: 'BCP 47 tag of the preferred language. The default for a new member is en',
     }),
   },
   {
     title: 'MemberData',
-    description: 'What is known of the member; what a later call leaves out stays as it is',
+    description: 'Profile of the member. A later call changes only the fields that it contains',
   },
 )
 
 const ScreeningAnswer = Type.Object(
-  { question: ScreeningText, answer: ScreeningText },
-  { title: 'ScreeningAnswer', description: 'A question of the PHQ-9 and what the member answered' },
+  { question: ScreeningText('Text of the question'), answer: ScreeningText("Text of the member's answer") },
+  { title: 'ScreeningAnswer', description: "A question of the PHQ-9 and the member's answer" },
 )
 
 const BookingRequestBody = Type.Object(
   {
     user: Type.Object(
       { external_user_id: ExternalUserId },
-      { title: 'UserReference', description: 'Whom the request is for' },
+      { title: 'UserReference', description: 'Identifies the member that the request is for' },
     ),
     bookingData: Type.Optional(BookingData),
     memberData: MemberData,
-    phq9Data: Type.Array(ScreeningAnswer, { maxItems: 100, description: 'May be empty' }),
+    phq9Data: Type.Array(ScreeningAnswer, { maxItems: 100, description: 'PHQ-9 answers; may be empty' }),
   },
-  { title: 'BookingRequest', description: 'A booking request, or an intake without bookingData' },
+  { title: 'BookingRequest', description: 'A booking request, or an intake if bookingData is omitted' },
 )
 
 const MemberReference = Type.Object(
-  { id: Id("The service's id of the member"), firstName: Type.String(), email: Type.String() },
-  { title: 'MemberReference', description: 'Whom the request is for' },
+  {
+    id: Id("The service's id for the member"),
+    firstName: Type.String({ description: 'First name' }),
+    email: Type.String({ description: 'E-mail address' }),
+  },
+  { title: 'MemberReference', description: 'The member that the request is for' },
 )
 
 const BookingResponse = Type.Object(
   {
-    id: Id('Identifies the booking request'),
+    id: Id('Id of the booking request or intake'),
     providerId: nullable(
       Type.Integer({ format: 'int64' }),
-      'Null for an intake until a provider is assigned',
+      'Id of the provider; null for an intake until a provider is assigned',
     ),
-    authorizationNumber: nullable(Type.String(), 'Null for an intake until a provider is assigned'),
-    phoneNumber: Type.String({ description: "The member's; empty where there is none" }),
-    preferredModality: Type.String({ description: "The member's; empty where there is none" }),
-    acceptedAt: nullable(Type.String({ format: 'date-time' }), 'Null until the request is accepted'),
+    authorizationNumber: nullable(
+      Type.String(),
+      'Authorization number; null for an intake until a provider is assigned',
+    ),
+    phoneNumber: Type.String({ description: 'Phone number of the member; empty if unknown' }),
+    preferredModality: Type.String({ description: 'Preferred form of session; empty if unknown' }),
+    acceptedAt: nullable(
+      Type.String({ format: 'date-time' }),
+      'Time of acceptance, in UTC; null until the request is accepted',
+    ),
     declinedAt: nullable(
       Type.String({ format: 'date-time' }),
-      'Null unless the request is declined or the intake is closed',
+      'Time in UTC at which the request was declined or the intake was closed; otherwise null',
     ),
     member: MemberReference,
-    utcStartTime: nullable(SlotTime, 'Null for an intake without a slot'),
+    utcStartTime: nullable(SlotTime, 'Start of the slot; null for an intake without a slot'),
   },
-  { title: 'BookingResponse', description: 'A booking request or an intake as it was stored' },
+  { title: 'BookingResponse', description: 'The stored booking request or intake' },
 )
 
 const keyName = 'Idempotency-Key'
@@ -143,8 +160,8 @@ const BookingHeaders = Type.Object({
       minLength: 1,
       maxLength: 255,
       description:
-        'Addition to the contract. One for a request and all its retries, as a UUID: whoever got no answer sends the same ' +
-        'request with the same key again, and nothing is stored twice. Kept for 24 hours',
+        'Addition to the contract. A unique key for each request, for example a UUID. If no response arrives, ' +
+        'send the same request with the same key again: it is stored only once. A key is valid for 24 hours',
       examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
     }),
   ),
@@ -157,30 +174,30 @@ export const bookingRequest = endpoint({
   tag: 'Bookings',
   summary: 'Submit a booking request or an intake',
   description:
-    'Finds or creates the member by user.external_user_id, updates it with memberData and submits a ' +
-    'request for a slot, or an intake where bookingData is left out. A refused call changes nothing.\n\n' +
-    'Retries (an addition to the contract): the 201 to a call with an `Idempotency-Key` is kept for 24 hours. The same ' +
-    'key with the same body, byte for byte, is answered with it again, with `Idempotency-Replayed: true`, whatever ' +
-    'has become of the request since; with another body it is 422. A refusal is not kept: the next call with its key ' +
-    'is judged anew. So a call that got no answer can be sent again until it gets one.',
+    'Finds or creates the member by user.external_user_id, updates it with memberData, and submits a booking ' +
+    'request for a slot. Without bookingData it submits an intake. A rejected call changes nothing.\n\n' +
+    'Retries (an addition to the contract): if a call with an `Idempotency-Key` gets no response, send it again ' +
+    'with the same key. The service stores each 201 response for 24 hours. The same key with the same body, byte ' +
+    'for byte, gets the stored response with `Idempotency-Replayed: true`, even if the request has changed since. ' +
+    'The same key with a different body gets 422. Error responses are not stored, so a retry is processed again.',
   headers: BookingHeaders,
   body: BookingRequestBody,
   budget: 'bookings',
   answer: {
     status: 201,
-    description: 'The booking request, or the intake, that was stored',
+    description: 'The stored booking request or intake',
     schema: BookingResponse,
     headers: {
       'Idempotency-Replayed': {
         description:
-          'Addition to the contract. `true` where this is the answer to an earlier call with the same Idempotency-Key; left out otherwise',
+          'Addition to the contract. `true` if this is the stored response to an earlier call with the same Idempotency-Key; otherwise omitted',
         schema: { type: 'string', enum: ['true'] },
       },
     },
     links: {
       memberOfRequest: {
         to: user,
-        description: 'The member can be looked up by the external_user_id that was sent',
+        description: 'Look up the member by the external_user_id of the request',
         parameters: { external_user_id: '$request.body#/user/external_user_id' },
       },
     },
@@ -221,8 +238,8 @@ function exampleRequests({ providerId, startsAt }: RequestedSlot) {
   }
   const bookingData = { selfSchedulingProviderId: providerId, ...presentSlot(startsAt) }
   return {
-    booking: { summary: 'A booking request for a slot of the search', value: { ...intake, bookingData } },
-    intake: { summary: 'An intake: a request without a provider or a slot', value: intake },
+    booking: { summary: 'A booking request for a slot from the search', value: { ...intake, bookingData } },
+    intake: { summary: 'An intake, without a provider or a slot', value: intake },
   }
 }
 
@@ -233,8 +250,8 @@ function exampleResponses(slot: RequestedSlot) {
   const unassigned = { providerId: null, authorizationNumber: null, startsAt: null }
   const intake: Receipt = { id: 2, state: 'unassigned', ...unassigned, ...open }
   return {
-    booking: { summary: 'The answer to a booking request', value: presentBookingRequest(booking) },
-    intake: { summary: 'The answer to an intake', value: presentBookingRequest(intake) },
+    booking: { summary: 'The response to a booking request', value: presentBookingRequest(booking) },
+    intake: { summary: 'The response to an intake', value: presentBookingRequest(intake) },
   }
 }
 

@@ -16,22 +16,21 @@ type Members = TObject<TProperties>
 /** A validated request of an authenticated caller. */
 export interface Call<Params, Headers, Query, Body> {
   readonly caller: Caller
-  /** ms; the single instant at which the request is judged. */
+  /** In ms; the only instant that the request is checked against. */
   readonly now: number
   readonly params: Params
   readonly headers: Headers
   readonly query: Query
   readonly body: Body
-  /** The body as it was sent; empty if the endpoint has none. */
+  /** The body as sent; empty if the endpoint has none. */
   readonly bytes: Uint8Array
-  /** Snapshot used for authentication, and a function to authenticate again. */
   readonly authenticated: Authenticated
   readonly turn: Turn
 }
 
 export interface Reply<Answer> {
   readonly body: Answer | Representation
-  /** Extra headers, for values only: a Representation has its own. */
+  /** Ignored if the body is a Representation, which has headers. */
   readonly headers?: Record<string, string>
   readonly counted?: Counted
 }
@@ -45,11 +44,11 @@ export interface Link {
   readonly parameters?: Record<string, string>
 }
 
-/** Endpoint groups, in the order in which an integration uses them. */
+/** In the order in which an integration uses them. */
 export const tags = {
-  Directory: 'Where providers are licensed, who they are and when they are free',
-  Bookings: 'Booking requests, and intakes that a provider is assigned to later',
-  Members: 'The people whom a partner has sent',
+  Directory: 'Regions, their licensed providers and the free slots of these providers',
+  Bookings: 'Booking requests for a slot, and intakes without a provider',
+  Members: 'People seeking care, created by booking requests and intakes',
 }
 
 interface Definition<
@@ -72,7 +71,7 @@ interface Definition<
   readonly query?: Query
   readonly body?: Body
   readonly budget: BudgetName
-  /** Cost charged to the budget; 1 by default. An invalid query costs 1. */
+  /** Cost charged to the budget. The default is 1, also for an invalid query. */
   costOf?(query: Static<Query>): number
   readonly answer: {
     readonly status: 200 | 201
@@ -107,7 +106,7 @@ type Part = 'params' | 'headers' | 'query' | 'body'
 
 const nothing = Type.Object({})
 
-/** Defines an endpoint. The app, the OpenAPI document and the tests are derived from the definition. */
+/** The app, the OpenAPI document and the tests are derived from the definition. */
 export function endpoint<
   Params extends Members = typeof nothing,
   Headers extends Members = typeof nothing,

@@ -12,7 +12,7 @@ export const CountryCode = Text({
   format: 'country-code',
   minLength: 2,
   maxLength: 2,
-  description: 'ISO 3166-1 alpha-2, in any case',
+  description: 'ISO 3166-1 alpha-2 country code; case-insensitive',
   examples: ['CA'],
 })
 
@@ -26,25 +26,25 @@ export const LanguageTag = Text({
 export const ExternalUserId = Text({
   minLength: 1,
   maxLength: 255,
-  description: "The partner's own stable id of the member",
+  description: "The partner's stable id for the member",
   examples: ['member-1001'],
 })
 
 export const pageParameters = {
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Counted from 1' })),
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1' })),
   page_size: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: maximumPageSize,
       default: defaultPageSize,
-      description: 'Entries on a page',
+      description: 'Entries per page',
     }),
   ),
 }
 
 export const SlotTime = Type.String({
   pattern: formats['date-time'].pattern,
-  description: 'UTC, with a trailing Z; to be sent back exactly as received',
+  description: 'UTC, with a trailing Z; send it back exactly as received',
   examples: ['2026-12-01T14:00:00Z'],
 })
 
@@ -53,10 +53,10 @@ export function presentSlot(startsAt: number) {
   return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
 }
 
-export const ModalityName = Choice(modalities, { title: 'Modality', description: 'How a session is held' })
+export const ModalityName = Choice(modalities, { title: 'Modality', description: 'The form of a session' })
 
-export const nullable = <T extends TSchema>(schema: T, description?: string) =>
-  Type.Union([schema, Type.Null()], { ...(description !== undefined && { description }) })
+export const nullable = <T extends TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
 
 export const exampleProfile = {
   email: 'robin@example.com',
@@ -85,7 +85,7 @@ export const exampleMember: Member = {
 /** Ontario in the sandbox's directory. */
 export const exampleRegionId = 9
 
-/** Used outside the sandbox, or if no slot is free. */
+/** For documents outside the sandbox, or if no slot is free. */
 export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
 
 /** An instant (ms) with its milliseconds, unlike slot times. */

@@ -6,13 +6,13 @@ import type { Counted } from '../log'
 import { digestOf, Representation, tagOf } from '../representation'
 import { presentSlot } from './fields'
 
-/** Bytes of a page; `end` is exclusive. */
+/** Byte range of a page; `end` is exclusive. */
 interface Range {
   readonly start: number
   end: number
 }
 
-/** A provider's byte range in a page, and how long its content is valid. */
+/** A provider in a page, and the period in which its content is valid. */
 interface Entry extends Readonly<Range> {
   readonly found: FoundProvider
   /** ms; inclusive start and exclusive end. */
@@ -22,7 +22,7 @@ interface Entry extends Readonly<Range> {
   readonly slots: number
 }
 
-/** A cached search page, valid until data changes or time changes which slots are available. */
+/** A cached search page. It becomes invalid when data changes or a slot is no longer available. */
 export interface ProviderPage {
   readonly representation: Representation
   readonly entries: readonly Entry[]
@@ -39,12 +39,12 @@ function holds({ heldFrom, holdsUntil }: Pick<Entry, 'heldFrom' | 'holdsUntil'>,
   return heldFrom <= now && now < holdsUntil
 }
 
-/** True if the page is valid for a version of the data and `now` (ms). */
+/** @param now ms */
 export function isCurrent(page: ProviderPage, version: FoundPage['version'], now: number): boolean {
   return page.version === version && holds(page, now)
 }
 
-/** The same page for newer data, if nothing that it shows has changed; otherwise null. */
+/** Returns the page for newer data, or null if anything in it has changed. */
 export function renewed(page: ProviderPage, found: FoundPage, now: number): ProviderPage | null {
   const { entries, count } = page
   const isSame =
@@ -91,10 +91,10 @@ export class Draft {
   }
 }
 
-// Reused, because fresh memory costs as much as everything that is written into it.
+// Reused, because allocating memory costs as much as filling it.
 let spare: Draft | null = null
 
-/** A draft that no other page is using. Pages can be built concurrently, in steps. */
+/** A draft that no other page uses; pages can be built concurrently. */
 function takeDraft(): Draft {
   const draft = spare ?? new Draft()
   spare = null
@@ -102,7 +102,7 @@ function takeDraft(): Draft {
   return draft
 }
 
-/** Builds a page in steps. Copies entries of `before` that are unchanged and still valid. */
+/** Builds a page in steps. Copies the entries of `before` that are still valid. */
 export async function makePage(
   found: FoundPage,
   head: string,
@@ -164,15 +164,15 @@ export async function makePage(
   }
 }
 
-/** Estimated memory per page in addition to its bytes. */
+/** Estimated memory of a page in addition to its bytes. */
 const overheadBytes = 4 * 1024
 
-/** Cached pages by query, with limited memory. The oldest are evicted first. */
+/** Cached pages by query. Evicts the oldest first. */
 export class PageCache {
   readonly #pages = new Map<string, { readonly page: ProviderPage; counted: number }>()
   #bytes = 0
 
-  /** @param mostBytes current limit for all pages in all encodings */
+  /** @param mostBytes limit for all pages in all encodings; may change */
   constructor(private readonly mostBytes: () => number) {}
 
   get(asked: string): ProviderPage | undefined {
@@ -209,10 +209,7 @@ const bytesOf = (start: number) => Buffer.from(`,${JSON.stringify(presentSlot(st
 /** Size of one slot with a leading comma; the same for all slots. */
 export const slotBytes = bytesOf(0).length
 
-/**
- * Cached JSON of all slots in the horizon, because formatting times takes much longer than computing free
- * slots. Consecutive slots are adjacent, so a window of working hours is one copy.
- */
+/** Cached JSON of all slots in the horizon, because formatting times takes longer than finding free slots. */
 export class SlotTable {
   /** By start minute modulo slotMinutes. */
   readonly #rows: (Buffer | undefined)[] = []

@@ -12,15 +12,15 @@ const path = '/partners/v1/provider-regions/'
 
 const RegionBody = Type.Object(
   {
-    id: Id('The region_id of the provider search'),
-    countryCode: Type.String({ description: 'ISO 3166-1 alpha-2' }),
+    id: Id('Id of the region; send it as region_id in a provider search'),
+    countryCode: Type.String({ description: 'ISO 3166-1 alpha-2 country code' }),
     stateProvinceCode: Type.String({
-      description: "The subdivision's part of its ISO 3166-2 code; the country's code for a whole country",
+      description: 'Second part of the ISO 3166-2 code; the country code for a country-wide region',
     }),
-    stateProvinceNameLocal: Type.String({ description: 'The name in the language of the place' }),
-    stateProvinceLabel: Type.String({ description: 'What kind of subdivision it is' }),
+    stateProvinceNameLocal: Type.String({ description: 'Name in the local language' }),
+    stateProvinceLabel: Type.String({ description: 'Type of region, for example Province' }),
   },
-  { title: 'Region', description: 'A state or province, or a country as a whole' },
+  { title: 'Region', description: 'A state or province, or a whole country' },
 )
 
 const mostReplies = 1_000
@@ -32,26 +32,26 @@ export const providerRegions = endpoint({
   tag: 'Directory',
   summary: "List a country's regions",
   description:
-    'Lists the active regions of a country. A country with one entry has one country-wide region; a ' +
-    'country without any gives an empty page.',
+    'Lists the active regions of a country. An undivided country has one country-wide region. A country ' +
+    'without regions gives an empty page.',
   query: Type.Object({ country_code: CountryCode, ...pageParameters }),
   budget: 'reads',
   answer: {
     status: 200,
     description: "A page of the country's active regions",
-    schema: Type.Array(RegionBody, { description: 'The regions of the page, by stateProvinceCode' }),
+    schema: Type.Array(RegionBody, { description: 'The regions of the page, sorted by stateProvinceCode' }),
     isRevalidated: true,
     headers: {
       Link: {
-        description: 'Full URLs of the first, prev, next and last page (RFC 8288)',
+        description: 'Full URLs of the first, previous, next and last page (RFC 8288)',
         schema: { type: 'string' },
       },
-      'X-Total-Count': { description: 'Regions on all pages', schema: { type: 'integer' } },
+      'X-Total-Count': { description: 'Total number of regions on all pages', schema: { type: 'integer' } },
     },
     links: {
       providersOfRegion: {
         to: providers,
-        description: 'The id of a region is the region_id of a search for its providers',
+        description: 'Send the id of a region as region_id to search its providers',
         parameters: { region_id: '$response.body#/0/id' },
       },
     },
@@ -63,7 +63,7 @@ export const providerRegions = endpoint({
   examples: () => ({
     answer: {
       regions: {
-        summary: 'A country with regions of its own',
+        summary: 'A country with several regions',
         value: [
           exampleRegion(exampleRegionId, 'CA', 'ON', 'Ontario', 'Province'),
           exampleRegion(11, 'CA', 'QC', 'Québec', 'Province'),

@@ -29,45 +29,48 @@ const ProviderQuery = Type.Object({
     Type.Integer({
       minimum: 1,
       format: 'int64',
-      description: 'The id of a region; required for countries with several regions and for in-person',
+      description: 'Id of a region. Required if the country has several regions or the modality is in-person',
       example: exampleRegionId,
     }),
   ),
   country_code: Type.Optional(CountryCode),
   modality: Type.Optional({
     ...ModalityName,
-    description: 'How sessions are held; in-person finds who sees people in person in the region',
+    description: 'Form of the session. in-person finds providers who see members in person in the region',
   }),
-  language: Type.Optional(LanguageTag),
+  language: Type.Optional({
+    ...LanguageTag,
+    description: 'BCP 47 tag of a language that the provider speaks',
+  }),
   ...pageParameters,
 })
 
 const SlotBody = Type.Object(
   { utcStartTime: SlotTime, utcEndTime: { ...SlotTime, examples: ['2026-12-01T14:45:00Z'] } },
-  { title: 'Slot', description: '45 minutes that can be booked' },
+  { title: 'Slot', description: 'A bookable session of 45 minutes' },
 )
 
 const ProviderDetails = Type.Object(
   {
-    firstName: Type.String(),
-    lastName: Type.String(),
-    credentials: nullable(Type.String()),
-    pronouns: nullable(Type.String()),
-    gender: nullable(Type.String()),
-    bio: nullable(Type.String()),
-    timeZone: Type.String({ description: 'IANA name of the zone that the provider works in' }),
-    languagesSpoken: Type.Array(Type.String(), { description: 'BCP 47 language tags' }),
-    modalities: Type.Array(ModalityName, { description: 'How sessions can be held' }),
+    firstName: Type.String({ description: 'First name' }),
+    lastName: Type.String({ description: 'Last name' }),
+    credentials: nullable(Type.String(), 'Professional credentials, for example PhD; null if unknown'),
+    pronouns: nullable(Type.String(), 'Pronouns; null if unknown'),
+    gender: nullable(Type.String(), 'Gender; null if unknown'),
+    bio: nullable(Type.String(), 'Short biography; null if unknown'),
+    timeZone: Type.String({ description: "IANA name of the provider's time zone" }),
+    languagesSpoken: Type.Array(Type.String(), { description: 'BCP 47 tags of the languages spoken' }),
+    modalities: Type.Array(ModalityName, { description: 'Forms of session that the provider offers' }),
   },
-  { title: 'ProviderDetails', description: 'Who the provider is' },
+  { title: 'ProviderDetails', description: 'Profile of the provider' },
 )
 
 const ProviderBody = Type.Object(
   {
-    providerId: Id('The selfSchedulingProviderId of a booking'),
+    providerId: Id('Id of the provider; send it as selfSchedulingProviderId to book'),
     details: ProviderDetails,
     availability: Type.Array(SlotBody, {
-      description: 'The free slots that start in the next 30 days, soonest first',
+      description: 'Free slots that start in the next 30 days, earliest first',
     }),
   },
   { title: 'Provider', description: 'A provider with an active license in the region' },
@@ -75,10 +78,10 @@ const ProviderBody = Type.Object(
 
 const ProviderPageBody = Type.Object(
   {
-    count: Type.Integer({ description: 'Providers on all pages' }),
-    next: nullable(Type.String(), 'Full URL of the next page'),
-    previous: nullable(Type.String(), 'Full URL of the previous page'),
-    results: Type.Array(ProviderBody, { description: 'The providers of the page, by providerId' }),
+    count: Type.Integer({ description: 'Total number of providers on all pages' }),
+    next: nullable(Type.String(), 'Full URL of the next page; null on the last page'),
+    previous: nullable(Type.String(), 'Full URL of the previous page; null on the first page'),
+    results: Type.Array(ProviderBody, { description: 'The providers of the page, sorted by providerId' }),
   },
   { title: 'ProviderPage', description: 'A page of providers' },
 )
@@ -90,21 +93,21 @@ export const providers = endpoint({
   tag: 'Directory',
   summary: 'Search providers and their free slots',
   description:
-    'Finds the providers with an active license in a region, with their free slots of the next 30 days. ' +
-    'country_code alone is enough for a country with one country-wide region, but not for in-person.',
+    'Finds providers with an active license in a region, with their free slots in the next 30 days. For a ' +
+    'country with one country-wide region, country_code alone is enough, except for in-person.',
   query: ProviderQuery,
   budget: 'reads',
   costOf: ({ page_size: pageSize = defaultPageSize }) => 1 + pageSize,
   answer: {
     status: 200,
-    description: 'A page of the providers found',
+    description: 'A page of matching providers',
     schema: ProviderPageBody,
     isRevalidated: true,
     links: {
       bookingOfSlot: {
         to: bookingRequest,
         description:
-          'A providerId and the two times of one of its slots, exactly as received, are the bookingData of a booking',
+          'To book a slot, send its providerId and its two times, exactly as received, as bookingData',
       },
     },
   },

@@ -2,11 +2,7 @@ import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
 import { editDistance, Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
-/**
- * Known parameters of a query string (without `?`); decimal integers are numbers if the schema says so.
- *
- * @throws Refusal field_invalid for a parameter that is repeated or not UTF-8
- */
+/** Parameters that the schema defines. @throws Refusal field_invalid if one is repeated or not UTF-8 */
 export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
   const query: Record<string, string | number> = {}
   for (const pair of text.split('&')) {
@@ -52,11 +48,11 @@ function decodeParameter(text: string): string | null {
   }
 }
 
-/** Names checked per object, and suggestions per response. */
+/** Limits per object and per response. */
 const mostNames = 100
 const mostSuggestions = 5
 
-/** Suggests known names. Other unknown names are not echoed, because they are arbitrary input. */
+/** Suggests known names. Does not echo other unknown names, because they are arbitrary input. */
 export function typoWarning(body: unknown, schema: TSchema): string {
   return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
 }
@@ -94,7 +90,7 @@ export function pageUrl(base: string, path: string, query: Record<string, unknow
   return `${base}${path}?${parameters}`
 }
 
-/** Link (RFC 8288) and X-Total-Count. */
+/** Link: RFC 8288. */
 export function pageHeaders(page: Page<unknown>, urlOf: (page: number) => string): Record<string, string> {
   const link = (rel: string, to: number) => `<${urlOf(to)}>; rel="${rel}"`
   const links = [

@@ -7,17 +7,17 @@ import { ExternalUserId, exampleMember, Id } from './fields'
 
 const UserBody = Type.Object(
   {
-    id: Id("The service's id of the member"),
-    firstName: Type.String(),
-    lastName: Type.String(),
-    email: Type.String(),
+    id: Id("The service's id for the member"),
+    firstName: Type.String({ description: 'First name' }),
+    lastName: Type.String({ description: 'Last name' }),
+    email: Type.String({ description: 'E-mail address' }),
     userType: Type.String({ description: 'Always member' }),
-    country: Type.String({ description: 'ISO 3166-1 alpha-2' }),
-    preferredSpokenLanguage: Type.String({ description: "The language's English name" }),
-    preferredSpokenLanguageCode: Type.String({ description: 'BCP 47 language tag' }),
-    externalUserId: Type.String({ description: "The partner's own id of the member" }),
+    country: Type.String({ description: 'ISO 3166-1 alpha-2 country code' }),
+    preferredSpokenLanguage: Type.String({ description: 'English name of the preferred language' }),
+    preferredSpokenLanguageCode: Type.String({ description: 'BCP 47 tag of the preferred language' }),
+    externalUserId: Type.String({ description: "The partner's stable id for the member" }),
   },
-  { title: 'Member', description: 'A member whom the partner created' },
+  { title: 'Member', description: 'A member that the partner created' },
 )
 
 export const user = endpoint({
@@ -25,8 +25,8 @@ export const user = endpoint({
   path: '/partners/v1/user/',
   operationId: 'lookUpMember',
   tag: 'Members',
-  summary: 'Look a member up',
-  description: "Finds a member, created by a booking request or an intake, by the partner's own id.",
+  summary: 'Look up a member',
+  description: "Finds a member by the partner's id. Members are created by booking requests and intakes.",
   query: Type.Object({ external_user_id: ExternalUserId }),
   budget: 'reads',
   answer: { status: 200, description: 'The member', schema: UserBody },

@@ -6,20 +6,16 @@ import type { LogEntry } from '../log'
 
 export interface Forwarding {
   readonly clientOf: (request: Request) => string
-  /** The error for plain HTTP, or null. Behind a proxy, also adds HSTS and takes over its request id. */
+  /** Returns the error for plain HTTP, or null. Over HTTPS it adds HSTS and uses the proxy's request id. */
   readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
-/** Proxies read from X-Forwarded-For: a host inside a trusted network could list any number. */
+/** Limit for X-Forwarded-For: a host inside a trusted network could list any number of proxies. */
 const mostHops = 16
 
-/** Cached checks of peer addresses; most peers are proxies. */
 const mostPeers = 1_000
 
-/**
- * Trusts forwarding headers of `proxies` only; without proxies they are ignored. A request from another
- * address counts as plain HTTP. Reports each kind of likely misconfiguration once.
- */
+/** Trusts forwarding headers from `proxies` only. A request from another address counts as plain HTTP. */
 export function forwarding(
   proxies: Networks | null,
   peerOf: (request: Request) => string,
@@ -34,7 +30,7 @@ export function forwarding(
       return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
     },
     refusePlain(request, entry) {
-      // A list of protocols is rejected: it contains a plain hop, or hops of unknown origin.
+      // Rejects a list of protocols: one of its hops may be plain HTTP.
       const protocol = request.headers.get('x-forwarded-proto')
       const isHttps = protocol === 'https'
       const isFromProxy = isProxy(peerOf(request))
@@ -51,9 +47,9 @@ export function forwarding(
 }
 
 const strangerNotice =
-  'a request was refused (https_required) that says it came by HTTPS, but not from an address of --behind-proxy: if your proxy sent it, name its address there; this is told once'
+  'a request that claims HTTPS was rejected (https_required), because its address is not in --behind-proxy. If your proxy sent it, add the address of the proxy there. This is logged once.'
 const protocolNotice =
-  'a request from an address of --behind-proxy was refused (https_required), since its X-Forwarded-Proto was not just https or http: have your proxy set it; this is told once'
+  'a request from an address in --behind-proxy was rejected (https_required), because its X-Forwarded-Proto was neither https nor http. Configure the proxy to set this header. This is logged once.'
 
 function reportOnce(report: Report, line: string): () => void {
   let isReported = false
@@ -63,20 +59,17 @@ function reportOnce(report: Report, line: string): () => void {
   }
 }
 
-/** A request id from a proxy must be a UUID, with hyphens or without, so it cannot contain personal data. */
+/** A request id from a proxy must be a UUID (hyphens optional), so it cannot contain personal data. */
 const requestName = /^[\da-f]{8}(-?)(?:[\da-f]{4}\1){3}[\da-f]{12}$/i
 
-/** Uses the proxy's request id, so that entries of both logs can be matched. */
+/** Uses the proxy's request id, so that the entries of both logs match. */
 function takeName(name: string | null, entry: LogEntry): void {
   if (name === null || !requestName.test(name)) return
   entry.id = name
   entry.headers['X-Request-Id'] = name
 }
 
-/**
- * The rightmost address in X-Forwarded-For that is not a proxy. Each proxy appends the address that connected
- * to it; the client may have forged everything before. Without a valid address, the last known proxy.
- */
+/** The rightmost address that is not a proxy: each proxy appends its peer, and clients may forge the rest. */
 export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
   if (forwardedFor === null) return peer
   let client = peer
@@ -92,7 +85,7 @@ export function clientAmong(forwardedFor: string | null, peer: string, proxies: 
   return client
 }
 
-/** Longest text that is parsed as an address: IPv6 in brackets with a port fits. */
+/** Longest text parsed as an address. IPv6 in brackets with a port fits. */
 const mostLength = 64
 
 function addressIn(text: string): string | null {

@@ -9,7 +9,7 @@ export interface Metric {
   readonly samples: readonly Sample[]
 }
 
-/** Values are multiplied by `scale`: durations are measured in ms and exposed in seconds. */
+/** Values are multiplied by `scale`: durations are measured in ms but exposed in seconds. */
 export interface Histogram extends Pick<Metric, 'name' | 'help'> {
   readonly type: 'histogram'
   readonly scale: number
@@ -26,7 +26,7 @@ export function exposed(metrics: readonly (Metric | Histogram)[]): string {
 function lines(metric: Metric | Histogram): string[] {
   const { name, help, type } = metric
   const series = metric.type === 'histogram' ? bucketLines(metric) : sampleLines(name, metric.samples)
-  // Value unknown: no series is better than a wrong one.
+  // An unknown value has no series, because a wrong value would mislead alerts.
   return series.length === 0 ? [] : [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series]
 }
 

@@ -16,8 +16,8 @@ const answerMillis = 2_000
 
 export const askServer: AskServer = async ({ host, port, isSecure }) => {
   const isFine = (path: string) => {
-    // No proxy, even if the environment names one: the server is on this machine.
-    // The certificate is not checked: it names the public address, and nothing secret is sent.
+    // The server is on this machine, so no proxy from the environment is used. The certificate is not
+    // checked, because it is for the public address and nothing secret is sent.
     const tls = { rejectUnauthorized: false }
     const options = { proxy: false, tls, signal: AbortSignal.timeout(answerMillis) } as RequestInit
     return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
@@ -29,22 +29,17 @@ export const askServer: AskServer = async ({ host, port, isSecure }) => {
   return (await isFine('/readyz')) ? 'up' : 'unready'
 }
 
-/** RFC 1122 §3.2.1.3, RFC 4291 §2.5.3. */
 const loopback = parseNetworks('127.0.0.0/8,::1') as Networks
 
-/**
- * Rejects a host on which requests would cross a network unencrypted (contract: all requests must use HTTPS).
- *
- * @throws Refusal settings_invalid if other machines can reach the host, or it cannot be resolved
- */
+/** @throws Refusal settings_invalid if other machines can reach the host, or it cannot be resolved */
 export async function requireLoopback(host: string): Promise<void> {
   if ((await addressesOf(host)).every(loopback.include)) return
   const ways = [
-    'name the proxy that does HTTPS for it by --behind-proxy (ANTEROOM_BEHIND_PROXY; 127.0.0.1 for one on this machine)',
-    'give it --tls-certificate and --tls-key',
-    'or listen on loopback, as --host 127.0.0.1',
+    'put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine)',
+    'set --tls-certificate and --tls-key',
+    'or listen on loopback with --host 127.0.0.1',
   ]
-  const why = `--host: what is sent to ${host} without HTTPS can be read on its way`
+  const why = `--host: without HTTPS, requests to ${host} cross the network unencrypted`
   throw new Refusal('settings_invalid', `${why}; ${ways.join(', ')}`)
 }
 

@@ -5,22 +5,14 @@ import { pause } from '../../domain/ports/time'
 export interface Listening {
   readonly host: string
   readonly port: number
-  /**
-   * For new connections. Requests in flight are finished; idle connections are closed, and those being made
-   * may be reset.
-   *
-   * @throws Refusal settings_invalid if it cannot be used; then nothing changes
-   */
+  /** For new connections; closes idle ones. @throws Refusal settings_invalid, and then nothing changes */
   replaceCertificate(certificate: TlsIdentity): void
   underWay(): number
-  /**
-   * Answers requests that are in flight, waiting in the kernel or arriving now, for at most 15 s. Waits up to
-   * 5 s for connections that have sent nothing. An idle server stops within about 30 ms.
-   */
+  /** Answers requests that are in flight, queued in the kernel or arriving now, for at most 15 s. */
   stop(): Promise<void>
 }
 
-/** PEM, with its chain. */
+/** PEM; `cert` includes the chain. */
 export interface TlsIdentity {
   readonly cert: string
   readonly key: string
@@ -29,23 +21,20 @@ export interface TlsIdentity {
 /** Idle timeout in seconds. A slower handler loses its connection. */
 const idleSeconds = 60
 
-/** Ciphers for TLS 1.2 (RFC 9325 §4.2): forward secrecy, and no CBC. All TLS 1.3 ciphers qualify. */
+/** Ciphers for TLS 1.2 (RFC 9325 §4.2): forward secrecy, no CBC. */
 const ciphers = ['ECDSA', 'RSA']
   .flatMap((kind) =>
     ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].map((how) => `ECDHE-${kind}-${how}`),
   )
   .join(':')
 
-/** Shutdown timeout in ms. A client may never send the rest of its request, and a body has 10 s. */
+/** Shutdown timeout in ms; longer than the timeout for a body. */
 const stoppingMillis = 15_000
 
-/** How often a stopping server closes connections without requests, in ms. */
+/** Interval in ms at which a stopping server closes connections without requests. */
 const silentMillis = 500
 
-/**
- * Port 0 selects a free one. Throws the system's error, with its address and port. `addressOf` must be called
- * before any wait, because a closed connection has no address; results are remembered.
- */
+/** Port 0 selects a free port. Call `addressOf` before any wait: a closed connection has no address. */
 export function listen(
   host: string,
   port: number,
@@ -67,13 +56,12 @@ export function listen(
     startListener({
       hostname: host,
       port,
-      // In development mode, error responses show source code.
+      // In development mode, Bun's error responses show source code.
       development: false,
-      // Lets the next server open the same port when a certificate is replaced. Bun shares it with any
-      // program, so openShared first checks that the port is free.
+      // Required to replace a certificate. Any program may share the port, so openShared checks it first.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
-      // The size is checked after authentication, before reading (decisions, Order of checks).
+      // readBody checks the size, after authentication.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       idleTimeout: idleSeconds,
       fetch(request) {
@@ -84,7 +72,7 @@ export function listen(
     })
   let newest = certificate ? openShared(open, port, certificate) : open(port)
   const actualPort = newest.port as number
-  /** The current server, and replaced ones with requests in flight. */
+  /** The current server and replaced ones with requests in flight. */
   const servers = new Set([newest])
   handle = createFetch(actualPort, addressOf)
   return {
@@ -94,7 +82,7 @@ export function listen(
       const replaced = newest
       newest = open(actualPort, next)
       servers.add(newest)
-      // At once, or every second client gets the old certificate. Resets its accept queue.
+      // Stopped at once, or every second client gets the old certificate. This resets its accept queue.
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
@@ -110,7 +98,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   let looking: Timer | undefined
   const waits = () => hasWaiting(port)
   await drain.close(!isQuiet(servers), waits, () => {
-    // Over TLS, Bun would wait for connections that send no request.
+    // Over TLS, Bun would wait for connections without a request.
     looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
     return Promise.all([...servers].map((server) => server.stop()))
   })
@@ -118,7 +106,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   clearInterval(looking)
 }
 
-/** For operators, on 127.0.0.1. stop() does not drain. Throws like listen, with `flag` in the error. */
+/** Listens on 127.0.0.1 for operators. stop() does not drain. Errors contain `flag`. */
 export function listenLocally(
   flag: string,
   port: number,
@@ -137,7 +125,6 @@ export function listenLocally(
   return { port: server.port as number, stop: () => server.stop(true) }
 }
 
-/** Idle timeout in seconds. */
 const localIdleSeconds = 10
 
 function serveLocally(flag: string, options: Parameters<typeof startListener>[0]) {
@@ -154,7 +141,7 @@ function isQuiet(servers: ReadonlySet<Server>): boolean {
   return [...servers].every(({ pendingRequests }) => pendingRequests === 0)
 }
 
-/** Opens a port that only our own servers may share: fails if another program has it. */
+/** Opens a port that only servers of this process share. Fails if another program uses it. */
 function openShared(
   open: (port: number, tls?: TlsIdentity) => Server,
   port: number,
@@ -164,10 +151,10 @@ function openShared(
   return open(port, tls)
 }
 
-/** Bun's codes for a host without an address. ENOENT can mean any cause, for example on a busy machine. */
+/** Bun's error codes for a host that cannot be resolved. */
 const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
 
-/** Bun.serve, with the address and port in its errors as in Node. */
+/** Calls Bun.serve. Adds the address and port to its errors, as Node does. */
 function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
   const { hostname, port } = options
   try {
@@ -178,10 +165,10 @@ function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: st
       throw new Refusal('settings_invalid', `--host: ${hostname} cannot be resolved to an address`)
     }
     if (code === 'EADDRNOTAVAIL') {
-      throw new Refusal('settings_invalid', `--host: ${hostname} is no address of this machine`)
+      throw new Refusal('settings_invalid', `--host: ${hostname} is not an address of this machine`)
     }
     if (code.startsWith('ERR_OSSL')) {
-      throw new Refusal('settings_invalid', 'the TLS certificate and its key cannot be used')
+      throw new Refusal('settings_invalid', 'the TLS library rejects the TLS certificate or its key')
     }
     throw Object.assign(error as Error, { address: hostname, port })
   }
@@ -190,10 +177,7 @@ function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: st
 /** Elysia looks for the path of an HTTPS URL from this index on. */
 const shortestBefore = 'https://abc'.length
 
-/**
- * The path stays as sent. Without a valid Host header Bun passes only the path, which matches no route. After
- * a very short host, the router would misread the path.
- */
+/** Without a valid Host header Bun passes only the path. After a very short host, Elysia misreads the path. */
 function withWholeUrl(request: Request): Request {
   const { url } = request
   if (url.startsWith('/')) return new Request(`http://localhost${url}`, request)
@@ -203,10 +187,7 @@ function withWholeUrl(request: Request): Request {
   return new Request(`https://localhost${url.slice(path)}`, request)
 }
 
-/**
- * True if closing the port would reset something: connections without data (TCP_DEFER_ACCEPT), the accept
- * queue, or unread bytes. Always false outside Linux (proc_pid_net(5)).
- */
+/** True if closing the port would reset a connection (proc_pid_net(5)). Always false outside Linux. */
 export function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
   // Local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
@@ -224,30 +205,29 @@ function readSocketTable(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/** For this many ms a busy server only adds Connection: close, and clients reuse a connection once more. */
+/** For this long (ms) a busy server only adds Connection: close. Clients can reuse a connection once more. */
 const lingerMillis = 500
 
 /** Interval between checks for new requests, in ms. */
 const lookMillis = 25
 
-/** Quiet checks in a row before closing. Longer than a client needs to send its next request. */
+/** Checks without a new request before closing. Clients send their next request sooner. */
 const quietLooks = 8
 
-/** Maximum number of checks, if clients keep sending. */
+/** Checks at most, if clients keep sending. */
 const mostLooks = 24
 
-/** Wait for connections that have sent nothing: maximum number of checks, and ms between them. */
+/** Wait for connections that have sent nothing: number of checks, and ms between them. */
 const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
- * Draining, the first part of a graceful shutdown. All requests that arrive before closing are answered with
- * Connection: close (RFC 9112 §9.6). Closing resets pending connections, so the last responses are held back
- * until then: clients that limit their requests in flight send nothing new.
+ * Answers all requests that arrive before closing, with Connection: close (RFC 9112 §9.6). Closing resets
+ * pending connections, so the last responses are sent after it: waiting clients send nothing new.
  */
 export class Drain {
   #arrived = 0
   #isDraining = false
-  /** Resolves when the server no longer listens; null until responses are held back. */
+  /** Resolves when the server stops listening; null until responses are delayed. */
   #closing: PromiseWithResolvers<void> | null = null
 
   answer(request: Request, handle: Handle): Response | Promise<Response> {
@@ -257,7 +237,6 @@ export class Drain {
     return this.#isDraining ? this.#last(answer) : answer
   }
 
-  /** Also applied to requests that were in flight when draining began. */
   readonly #last = (answer: Response): Response | Promise<Response> => {
     if (!this.#isDraining) return answer
     answer.headers.set('Connection', 'close')

@@ -25,7 +25,7 @@ export interface Measured {
   readonly now: () => number
 }
 
-/** Cache lifetimes in ms, for all metrics and for record counts. They limit the load that scraping causes. */
+/** Cache lifetimes in ms, of all metrics and of the record counts. They limit the load of scraping. */
 const [knownMillis, recordsKnownMillis] = [1_000, 15_000]
 
 /** Sampling interval of the event loop lag, in ms. */
@@ -47,7 +47,7 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }, beatMillis)
   const records = cached(recordsKnownMillis, () => measured.records().catch(() => null))
   const read = cached(knownMillis, async () => {
-    // If the disk fails, all other metrics are still reported.
+    // If the database fails, all other metrics are still reported.
     const [counts, isReady] = await Promise.all([records(), measured.isReady().catch(() => false)])
     return exposed([
       ...measured.requests.metrics(),
@@ -70,18 +70,18 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }
 }
 
-/** Host header with an address or localhost. Any other name may be DNS rebinding from a web page. */
+/** Accepts addresses and localhost. Another name in Host may be DNS rebinding by a web page. */
 const thisMachine = /^(localhost|[\d.]+|\[[\da-f:.]+\])(:\d+)?$/i
 
 function answering(read: () => Promise<string>) {
   return async ({ method, url, headers: asked }: Request): Promise<Response> => {
     if (!thisMachine.test(asked.get('host') ?? 'localhost')) {
-      return new Response('ask by 127.0.0.1 or localhost\n', { status: 421 })
+      return new Response('unknown host; use 127.0.0.1 or localhost\n', { status: 421 })
     }
     const [path] = url.replace(/^\w+:\/\/[^/]*/, '').split('?')
-    if (path !== '/metrics') return new Response('there is nothing at this path\n', { status: 404 })
+    if (path !== '/metrics') return new Response('not found; use /metrics\n', { status: 404 })
     if (method !== 'GET' && method !== 'HEAD') {
-      return new Response('the path does not take this method\n', {
+      return new Response('method not allowed; use GET\n', {
         status: 405,
         headers: { Allow: 'GET, HEAD' },
       })
@@ -95,7 +95,7 @@ function answering(read: () => Promise<string>) {
   }
 }
 
-/** Caches a result for some ms. Concurrent callers share one call. */
+/** Concurrent callers share one call. */
 function cached<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
   let asked: { readonly at: number; readonly answer: Promise<T> } | null = null
   return () => {
@@ -129,47 +129,43 @@ function serviceMetrics(
   return [
     value(
       'anteroom_ready',
-      '1 where what partners send can be stored, as /readyz tells, else 0.',
+      '1 if partner requests can be stored (as /readyz reports), else 0.',
       Number(isReady),
     ),
-    gauge(
-      'anteroom_requests_in_flight',
-      'Requests of partners that are being answered; 512 of a kind at most.',
-      inFlight,
-    ),
+    gauge('anteroom_requests_in_flight', 'Partner requests in flight, at most 512 of each kind.', inFlight),
     ...writerMetrics(engine),
-    gauge('anteroom_database_bytes', 'What is stored, and what of it lies in the log yet.', [
+    gauge('anteroom_database_bytes', 'Size of the database and of its write-ahead log.', [
       ...known({ file: 'database' }, engine.databaseBytes),
       ...known({ file: 'log' }, engine.logBytes),
     ]),
     ...databaseServerMetrics(engine.server),
     instant(
       'anteroom_backup_last',
-      'When the last backup was made; left out where none ever was.',
+      'Time of the last backup; absent if there is none.',
       records?.backedUpAt ?? null,
     ),
     instant(
       'anteroom_drill_last',
-      'When a backup was last tried; left out where none ever was.',
+      'Time of the last drill of a backup; absent if there is none.',
       records?.drilledAt ?? null,
     ),
-    value('anteroom_unassigned_intakes', 'Intakes that nobody is assigned to.', records?.intakes ?? null),
+    value('anteroom_unassigned_intakes', 'Intakes without a provider.', records?.intakes ?? null),
     instant(
       'anteroom_unassigned_intake_oldest',
-      'When the oldest of them was submitted; left out where there is none.',
+      'Submission time of the oldest unassigned intake; absent if there is none.',
       records?.oldestIntakeAt ?? null,
     ),
     instant(
       'anteroom_certificate_expiry',
-      'When the certificate ends that HTTPS is served with; left out where there is none.',
+      'Expiry of the TLS certificate; absent if there is none.',
       measured.certificateEndsAt?.() ?? null,
     ),
     gauge(
       'anteroom_zone_data_info',
-      'The IANA time zone data in use, and how old it is beside the built-in.',
+      'IANA time zone data in use: edition, source, and age compared with the built-in data.',
       [[{ edition, source: folder === null ? 'built-in' : 'folder', age }, 1]],
     ),
-    gauge('anteroom_build_info', 'What runs.', [
+    gauge('anteroom_build_info', 'Version of the program, its build and its database schema.', [
       [{ ...build, schema: engine.schema, bun: process.versions.bun ?? 'unknown' }, 1],
     ]),
   ]
@@ -189,12 +185,12 @@ function databaseServerMetrics(server: DatabaseServerMeasures | null): Metric[] 
     ]),
     value(
       'anteroom_database_connections_awaited',
-      'Works that wait for a connection to the database server.',
+      'Tasks waiting for a connection to the database server.',
       connections.waiting,
     ),
     value(
       'anteroom_database_clock_difference_seconds',
-      "What the database server's clock shows beyond this machine's; left out until it was read.",
+      "Database server's clock minus this machine's clock; absent until measured.",
       clockDifferenceMillis === null ? null : clockDifferenceMillis / 1_000,
     ),
   ]
@@ -207,24 +203,24 @@ function writerMetrics({
   failedGroups,
 }: EngineMeasures): (Metric | Histogram)[] {
   return [
-    value('anteroom_writer_queue_depth', 'Writes that wait for their transaction.', queueDepth),
+    value('anteroom_writer_queue_depth', 'Writes waiting for a transaction.', queueDepth),
     {
       name: 'anteroom_writer_group_size',
-      help: 'Writes that shared a transaction; its count is that of transactions.',
+      help: 'Writes per transaction.',
       type: 'histogram',
       scale: 1,
       of: [[{}, groupSizes]],
     },
     {
       name: 'anteroom_writer_commit_duration_seconds',
-      help: 'How long a transaction took from its beginning until it was on disk.',
+      help: 'Duration of a transaction, from its beginning until it is on disk.',
       type: 'histogram',
       scale: 1 / 1_000,
       of: [[{}, commitMillis]],
     },
     {
       name: 'anteroom_writer_failed_transactions_total',
-      help: 'Transactions that could not be begun or committed; one that waits for another process is tried again.',
+      help: 'Transactions that failed to begin or commit, including those that were retried.',
       type: 'counter',
       samples: [[{}, failedGroups]],
     },
@@ -236,19 +232,19 @@ function processMetrics({ now }: Measured, lag: Distribution): (Metric | Histogr
   return [
     value(
       'process_start_time_seconds',
-      'When the process began, since 1970.',
+      'Start time of the process since unix epoch in seconds.',
       now() / 1_000 - process.uptime(),
     ),
-    value('process_resident_memory_bytes', 'Memory that the process has.', process.memoryUsage.rss()),
+    value('process_resident_memory_bytes', 'Resident memory size in bytes.', process.memoryUsage.rss()),
     {
       name: 'process_cpu_seconds_total',
-      help: 'Time of processors that it took.',
+      help: 'Total user and system CPU time spent in seconds.',
       type: 'counter',
       samples: [[{}, (user + system) / 1_000_000]],
     },
     {
       name: 'anteroom_event_loop_lag_seconds',
-      help: 'How late the event loop came to what was due, looked at ten times a second.',
+      help: 'Delay of the event loop, sampled ten times a second.',
       type: 'histogram',
       scale: 1 / 1_000,
       of: [[{}, lag]],
