@@ -5,7 +5,7 @@ import { beginQuickCheck, runAside, type Verdict } from '../../db/sqlite/file/as
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
-/** Has what reads a database for long do so beside a log of 5 MB that its writer leaves as it is. */
+/** Runs a long read of the database while the write-ahead log holds 5 MB that its writer never checkpoints. */
 async function besideALog(folder: Folder, read: (path: string) => Promise<unknown>): Promise<void> {
   const path = folder.file('a.sqlite')
   const writer = openTestDatabase(path)
@@ -16,15 +16,15 @@ async function besideALog(folder: Folder, read: (path: string) => Promise<unknow
   expect(statSync(path).size).toBeLessThan(1_000_000)
   await read(path)
   expect(statSync(path).size).toBeGreaterThan(5_000_000)
-  // From then on the log is used anew.
+  // The next write reuses the log from its start.
   const log = statSync(`${path}-wal`).size
   write("x'00'")
   expect(statSync(`${path}-wal`).size).toBe(log)
   writer.close()
 }
 
-describe('what gathers in the log is written back, and no writer has to, by who', () => {
-  test('makes a copy', async () => {
+describe('db: a worker that reads the whole database checkpoints the write-ahead log afterwards', () => {
+  test('making a copy in a worker checkpoints the log', async () => {
     using folder = new Folder()
     const copyPath = folder.file('copy.sqlite')
     await besideALog(folder, (path) => runAside(path, 'VACUUM INTO ?', [copyPath]))
@@ -32,7 +32,7 @@ describe('what gathers in the log is written back, and no writer has to, by who'
     expect(copy.query('PRAGMA integrity_check').values()).toEqual([['ok']])
   })
 
-  test('looks through the pages', async () => {
+  test('checking the pages in a worker checkpoints the log', async () => {
     using folder = new Folder()
     const { promise, resolve } = Promise.withResolvers<Verdict>()
     await besideALog(folder, async (path) => {

@@ -21,18 +21,17 @@ const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry =>
 const refusal = (index: number) =>
   line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
 
-/** Ten lines, every third a refused authentication. */
+/** Ten lines; every third is a refused authentication. */
 async function tenLines(store: ActingStore): Promise<void> {
   await store.appendAudit(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
 }
 
-/** The bytes of a database that is at work. */
 function bytesOf({ path }: OpenPlace): Uint8Array {
   using database = openTestDatabase(path)
   return database.serialize()
 }
 
-/** A copy of a database without lines, and so under its keys, that went another way. */
+/** Copies a database that has no audit lines yet, so with the same keys, and gives the copy a log of its own. */
 async function openOther(place: OpenPlace): Promise<OpenPlace> {
   const path = `${place.path}-other`
   writeFileSync(path, bytesOf(place))
@@ -41,7 +40,7 @@ async function openOther(place: OpenPlace): Promise<OpenPlace> {
   return other
 }
 
-/** Somebody with the file and without the key. */
+/** Changes the file as an attacker without the key could. */
 function attack({ path }: OpenPlace, ...statements: string[]): void {
   using database = new Database(path)
   database.run('DROP TRIGGER IF EXISTS audit_keeps_lines')
@@ -50,35 +49,35 @@ function attack({ path }: OpenPlace, ...statements: string[]): void {
 }
 
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
-const asWritten = 'the line is not as it was written'
+const asWritten = 'the line was altered'
 const unsealed = 'the seal of the newest line is missing or not as it was written'
 
-describe('without the key, and with no head noted elsewhere, there is found', () => {
+describe('db: tampering with the audit log without the key', () => {
   const inserted = (id: number) =>
     `INSERT INTO audit SELECT ${id}, at, actor, action, record, outcome, hash FROM audit WHERE id = 4`
   test.each<[what: string, statements: string[], id: number, fault: string]>([
-    ['a line that is gone from the middle', ['DELETE FROM audit WHERE id = 5'], 5, 'the line is missing'],
+    ['a line missing from the middle', ['DELETE FROM audit WHERE id = 5'], 5, 'the line is missing'],
     [
-      'a tail that was cut off, and its number with it',
+      'a truncated tail, even if the id sequence was reset',
       ['DELETE FROM audit WHERE id > 7', "UPDATE sqlite_sequence SET seq = 7 WHERE name = 'audit'"],
       8,
       'the lines from here to line 10 are missing',
     ],
     [
-      'the last refused authentication gone',
+      'the removal of the last refused authentication',
       ['DELETE FROM audit WHERE id = 9'],
       9,
       'the lines from here to line 9 are missing',
     ],
     [
-      'a line put in before all numbers',
+      'a line inserted before all others',
       [inserted(-9e15)],
       -9e15,
-      'the line stands among those that were pruned',
+      'the line lies in the part that was pruned',
     ],
-    ['a seal that is gone', ["DELETE FROM settings WHERE name = 'audit'"], 10, unsealed],
+    ['a missing seal', ["DELETE FROM settings WHERE name = 'audit'"], 10, unsealed],
     [
-      'a seal that says that all before was pruned',
+      'a forged seal that claims that earlier lines were pruned',
       [
         'DELETE FROM audit WHERE id < 4',
         `UPDATE settings SET value = CAST(json_set(CAST(value AS TEXT), '$.acts.start.id', 2) AS BLOB)
@@ -87,7 +86,7 @@ describe('without the key, and with no head noted elsewhere, there is found', ()
       10,
       unsealed,
     ],
-  ])('%s', async (_, statements, id, fault) => {
+  ])('verification finds %s', async (_, statements, id, fault) => {
     await using place = await openPlace()
     await tenLines(place.store)
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
@@ -105,7 +104,7 @@ test.each([
   "DELETE FROM settings WHERE name = 'audit'",
   "UPDATE settings SET value = CAST(replace(CAST(value AS TEXT), ':10,', ':8,') AS BLOB) WHERE name = 'audit'",
 ])(
-  'a seal that is wrong stays so: what is done goes on, is written down, and heals nothing (%s)',
+  'db: after the seal of the audit log was damaged, new lines are logged and verification still fails (%s)',
   async (statement) => {
     await using place = await openPlace()
     await tenLines(place.store)
@@ -116,7 +115,7 @@ test.each([
   },
 )
 
-test('the database refuses to change a line or to remove one that was not pruned', async () => {
+test('db: triggers reject changing an audit line, or deleting one that was not pruned', async () => {
   await using place = await openPlace()
   await tenLines(place.store)
   using database = new Database(place.path)
@@ -126,7 +125,7 @@ test('the database refuses to change a line or to remove one that was not pruned
   expect(() => database.run("UPDATE audit SET actor = 'x'")).toThrow('audit lines stay as they are')
 })
 
-describe('a prune', () => {
+describe('db: pruning the audit log', () => {
   const prune = async (
     place: OpenPlace,
     chain: 'acts' | 'refusals',
@@ -135,7 +134,7 @@ describe('a prune', () => {
   ) => place.maintenance?.pruneAudit({ chain, before, target }, act)
   const ids = async (place: OpenPlace) => (await place.store.listAudit(100)).map(({ id }) => id)
 
-  test('of more than 500 lines adds one line to the log', async () => {
+  test('pruning 1,150 lines adds one line to the log', async () => {
     await using place = await openPlace()
     await place.store.appendAudit(Array.from({ length: 1_200 }, (_, index) => line(index)))
     expect(await prune(place, 'acts', now + 1_150)).toBe(1_150)
@@ -144,7 +143,7 @@ describe('a prune', () => {
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
   })
 
-  test('moves the lines of one chain to an archive, from which the log goes on', async () => {
+  test('a prune moves the lines of one chain to an archive that verifies with the rest of the log', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     const lines = await place.store.listAudit(100)
@@ -176,7 +175,7 @@ describe('a prune', () => {
     })
   })
 
-  test('never gives the id of a pruned line again', async () => {
+  test('the id of a pruned line is never reused', async () => {
     await using place = await openPlace()
     await place.store.appendAudit([line(0), refusal(1)])
     await prune(place, 'refusals', now + 1_000)
@@ -184,7 +183,7 @@ describe('a prune', () => {
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
   })
 
-  test('of nothing writes no file, and one of everything leaves the line that tells of it', async () => {
+  test('a prune of no lines writes no file, and a prune of all lines leaves the line that records it', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     expect(await prune(place, 'acts', now)).toBe(0)
@@ -200,7 +199,7 @@ describe('a prune', () => {
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true, head: { id: 22 } })
   })
 
-  test('stops where the log is broken, and neither removes a line nor leaves a file', async () => {
+  test('a prune stops if the log is broken: it removes no line and leaves no file', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     attack(place, "UPDATE audit SET actor = 'x' WHERE id = 2")
@@ -215,7 +214,7 @@ describe('a prune', () => {
     ).toEqual([])
   })
 
-  test('takes no name from another file, be it an archive that is done with', async () => {
+  test('a prune never overwrites a file, not even the archive of an earlier prune', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     writeFileSync(place.freeTarget, 'mine')
@@ -227,14 +226,14 @@ describe('a prune', () => {
     expect(again).toMatchObject(isThere)
   })
 
-  test('that was killed is taken up again where its archive stands', async () => {
+  test('a prune that was killed after it wrote its archive continues when run again', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     const database = openTestDatabase(place.path)
     const before = database.serialize()
     database.close()
     expect(await prune(place, 'acts', now + 6)).toBe(4)
-    // As it was when the archive had its name and no line was removed.
+    // The state after the archive got its name and before any line was removed.
     const again = `${place.path}-again`
     writeFileSync(again, before)
     const engine = await place.openAgain(again)
@@ -248,7 +247,7 @@ describe('a prune', () => {
     expect((await engine.store.listAudit(100)).map(({ id }) => id)).toEqual([3, 6, 7, 8, 9, 10, 11])
   })
 
-  test('takes up no archive that begins later than the log, nor one of another log under the same key', async () => {
+  test('a prune rejects an archive that starts after the log does, and an archive of another log with the same key', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
     await tenLines(place.store)
@@ -276,14 +275,14 @@ describe('a prune', () => {
     expect(await other.store.verifyAudit(null)).toMatchObject({ intact: true })
   })
 
-  test('meanwhile does not disturb a check of the log, which begins anew where the log does', async () => {
+  test('verification during a prune restarts at the new start of the log and passes', async () => {
     await using place = await openPlace()
     await place.store.appendAudit(Array.from({ length: 2_500 }, (_, index) => line(index)))
     const [{ hash } = auditStart] = await place.store.listAudit(1, { after: 2_399 })
     const database = openTestDatabase(place.path)
     const { audit } = queriesOn(database, settingsOf(database).openVault('sandbox', masterKeyOf(testKey)))
     const verifying = audit.verify(null)
-    // Where the log starts is read by now, and not what was there.
+    // By now `verify` has read where the log starts, but none of its lines.
     expect(audit.removeUpTo('acts', auditStart)).toBe(0)
     expect(audit.removeUpTo('acts', { id: 2_400, hash: 'f'.repeat(64) })).toBe(0)
     expect(audit.removeUpTo('acts', { id: 2_400, hash })).toBe(2_400)
@@ -292,35 +291,30 @@ describe('a prune', () => {
   })
 })
 
-describe('an archive is found to be broken', () => {
+describe('db: verifying an archive of the audit log', () => {
   test.each<[what: string, change: (lines: string[]) => string[], id: number, fault: string]>([
     [
-      'where a line is changed',
+      'a changed line',
       (all) => all.with(1, (all[1] as string).replace('operator', 'somebody')),
       2,
       asWritten,
     ],
-    ['where a line is gone', (all) => all.toSpliced(1, 1), 4, asWritten],
+    ['a missing line', (all) => all.toSpliced(1, 1), 4, asWritten],
+    ['a missing last line', (all) => all.toSpliced(3, 1), 5, 'the lines from here to line 5 are missing'],
     [
-      'where its last line is gone',
-      (all) => all.toSpliced(3, 1),
-      5,
-      'the lines from here to line 5 are missing',
-    ],
-    [
-      'where its end is gone',
+      'a missing end record',
       (all) => all.slice(0, -1),
       0,
       'it is no archive, or its end is not as it was sealed',
     ],
     [
-      'where it says that it starts later',
+      'a forged later start',
       (all) => [...all.slice(2, 4), (all[4] as string).replace('"id":0', '"id":2')],
       0,
       'it is no archive, or its end is not as it was sealed',
     ],
-    ['where a line is no JSON', (all) => all.with(0, '{'), Number.NaN, asWritten],
-  ])('%s', async (_, change, id, fault) => {
+    ['a line that is not JSON', (all) => all.with(0, '{'), Number.NaN, asWritten],
+  ])('verification of an archive finds %s', async (_, change, id, fault) => {
     await using place = await openPlace()
     await tenLines(place.store)
     const target = place.freeTarget
@@ -332,12 +326,12 @@ describe('an archive is found to be broken', () => {
     if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
   })
 
-  test('where the log goes on from another line than its last, though both are under one key', async () => {
+  test('an archive is broken if the log continues from another line than its last, even under the same key', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
     await tenLines(place.store)
     const [ours, theirs] = [place.freeTarget, `${place.freeTarget}-theirs`]
-    // The fifth is the last of both: ours has a refusal behind it.
+    // Line 5 is the last of both archives. In our log a refusal follows it.
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
     const check = (path: string) => other.maintenance?.checkArchive(path, null)

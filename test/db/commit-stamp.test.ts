@@ -22,7 +22,7 @@ afterEach(() => {
 
 const add = (to: Database) => to.run("INSERT INTO changes (noun, record_id) VALUES ('region', 1)")
 
-test('the stamp changes with each commit of this process, and only then', async () => {
+test('db: the commit stamp changes with each commit of this process, and with nothing else', async () => {
   const seen = [writer.stamp]
   for (let times = 0; times < 3; times++) {
     await writer.write(() => {
@@ -40,7 +40,7 @@ test('the stamp changes with each commit of this process, and only then', async 
   expect(writer.stamp).toBe(seen.at(-1) as number)
 })
 
-test('the stamp changes with each commit of another connection, also after the log was written back', () => {
+test('db: the commit stamp changes with each commit of another connection, also after a checkpoint', () => {
   const seen = [writer.stamp]
   for (let times = 0; times < 3; times++) {
     using other = new Database(path)
@@ -54,7 +54,7 @@ test('the stamp changes with each commit of another connection, also after the l
   expect(new Set(seen).size).toBe(7)
 })
 
-test('there is no stamp of a database that cannot be read', () => {
+test('db: the commit stamp is null if the database cannot be read', () => {
   const { stamp } = writer
   expect(stamp).toBeNumber()
   database.close()

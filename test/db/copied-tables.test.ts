@@ -7,12 +7,12 @@ import { tables } from '../../db/postgres/session'
 
 const inPostgres = Object.values(tables) as unknown as readonly PgTable[]
 
-test('a copy has every table except those that an engine keeps for itself', () => {
+test('db: a copy contains every table except the tables internal to an engine', () => {
   const names = copiedTables.map(({ name }) => name)
   expect([...names, 'changes'].sort()).toEqual(inPostgres.map((table) => getTableName(table)).sort())
 })
 
-test('PostgreSQL has the copied columns, of the same kinds', () => {
+test('db: PostgreSQL has the columns that a copy contains, with the same types', () => {
   const kinds = { boolean: 'flag', bytea: 'bytes', text: 'text', bigint: 'number' } as Record<string, string>
   for (const { name, columns } of copiedTables) {
     const table = inPostgres.find((each) => getTableName(each) === name) as PgTable
@@ -24,7 +24,7 @@ test('PostgreSQL has the copied columns, of the same kinds', () => {
   }
 })
 
-test('a table is described by its columns, its key, and whether the engine generates its ids', () => {
+test('db: a table description lists its columns, its key, and whether the engine generates its ids', () => {
   expect(tableNamed('request_notes')).toEqual({
     name: 'request_notes',
     key: ['id'],
@@ -49,7 +49,7 @@ test('a table is described by its columns, its key, and whether the engine gener
   ])
 })
 
-describe('a row as a line of JSON', () => {
+describe('db: a row as a line of JSON', () => {
   const table = {
     name: 'letters',
     key: ['id'],
@@ -62,7 +62,7 @@ describe('a row as a line of JSON', () => {
     ],
   } as const
 
-  test('is the same whatever the driver returns for it', () => {
+  test('a row becomes the same JSON line whichever types the driver returns', () => {
     const line = '{"id":3,"text":"one\\n","sealed":"\\\\x01ff","read":true}'
     expect(toLine(table, [3, 'one\n', Uint8Array.of(1, 255), 1])).toBe(line)
     expect(toLine(table, ['3', 'one\n', Buffer.of(1, 255), true])).toBe(line)
@@ -76,7 +76,7 @@ describe('a row as a line of JSON', () => {
     ['text', 'text', [3, 4, null, true]],
     ['sealed', 'bytes', [3, 'one', 'x', true]],
     ['read', 'flag', [3, 'one', null, 2]],
-  ])('is refused for a damaged %s, by the key of the row', (column, kind, values) => {
+  ])('a damaged value in column %s is rejected with the key of its row', (column, kind, values) => {
     expect(() => toLine(table, values)).toThrow(
       `the record of letters with id 3 is damaged: its ${column} is no ${kind}; restore a backup`,
     )
@@ -84,7 +84,7 @@ describe('a row as a line of JSON', () => {
 })
 
 test.each([0, 1, rowsAtOnce - 1, rowsAtOnce, rowsAtOnce + 1, 2 * rowsAtOnce])(
-  'reads each of %i rows once, in batches',
+  'db: copying reads each of %i rows once, in batches',
   async (count) => {
     const batches: number[] = []
     const run = async (_: string, params: readonly unknown[]) => {

@@ -20,24 +20,24 @@ import type {
 import type { Maintenance } from '../../src/domain/ports/maintenance'
 import type { ActingStore } from '../support/acts'
 
-/** One connection to what an engine keeps. */
+/** One connection to a database of an engine. */
 export interface Connection {
   readonly store: ActingStore
   readonly feed: DirectoryFeed
   close(): Promise<void>
 }
 
-/** An engine to be tested, and what only it knows how to do. Leaving its scope removes it. */
+/** A test database of an engine. Disposing it removes the database. */
 export interface Place extends Connection, AsyncDisposable {
-  /** For engines that can be looked after. */
+  /** Absent for engines without maintenance. */
   readonly maintenance?: Maintenance
-  /** Another connection to the same data, or to a copy of it. */
+  /** Opens another connection to the same database, or to a copy of it. */
   openAgain(target?: string): Promise<Connection>
-  /** Drops the record of all changes but the newest. */
+  /** Deletes the rows of the changes table, except the newest. */
   forgetChanges(): Promise<void>
-  /** Begins a transaction that renames a provider, on a connection of its own; the answer ends it. */
+  /** Begins a transaction that renames a provider, on a new connection. The returned function commits it. */
   beginRenaming(providerId: number, firstName: string): Promise<() => Promise<void>>
-  /** A place where nothing is, for a copy; null for an engine of which the server keeps copies. */
+  /** A path for a copy at which nothing exists; null for an engine whose server makes the backups. */
   readonly freeTarget: string | null
 }
 
@@ -45,7 +45,7 @@ export const now = Date.UTC(2026, 11, 1, 12)
 export const nine = Date.UTC(2026, 11, 2, 9)
 export const minutes = (count: number) => count * 60_000
 
-/** Whoever acts in a test that does not care, at an instant. */
+/** The acting operator, for tests in which the name does not matter. */
 export const actAt = (at: number): Act => ({ actor: 'olive', at })
 export const act = actAt(now)
 
@@ -110,10 +110,10 @@ export const untold = {
 
 export const answers = [{ question: 'Sleep?', answer: 'Several days' }]
 
-/** All that the directory shows. */
+/** Reads the complete directory. */
 export async function everything({ feed }: Pick<Connection, 'feed'>): Promise<DirectoryChanges> {
   const all = await feed.changesSince(null, 0)
-  if (!all) throw new Error('a reader who knows nothing was told that nothing has changed')
+  if (!all) throw new Error('a reader without a version got no changes')
   return all
 }
 
@@ -122,8 +122,8 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
 }
 
 /**
- * What has changed since all that was shown before, with all the taken slots of a provider of whom some were booked: an engine
- * may tell those that were booked alone.
+ * The changes since an earlier read. An engine may report only the new bookings of a provider; this adds the earlier
+ * ones, so that results of both engines can be compared.
  */
 export async function toldSince(
   { feed }: Pick<Connection, 'feed'>,
@@ -143,7 +143,7 @@ export async function toldSince(
   return { ...told, taken }
 }
 
-/** All that the directory shows, without its version, which says nothing to anybody but the engine. */
+/** The complete directory without its version, which differs between engines. */
 export async function shownBy(connection: Pick<Connection, 'feed'>) {
   const { version: _, ...shown } = await everything(connection)
   return shown
@@ -158,7 +158,6 @@ export async function compare(
   return compareDirectory({ regions, providers }, { ...facts, regions: facts.regions ?? [] })
 }
 
-/** Compares a directory with its description and loads the difference. */
 export async function load(
   connection: Pick<Connection, 'feed' | 'store'>,
   regions: readonly RegionEntry[],
@@ -174,7 +173,7 @@ export async function takenOf(connection: Pick<Connection, 'feed'>, providerId: 
   return (taken.get(providerId) ?? []).map(({ startsAt }) => startsAt)
 }
 
-/** How a thing ends: stored where it was done, stale, or the kind of its refusal. */
+/** How a write ends: "stored", "stale", or the kind of its refusal. */
 export async function endOf(promise: Promise<unknown>): Promise<string> {
   try {
     return (await promise) === 'stale' ? 'stale' : 'stored'
@@ -183,17 +182,17 @@ export async function endOf(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-/** The request that a submission or its refusal leads to; fails where there is none. */
+/** The booking request that a submission returns. Throws if the submission was stale or a replay. */
 export async function stored(
   submission: Promise<BookingRequest | Replay | 'stale'>,
 ): Promise<BookingRequest> {
   const answer = await submission
   if (answer === 'stale') throw new Error('the decision was stale')
-  if ('isReplay' in answer) throw new Error('it was stored before')
+  if ('isReplay' in answer) throw new Error('the submission was a replay')
   return answer
 }
 
-/** An intake of partner 1, except for what is given. */
+/** An intake of partner 1; `different` overrides fields. */
 export const draftOf = (
   externalUserId: string,
   different: Partial<SubmissionDraft> & Pick<SubmissionDraft, 'version'>,
@@ -212,7 +211,7 @@ export const draftOf = (
   ...different,
 })
 
-/** Two regions, two providers and a partner, and what submits to them. */
+/** Adds two regions, two providers and a partner. Returns helpers that submit requests to them. */
 export async function fill(connection: Connection) {
   const { store } = connection
   await load(connection, [ontario, quebec], [entry('first'), entry('second')])
@@ -244,7 +243,7 @@ export async function fill(connection: Connection) {
   return { organization, partner, first, second, regions: regions ?? [], intake, book }
 }
 
-/** The same with an intake to be assigned. */
+/** The same as `fill`, plus one intake that can be assigned. */
 export async function furnishWithIntake(connection: Connection) {
   const { store } = connection
   const furniture = await fill(connection)
@@ -261,7 +260,6 @@ export async function furnishWithIntake(connection: Connection) {
       },
       act,
     )
-  /** Of a request, to a slot. */
   const move = async (requestId: number, providerId: number, startsAt: number) =>
     store.move(
       requestId,

@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const watch = () => engine.watch((line) => told.push(line), false)
 const write = (name: string) => endOf(engine.store.addOrganization(name, act))
-/** An entry that has the file moved away while it is written. */
+/** Audit entries that rename the database file while they are written. */
 function removingOnTheWay() {
   const entry = { ...act, action: 'member.export', record: null, outcome: 'done' } as const
   return [
@@ -55,13 +55,13 @@ function removingOnTheWay() {
 const lost =
   'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
 
-/** The number of transactions that the database has had, as its head counts them. */
+/** The count of transactions, which the database keeps in `user_version`. */
 function transactions(): number {
   using database = new Database(path, { readonly: true })
   return (database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0) >>> 8
 }
 
-test('however often it is asked within a second, one write is tried, which is counted and reaches the log', async () => {
+test('db: 1,000 health checks within a second make one test write, which is committed', async () => {
   using time = new HeldTime()
   const watched = watch()
   const before = transactions()
@@ -75,7 +75,7 @@ test('however often it is asked within a second, one write is tried, which is co
   expect(told).toEqual([])
 })
 
-test('a write that was stored says as much as one that is tried', async () => {
+test('db: a health check makes no test write right after another write was stored', async () => {
   using _ = new HeldTime()
   const watched = watch()
   expect(await write('North')).toBe('stored')
@@ -84,7 +84,7 @@ test('a write that was stored says as much as one that is tried', async () => {
   expect(transactions()).toBe(before)
 })
 
-test('while another process holds the lock it is not ready after a second, and tells it once; then it is again', async () => {
+test('db: health checks fail within a second while another process holds the lock, log that once, and recover', async () => {
   const watched = watch()
   using locking = new Database(path)
   locking.run('BEGIN IMMEDIATE')
@@ -95,14 +95,14 @@ test('while another process holds the lock it is not ready after a second, and t
   expect(performance.now() - started).toBeGreaterThan(900)
   expect(await millisOf(async () => expect(await watched.isReady()).toBe(false))).toBeLessThan(500)
   locking.run('ROLLBACK')
-  await eventually('the write that was tried', async () => await watched.isReady())
+  await eventually('a successful test write', async () => await watched.isReady())
   expect(told).toEqual(['not ready: the database could not be written within a second', 'ready again'])
 })
 
 describe.each([
   ['moved away', () => renameSync(path, `${path}.aside`), () => renameSync(`${path}.aside`, path)],
   [
-    'without its log',
+    'without its write-ahead log',
     () => renameSync(`${path}-wal`, `${path}.aside`),
     () => renameSync(`${path}.aside`, `${path}-wal`),
   ],
@@ -114,8 +114,8 @@ describe.each([
     },
     () => renameSync(`${path}.aside`, path),
   ],
-])('a database that is %s', (_, lose, putBack) => {
-  test('takes no write, goes on being read, and takes writes again once it is put back', async () => {
+])('db: a database file that is %s', (_, lose, putBack) => {
+  test('refuses writes, still serves reads, and accepts writes again once it is put back', async () => {
     using time = new HeldTime()
     const watched = watch()
     expect(await write('North')).toBe('stored')
@@ -132,7 +132,7 @@ describe.each([
   })
 })
 
-test('it is ready again a second after the last failure, also where a write was made meanwhile', async () => {
+test('db: the server is ready again a second after the last failure, even if a write succeeded in between', async () => {
   using time = new HeldTime()
   const watched = watch()
   renameSync(path, `${path}.aside`)
@@ -145,10 +145,10 @@ test('it is ready again a second after the last failure, also where a write was 
   expect(await watched.isReady()).toBe(true)
 })
 
-test('what is committed to a file that was removed meanwhile is not told to be stored', async () => {
+test('db: a commit to a file that was removed meanwhile is not reported as stored', async () => {
   const watched = watch()
   const found = engine.store.addOrganization('North', act)
-  // The group is asked for and not yet begun: its file goes in the middle of it.
+  // The group is queued but has not begun. Its second write removes the file.
   const removing = engine.store.appendAudit(removingOnTheWay())
   const ends = await Promise.all([endOf(found), endOf(removing)])
   expect(ends).toEqual(['storage_failed', 'storage_failed'])
@@ -156,7 +156,7 @@ test('what is committed to a file that was removed meanwhile is not told to be s
   renameSync(`${path}.aside`, path)
 })
 
-test('a server whose file was replaced leaves the log of the new one alone when it ends', async () => {
+test('db: closing a server whose file was replaced leaves the write-ahead log of the new file alone', async () => {
   expect(await write('North')).toBe('stored')
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`)
   const next = openTestEngine(path)
@@ -168,7 +168,7 @@ test('a server whose file was replaced leaves the log of the new one alone when 
   await next.close()
 })
 
-test('what others do with the database does not make it lost', async () => {
+test('db: writes, purges and backups by other processes do not make the server report a lost file', async () => {
   const watched = watch()
   for (let round = 0; round < 3; round++) {
     const other = openTestEngine(path)
@@ -182,10 +182,10 @@ test('what others do with the database does not make it lost', async () => {
   expect(told).toEqual([])
 })
 
-describe('the check of pages', () => {
+describe('db: the page check at start', () => {
   const verdictOf = (file: string) => new Promise<Verdict>((tell) => beginQuickCheck(file, tell))
 
-  test('says of a sound database that it is, of a damaged one that it is not, and of none nothing', async () => {
+  test('the page check distinguishes sound, damaged and missing databases', async () => {
     expect(await verdictOf(path)).toBe('sound')
     await engine.close()
     const bytes = readFileSync(path)
@@ -194,7 +194,7 @@ describe('the check of pages', () => {
     expect(await verdictOf(folder.file('none'))).toBe('unchecked')
   })
 
-  test('is not waited for where the directory cannot be read: the server is not ready', async () => {
+  test('a directory that cannot be read makes the server not ready before the page check ends', async () => {
     const database = new Database(path, { readonly: true })
     const select = "SELECT rootpage AS page FROM sqlite_schema WHERE name = 'providers'"
     const { page } = database.query<{ page: number }, []>(select).get() as { page: number }
@@ -209,7 +209,7 @@ describe('the check of pages', () => {
     expect(await watched.isReady()).toBe(false)
   })
 
-  test('makes a server ready again once the pages can be read', async () => {
+  test('the server is ready again once the damaged pages can be read', async () => {
     await engine.close()
     const bytes = readFileSync(path)
     const last = bytes.length - 4096
@@ -219,19 +219,19 @@ describe('the check of pages', () => {
     while (told.length === 0) await Bun.sleep(5)
     expect(await watched.isReady()).toBe(false)
     const file = openSync(path, 'r+')
-    // Not closed before the engine: that would give up the locks that SQLite holds on it.
+    // Closed after the engine: closing it earlier would release the locks that SQLite holds on the file.
     opened.push(file)
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)
     expect(told).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
   }, 300_000)
 
-  test('makes a server not ready for good, and is over before its database is closed', async () => {
+  test('a damaged page makes the server not ready for good, even after a successful write', async () => {
     await engine.close()
     const [[page]] = new Database(path, { readonly: true })
       .query("SELECT rootpage FROM sqlite_schema WHERE name = 'replays_submitted'")
       .values() as [[number]]
-    // The head of a page that neither a start nor this test's write reads.
+    // The header of a page that neither the start nor this test's write reads.
     const at = (page - 1) * 4096
     writeFileSync(path, readFileSync(path).fill(0xff, at, at + 6))
     engine = openTestEngine(path)

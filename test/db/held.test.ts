@@ -8,7 +8,7 @@ import { Folder } from '../support/folder'
 import { act, type Connection, fill, stored } from './furniture'
 import { testKey } from './place'
 
-/** A master key whose data key tells what it opens. */
+/** A master key that reports each value that is decrypted with its data key. */
 function watched(opened: (place: SealedCell) => void): MasterKey {
   const masterKey = masterKeyOf(testKey)
   return {
@@ -28,7 +28,9 @@ function watched(opened: (place: SealedCell) => void): MasterKey {
 
 const requestCount = 20
 
-/** Opens an engine with a member of many intakes, does something, and tells what was opened for it. */
+/**
+ * Opens an engine with a member of many intakes, runs `work`, and returns the table of each value that was decrypted.
+ */
 async function openedFor(
   work: (engine: Connection, memberId: number) => Promise<unknown>,
   onOpen: (path: string) => void = () => {},
@@ -54,18 +56,18 @@ async function openedFor(
   }
 }
 
-test('who is erased is opened once, however many requests were theirs', async () => {
+test('db: erasing a member decrypts the member a fixed number of times, however many requests they have', async () => {
   const opened = await openedFor(({ store }, id) => store.eraseMember(id, act))
   expect(opened).toEqual(['members', 'members'])
 })
 
-test('who is exported is opened no more often for their many requests', async () => {
+test('db: exporting a member decrypts the member a fixed number of times, however many requests they have', async () => {
   const opened = await openedFor(({ store }, id) => store.exportMember(id, act))
   expect(opened.filter((table) => table === 'members').length).toBe(4)
   expect(opened.filter((table) => table === 'booking_requests').length).toBe(requestCount)
 })
 
-test('while the answers of an export are opened others can write', async () => {
+test('db: other processes can write while an export decrypts screening answers', async () => {
   let isWatching = false
   await openedFor(
     async ({ store }, id) => {

@@ -7,7 +7,7 @@ import { Folder } from '../support/folder'
 import { act, fill, furnishWithIntake, nine, stored, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
-/** A database of which one table's first page was overwritten, as a bad disk does. */
+/** A database in which the first page of one table is overwritten, as by a failing disk. */
 function damaged(folder: Folder, table: string): string {
   const path = folder.file('a.sqlite')
   openTestDatabase(path).close()
@@ -23,7 +23,7 @@ function damaged(folder: Folder, table: string): string {
 }
 
 test.each(['audit', 'members', 'licenses'])(
-  'a file that is damaged in %s is told by a check, and no backup is made of it',
+  'db: damage in table %s is found by a check, and the database is not backed up',
   async (table) => {
     using folder = new Folder()
     const engine = openTestEngine(damaged(folder, table))
@@ -52,7 +52,7 @@ test.each(['audit', 'members', 'licenses'])(
   },
 )
 
-test('a member and answers that cannot be opened are named by a check, are shown as such, and can be erased', async () => {
+test('db: a check names a member and screening answers that cannot be decrypted; they are shown as unreadable and can be erased', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store, maintenance } = engine
@@ -79,7 +79,7 @@ test('a member and answers that cannot be opened are named by a check, are shown
   await engine.close()
 })
 
-test('members whom another address finds than theirs are named by a check, and one whose address was released is not', async () => {
+test('db: a check names members whose email hash does not match their address, except after the address was released', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store, maintenance } = engine
@@ -102,7 +102,7 @@ test('members whom another address finds than theirs are named by a check, and o
   await engine.close()
 })
 
-test('a check opens a sample of 1,000 values of a kind, and all of them if it is asked to', async () => {
+test('db: a check decrypts a sample of 1,000 values of each kind, or all of them on request', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { maintenance } = engine
@@ -122,7 +122,7 @@ test('a check opens a sample of 1,000 values of a kind, and all of them if it is
 
   expect(await sealed(false)).toEqual({ check: 'sealed values', state: 'ok', detail: sample })
   expect(await sealed(true)).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
-  // Stretches of 50 rows begin at every hundredth id.
+  // The sample is stretches of 50 rows that begin at every hundredth id.
   damage(951)
   expect(await sealed(false)).toMatchObject({ state: 'ok' })
   expect(await sealed(true)).toEqual(bad('cannot be opened: member 951'))
@@ -132,22 +132,22 @@ test('a check opens a sample of 1,000 values of a kind, and all of them if it is
   await engine.close()
 })
 
-describe('what a database has of tables, indexes and triggers', () => {
+describe('db: the schema check', () => {
   test.each([
     ['nothing', 'SELECT 1', null],
-    ['a guard removed', 'DROP TRIGGER audit_keeps_lines', 'trigger audit_keeps_lines'],
+    ['a removed guard', 'DROP TRIGGER audit_keeps_lines', 'trigger audit_keeps_lines'],
     [
-      'a trigger added that undoes what is done',
+      'an added trigger that undoes a revocation',
       `CREATE TRIGGER unrevoked AFTER UPDATE OF ends_at ON partner_keys
        BEGIN UPDATE partner_keys SET ends_at = NULL WHERE id = NEW.id; END`,
       'trigger unrevoked',
     ],
     [
-      'the last word on double booking removed',
+      'a removed index against double booking',
       'DROP INDEX booking_requests_slot',
       'index booking_requests_slot',
     ],
-  ])('is told by a check where it had %s', async (_, change, name) => {
+  ])('a check compares tables, indexes and triggers: %s', async (_, change, name) => {
     using folder = new Folder()
     const engine = openTestEngine(folder.file('a.sqlite'))
     const database = openTestDatabase(folder.file('a.sqlite'))
@@ -163,7 +163,7 @@ describe('what a database has of tables, indexes and triggers', () => {
   })
 })
 
-test('a backup of one who had the key before a rotation is not made: neither key alone would restore it', async () => {
+test('db: a backup fails if the master key was rotated since the engine opened, because neither key alone would restore it', async () => {
   using folder = new Folder()
   const [path, target] = [folder.file('a.sqlite'), folder.file('backup')]
   const [engine, rotating] = [openTestEngine(path), openTestEngine(path)]

@@ -16,14 +16,14 @@ async function hashWith(...changes: string[]) {
   return contentOf(database, () => {})
 }
 
-test('the content of a database is counted by table, and hashed the same each time', async () => {
+test('db: the content of a database has row counts for each table and a repeatable hash', async () => {
   const content = await hashWith()
   expect(content.counts).toEqual({ pairs: 2, people: 2, settings: 1 })
   expect(content.sha256).toMatch(/^[0-9a-f]{64}$/)
   expect(await hashWith()).toEqual(content)
 })
 
-test('the hash is of what is in the tables, however the pages came to be', async () => {
+test('db: the content hash depends on the rows, not on the layout of the pages', async () => {
   const content = await hashWith()
   const again = [
     "INSERT INTO people (id, a) VALUES (9, 'x')",
@@ -48,17 +48,17 @@ test.each([
   ["UPDATE sqlite_sequence SET seq = 99 WHERE name = 'people'"],
   ['DELETE FROM pairs WHERE one = 1'],
   ['CREATE INDEX people_a ON people (a)'],
-])('the hash is another after %s', async (change) => {
+])('db: the content hash changes after %s', async (change) => {
   const { sha256 } = await hashWith()
   expect((await hashWith(change)).sha256).not.toBe(sha256)
 })
 
-test('two texts that differ behind a NUL have two hashes', async () => {
+test('db: two texts that differ after a NUL character have different content hashes', async () => {
   const withText = (end: string) => hashWith(`UPDATE people SET a = 'a' || char(0) || '${end}' WHERE id = 1`)
   expect((await withText('b')).sha256).not.toBe((await withText('c')).sha256)
 })
 
-test('rows are read one by one, and others have their turn after each portion of them', async () => {
+test('db: hashing reads rows one at a time and yields to other work after each portion', async () => {
   using database = new Database(':memory:')
   database.run(tables)
   const rows = 10_000
@@ -85,7 +85,7 @@ test('rows are read one by one, and others have their turn after each portion of
     setImmediate(() => turns++)
   })
   expect(counts.people).toBe(rows + 2)
-  // Those of each table, and of SQLite's sequences.
+  // The rows of each table, and the row in SQLite's sequence table.
   const all = 2 + rows + 2 + 1 + 1
   expect(portions).toEqual([
     { read: 4_096, turns: 0, share: 4_096 / all },

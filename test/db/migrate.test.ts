@@ -11,7 +11,7 @@ import { Folder } from '../support/folder'
 import { openTestDatabase, testKey } from './place'
 
 const next = 'CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT; INSERT INTO more VALUES (7)'
-/** The program's steps and one more. */
+/** The migrations of the program and one more. */
 const wider = [...ourMigrations, next]
 const failing = [...wider, 'CREATE TABLE last (id INTEGER) STRICT; INSERT INTO missing VALUES (1)']
 
@@ -20,7 +20,7 @@ const otherSteps =
 const older =
   'database_unusable: the database has an older schema: stop its server, then run `anteroom migrate`'
 
-/** A database of the program's own schema, with an organization. */
+/** A database with the current schema of the program and one organization. */
 function makeDatabase(folder: Folder): string {
   const path = folder.file('a.sqlite')
   using database = openTestDatabase(path)
@@ -40,7 +40,7 @@ async function refusalOf(work: () => unknown): Promise<string> {
   return 'nothing'
 }
 
-/** Opens a database as the service does. */
+/** Opens a database as the server does. */
 const open = (path: string, different: { alone?: boolean; upgrade?: boolean } = {}) =>
   fileDatabase(path, wider).open({
     purpose: 'sandbox',
@@ -54,8 +54,8 @@ const open = (path: string, different: { alone?: boolean; upgrade?: boolean } = 
 const sha256 = (...texts: string[]) =>
   texts.map((text) => new Bun.CryptoHasher('sha256').update(text).digest('hex')).join('')
 
-describe('a database that lacks a step', () => {
-  test('is refused unless the command upgrades, and stays as it is', async () => {
+describe('db: a SQLite database with an older schema', () => {
+  test('an older database is refused without upgrade, and stays unchanged', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const before = readFileSync(path)
@@ -65,7 +65,7 @@ describe('a database that lacks a step', () => {
     expect(readdirSync(folder.path)).toEqual(['a.sqlite'])
   })
 
-  test('is upgraded with all its rows, after a copy that only its owner can read', async () => {
+  test('an upgrade keeps all rows, and first makes a copy that only its owner can read', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const engine = await open(path)
@@ -85,12 +85,12 @@ describe('a database that lacks a step', () => {
     const again = await open(path)
     expect(again.upgraded).toBeNull()
     await again.close()
-    // The copy is a database of the older schema.
+    // The copy has the older schema.
     using old = openTestDatabase(copy)
     expect(old.query('SELECT name FROM organizations').values()).toEqual([['North Care']])
   })
 
-  test('stays as it is if a step fails, and can be upgraded later', async () => {
+  test('a failed migration leaves the database unchanged, and it can be upgraded later', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     expect(() => upgrade(path, failing)).toThrow('no such table: missing')
@@ -100,7 +100,7 @@ describe('a database that lacks a step', () => {
     upgrade(path).close()
   })
 
-  test('stays as it is under another master key', async () => {
+  test('an upgrade with another master key is refused and changes nothing', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const before = readFileSync(path)
@@ -112,7 +112,7 @@ describe('a database that lacks a step', () => {
     expect(existsSync(copyPathOf(path, wider))).toBe(false)
   })
 
-  test('is not upgraded while another program has it open', async () => {
+  test('an upgrade is refused while another program has the database open', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const reader = new Database(path)
@@ -127,7 +127,7 @@ describe('a database that lacks a step', () => {
     expect(database.query('SELECT name FROM organizations WHERE id = 2').values()).toHaveLength(1)
   })
 
-  test('is not touched by a second server', async () => {
+  test('a second server does not upgrade the database of a running one', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const before = readFileSync(path)
@@ -136,7 +136,7 @@ describe('a database that lacks a step', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  test('is restored from a backup as it is, and reported as older', async () => {
+  test('restoring a backup of an older schema keeps the schema and reports it as older', async () => {
     using folder = new Folder()
     const backup = folder.file('backup.sqlite')
     copyFileSync(makeDatabase(folder), backup)
@@ -154,10 +154,10 @@ describe('a database that lacks a step', () => {
   })
 })
 
-describe('a database that has had other steps', () => {
+describe('db: a SQLite database with unknown migrations', () => {
   const zeroed = "UPDATE settings SET value = zeroblob(length(value)) WHERE name = 'migrations'"
   test.each([zeroed, "DELETE FROM settings WHERE name = 'migrations'"])(
-    'is refused (%s)',
+    'a database whose recorded migrations differ is refused (%s)',
     async (statement) => {
       using folder = new Folder()
       const path = makeDatabase(folder)
@@ -171,7 +171,7 @@ describe('a database that has had other steps', () => {
     },
   )
 
-  test('is refused if it has more than this program knows', async () => {
+  test('a database of a newer program version is refused', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     upgrade(path).close()
@@ -181,7 +181,7 @@ describe('a database that has had other steps', () => {
   })
 
   test.each([0, 256])(
-    'is refused if its schema number was set to none (user_version %i)',
+    'a database whose schema number was reset is refused (user_version %i)',
     async (version) => {
       using folder = new Folder()
       const path = makeDatabase(folder)

@@ -31,7 +31,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
   return lines.map((line) => JSON.parse(line).id)
 }
 
-/** Checks that what is written while a source is read is not in it. */
+/** Checks that a source does not contain what is written while it is read. */
 async function readsOneMoment(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
@@ -49,14 +49,14 @@ async function readsOneMoment(place: DatabaseLocation, connection: Place): Promi
 const elsewhere = { to: '/elsewhere.sqlite', at: now }
 const stopped: ReadingSource = { ...whileServing, whileServing: false }
 
-/** Checks that no server opens a database that was copied, until it is reactivated. */
+/** Checks that servers refuse a database that was copied elsewhere, until it is reactivated. */
 async function isLeftForItsCopy(
   place: DatabaseLocation,
   connection: Place,
   freeAt: () => DatabaseLocation,
 ): Promise<void> {
   const { store, maintenance } = connection
-  if (!maintenance) throw new Error('the place has no maintenance')
+  if (!maintenance) throw new Error('the test database has no maintenance')
   const { intake } = await fill(connection)
   await intake('robin')
   expect(await maintenance.findCopyNote()).toBeNull()
@@ -74,7 +74,7 @@ async function isLeftForItsCopy(
   )
   const [request] = await store.listRequests({})
   expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
-  // A copy of it is not marked.
+  // The mark is not copied: the copy can be opened.
   const free = freeAt()
   const before = await place.readSource(whileServing, async (source) => {
     await free.makeTarget({ ...making, fill: (target) => fillFrom(source, target) })
@@ -88,7 +88,7 @@ async function isLeftForItsCopy(
     ['olive', 'database.reactivate', 'done'],
   ])
   expect(await refusalOf(() => maintenance.reactivate(act))).toBe(
-    'record_unknown: the database is active: it was not left for a copy',
+    'record_unknown: the database is already active: it was not copied',
   )
   const server = await serve()
   await server.close()
@@ -101,7 +101,7 @@ async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
   await target.continueLog(spans)
 }
 
-/** Checks that nothing is written from the snapshot on until the source is marked. */
+/** Checks that all writes are refused from the snapshot until the source is marked. */
 async function blocksWriters(place: DatabaseLocation, connection: Place): Promise<void> {
   const { partner, intake } = await fill(connection)
   const { store } = connection
@@ -118,23 +118,23 @@ async function blocksWriters(place: DatabaseLocation, connection: Place): Promis
   expect((await store.listPartners()).map(({ active }) => active)).toEqual([true])
 }
 
-describe('a file as the source of a copy', () => {
-  test('is not opened by a server once it is marked, until it is reactivated', async () => {
+describe('db: a SQLite file as the source of a copy', () => {
+  test('servers refuse a SQLite file that is marked as copied, until it is reactivated', async () => {
     await using place = await openPlace()
     await isLeftForItsCopy(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
   })
 
-  test('blocks writers until it is marked', async () => {
+  test('copying a SQLite file blocks writers until the file is marked as copied', async () => {
     await using place = await openPlace()
     await blocksWriters(fileDatabase(place.path), place)
   })
 
-  test('is read as of one moment', async () => {
+  test('copying a SQLite file reads one snapshot', async () => {
     await using place = await openPlace()
     await readsOneMoment(fileDatabase(place.path), place)
   })
 
-  test('lets no server start while it is read', async () => {
+  test('a server does not start on a SQLite file while it is copied', async () => {
     await using place = await openPlace()
     await fileDatabase(place.path).readSource(stopped, async () => {
       expect(() => takeServeLock(place.path)).toThrow('another serve works with this database already')
@@ -143,19 +143,19 @@ describe('a file as the source of a copy', () => {
   })
 })
 
-describeOnPostgres('a database on a server as the source of a copy', () => {
-  test('is not opened by a server once it is marked, until it is reactivated', async () => {
+describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
+  test('servers refuse a PostgreSQL database that is marked as copied, until it is reactivated', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
     await isLeftForItsCopy(onServer(place.url), place, () => onServer(free.url))
   })
 
-  test('blocks writers until it is marked', async () => {
+  test('copying a PostgreSQL database blocks writers until it is marked as copied', async () => {
     await using place = await openPostgresPlace()
     await blocksWriters(onServer(place.url), place)
   })
 
-  test('lets no server start while it is read', async () => {
+  test('a server does not start on a PostgreSQL database while it is copied', async () => {
     await using place = await openPostgresPlace()
     const source = onServer(place.url)
     const { purpose, takeKey } = stopped
@@ -165,7 +165,7 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
     expect(refusal).toBe('storage_busy: the database is busy; try again')
   })
 
-  test('is read by a role that may only read, and not marked', async () => {
+  test('a role that may only read can copy a PostgreSQL database, but not mark it as copied', async () => {
     await using place = await openPostgresPlace()
     await runSql(
       place.url,
@@ -182,13 +182,13 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
     expect(await place.maintenance?.findCopyNote()).toBeNull()
   })
 
-  test('is noticed by a server that was forgotten while it was frozen: it is not ready any more', async () => {
+  test('a server that was frozen and dropped from the node list is not ready once its database was copied', async () => {
     await using place = await openPostgresPlace()
     const server = await openPostgresEngine(place.url)
     const told: string[] = []
     const watched = server.watch((line) => void told.push(line), false)
     expect(await watched.isReady()).toBe(true)
-    // As one that was frozen for so long that the others forgot it.
+    // As if the server was frozen for so long that the other nodes dropped it.
     await runSql(place.url, 'DELETE FROM nodes')
     await onServer(place.url).readSource(stopped, (source) => source.markCopied(elsewhere))
     await Bun.sleep(1_100)
@@ -199,12 +199,12 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
     await server.close()
   })
 
-  test('is read as of one moment', async () => {
+  test('copying a PostgreSQL database reads one snapshot', async () => {
     await using place = await openPostgresPlace()
     await readsOneMoment(onServer(place.url), place)
   })
 
-  test('has what an upgrade wrote that held a lock on a table', async () => {
+  test('a copy contains what an upgrade committed while the copy waited for its table lock', async () => {
     await using place = await openPostgresPlace()
     await using client = new SQL(place.url, { max: 1, idleTimeout: 0 })
     const upgrade = await client.reserve()
@@ -215,13 +215,16 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
       .simple()
     const seen = onServer(place.url).readSource(whileServing, (source) => idsIn(source, 'organizations'))
     const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'members'::regclass`
-    await eventually('it to wait', async () => (await runSql(place.url, waiting)).length > 0)
+    await eventually(
+      'the copy to wait for the lock',
+      async () => (await runSql(place.url, waiting)).length > 0,
+    )
     await upgrade.unsafe('COMMIT').simple()
     upgrade.release()
     expect(await seen).toEqual([1])
   })
 
-  test('may be read for as long as a copy may take', async () => {
+  test('copying may hold its transactions open for as long as a copy takes', async () => {
     await using place = await openPostgresPlace()
     const begun = new Set<Connection>()
     const { send } = Connection.prototype
@@ -229,14 +232,14 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
       if (/^BEGIN\b/.test(text)) begun.add(this)
       return send.call(this, text)
     })
-    // Of the connection that blocks writers, and of the one that reads.
+    // The connection that blocks writers, and the connection that reads.
     const limits = await onServer(place.url).readSource(stopped, () =>
       Promise.all([...begun].map((each) => each.send('SHOW idle_in_transaction_session_timeout'))),
     )
     expect(limits).toEqual([[[['12h']]], [[['15min']]]])
   })
 
-  test('is refused once a server has started meanwhile', async () => {
+  test('copying is refused once a server has started meanwhile', async () => {
     await using place = await openPostgresPlace()
     const refusal = await onServer(place.url).readSource(stopped, async (source) => {
       await source.requireStopped()
@@ -247,7 +250,7 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
     expect(refusal).toStartWith('storage_busy: a server works with the database that is copied')
   })
 
-  test('is refused with a newer schema, though a server may work with it', async () => {
+  test('copying a database with a newer schema is refused, even though servers can run on it', async () => {
     await using place = await openPostgresPlace()
     await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
     expect(await refusalOf(() => onServer(place.url).readSource(whileServing, async () => {}))).toBe(
@@ -255,7 +258,7 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
     )
   })
 
-  test('may lose its connection at the very end, and not before', async () => {
+  test('a connection lost before the last row fails the copy; one lost after it does not', async () => {
     await using place = await openPostgresPlace()
     const cut = () =>
       runSql(
@@ -279,8 +282,8 @@ describeOnPostgres('a database on a server as the source of a copy', () => {
   })
 })
 
-describeOnPostgres('a database on a server as the target of a copy', () => {
-  test('has the same ids where some were skipped, as by bookings that were rolled back', async () => {
+describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
+  test('the copy keeps the ids, including gaps left by bookings that were rolled back', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
     const { intake } = await fill(place)
@@ -299,7 +302,7 @@ describeOnPostgres('a database on a server as the target of a copy', () => {
     ).toBe((await place.store.auditHead()).id)
   })
 
-  test('is not visible while it is filled, and not there if filling fails', async () => {
+  test('the target is invisible while it is filled, and is rolled back if filling fails', async () => {
     await using server = await newDatabase()
     const place = onServer(server.url)
     const fill = async () => {
@@ -310,7 +313,7 @@ describeOnPostgres('a database on a server as the target of a copy', () => {
     expect(await place.find()).toBeNull()
   })
 
-  test('may be there or not if the response to COMMIT is lost, and the message says so', async () => {
+  test('if the response to COMMIT is lost, the message says that the copy may exist', async () => {
     await using server = await newDatabase()
     const own = "state = 'idle in transaction' AND datname = current_database()"
     const fill = () =>
@@ -321,7 +324,7 @@ describeOnPostgres('a database on a server as the target of a copy', () => {
     )
   })
 
-  test('is made by one of two copies that start at once', async () => {
+  test('only one of two copies to the same target that start together succeeds', async () => {
     await using server = await newDatabase()
     const place = onServer(server.url)
     const fill = () => refusalOf(() => place.makeTarget({ ...making, fill: async () => {} }))
@@ -331,8 +334,8 @@ describeOnPostgres('a database on a server as the target of a copy', () => {
   })
 })
 
-describe('a file as the target of a copy', () => {
-  test('has no name before it is complete, nor if filling fails', async () => {
+describe('db: a SQLite file as the target of a copy', () => {
+  test('the target file gets its name only once it is complete, and is removed if filling fails', async () => {
     using folder = new Folder()
     const path = folder.file('new.sqlite')
     const place = fileDatabase(path)

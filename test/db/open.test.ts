@@ -17,7 +17,7 @@ import { openTestDatabase, openTestEngine, testKey } from './place'
 const read = (database: Database, pragma: string) =>
   Object.values(database.query<Record<string, number | string>, []>(`PRAGMA ${pragma}`).get() ?? {})[0]
 
-/** What opening a file is refused with. */
+/** The kind and message of the refusal that opening a file throws. */
 function refusalOf(open: () => unknown): { kind: string; message: string } {
   try {
     open()
@@ -32,8 +32,8 @@ const unusable = (message: string) => ({ kind: 'database_unusable', message })
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-describe('an open database', () => {
-  test('has in force what the safety of data depends on', () => {
+describe('db: an open SQLite database', () => {
+  test('the pragmas that protect the data are in force', () => {
     using folder = new Folder()
     const database = openTestDatabase(folder.file('a.sqlite'))
     const inForce = [
@@ -51,19 +51,19 @@ describe('an open database', () => {
       foreign_keys: 1,
       secure_delete: 1,
       trusted_schema: 0,
-      // A wait inside SQLite would hold up every request.
+      // A wait inside SQLite would block the event loop, and with it every request.
       busy_timeout: 0,
       application_id: 0x416e7465,
     })
     database.close()
   })
 
-  test('has prepared no statement of a noun yet: a command that runs five does not wait for hundreds', async () => {
+  test('opening prepares no record statements, so that short commands start fast', async () => {
     using folder = new Folder()
     await openTestEngine(folder.file('a.sqlite')).close()
     using prepared = spyOn(Database.prototype, 'prepare')
     const engine = openTestEngine(folder.file('a.sqlite'))
-    // The statements of nouns are Drizzle's, which quotes the names of tables.
+    // These statements come from Drizzle, which quotes table names.
     const ofNouns = () => prepared.mock.calls.filter(([text]) => /"\w+"/.test(text))
     expect(ofNouns()).toEqual([])
     await engine.store.listPartners()
@@ -71,7 +71,7 @@ describe('an open database', () => {
     await engine.close()
   })
 
-  test('has strict tables alone', () => {
+  test('all tables are STRICT', () => {
     using folder = new Folder()
     const database = openTestDatabase(folder.file('a.sqlite'))
     const tables = database
@@ -85,7 +85,7 @@ describe('an open database', () => {
     database.close()
   })
 
-  test('leaves what was erased unreadable in the file', () => {
+  test('deleted values are overwritten in the file', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     const database = openTestDatabase(path)
@@ -99,8 +99,8 @@ describe('an open database', () => {
   })
 })
 
-describe('the files', () => {
-  test('can be read by their owner alone, whatever the umask', () => {
+describe('db: permissions of the SQLite files', () => {
+  test('only the owner can read the database files, whatever the umask', () => {
     using folder = new Folder()
     const mask = process.umask(0)
     try {
@@ -117,7 +117,7 @@ describe('the files', () => {
     }
   })
 
-  test('can be read by their owner alone where an empty file stood that all could read', () => {
+  test('only the owner can read the database files, even if an empty world-readable file existed before', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     writeFileSync(path, '')
@@ -136,8 +136,8 @@ describe('the files', () => {
   })
 })
 
-describe('opening', () => {
-  test('takes an empty file for a new database, as a start that was cut short leaves one', () => {
+describe('db: opening a SQLite database', () => {
+  test('an empty file, as an interrupted start leaves it, becomes a new database', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     writeFileSync(path, '')
@@ -146,7 +146,7 @@ describe('opening', () => {
     database.close()
   })
 
-  test('refuses a missing file, and makes none, unless it is told to', () => {
+  test('a missing file is refused and not created, unless creation is allowed', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     expect(refusalOf(() => openTestDatabase(path, { create: false }))).toEqual(
@@ -155,7 +155,7 @@ describe('opening', () => {
     expect(readdirSync(folder.path)).toEqual([])
   })
 
-  test('refuses an empty file unless it is told to make a database: what was in it is gone', () => {
+  test('an empty file is refused unless creation is allowed, because its data must have been lost', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     writeFileSync(path, '')
@@ -175,7 +175,7 @@ describe('opening', () => {
       'the file belongs to another application',
     ],
     [
-      'a database of an application without a mark',
+      'an unmarked database of another application',
       (path) => {
         const database = new Database(path)
         database.run('CREATE TABLE settings (name TEXT, value BLOB)')
@@ -188,9 +188,13 @@ describe('opening', () => {
       (path) => writeFileSync(path, Buffer.alloc(8192, 'garbage!')),
       'the file is not a database that can be read',
     ],
-    ['a short text', (path) => writeFileSync(path, 'notes\n'), 'the file is not a database that can be read'],
     [
-      'a database with a broken head',
+      'a short text file',
+      (path) => writeFileSync(path, 'notes\n'),
+      'the file is not a database that can be read',
+    ],
+    [
+      'a database with a damaged header',
       (path) => {
         openTestDatabase(path).close()
         const bytes = readFileSync(path)
@@ -212,7 +216,7 @@ describe('opening', () => {
     ],
   ]
 
-  test.each(strangers)('refuses %s and leaves it as it is', (_, make, message) => {
+  test.each(strangers)('refuses %s and leaves it unchanged', (_, make, message) => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     make(path)
@@ -222,7 +226,7 @@ describe('opening', () => {
     expect(readdirSync(folder.path)).toEqual(['a.sqlite'])
   })
 
-  test('refuses a database with another purpose, both ways', () => {
+  test('a sandbox database is refused for production, and a production database for the sandbox', () => {
     using folder = new Folder()
     const [sandbox, production] = [folder.file('s.sqlite'), folder.file('p.sqlite')]
     openTestDatabase(sandbox, { purpose: 'sandbox' }).close()
@@ -236,7 +240,7 @@ describe('opening', () => {
     openTestDatabase(production, { purpose: 'production' }).close()
   })
 
-  test('refuses another master key than the first one', () => {
+  test('a master key other than the first one is refused', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     openTestDatabase(path).close()
@@ -246,12 +250,12 @@ describe('opening', () => {
     openTestDatabase(path, { masterKey: testKey }).close()
   })
 
-  test('refuses a folder', () => {
+  test('a folder is refused', () => {
     using folder = new Folder()
     expect(() => openTestDatabase(folder.path)).toThrow()
   })
 
-  test('finishes what a process that was killed had begun', () => {
+  test('opening recovers the committed transactions of a process that was killed, and drops the unfinished one', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     const killed = openTestDatabase(folder.file('killed.sqlite'))
@@ -271,7 +275,7 @@ describe('opening', () => {
   })
 })
 
-test('a log that has grown while somebody read for long is cut back once it was written to the database', async () => {
+test('db: a write-ahead log that grew during a long read is truncated after the next checkpoint', async () => {
   using folder = new Folder()
   const path = folder.file('a.sqlite')
   const database = openTestDatabase(path)
@@ -284,13 +288,13 @@ test('a log that has grown while somebody read for long is cut back once it was 
   write(80 * 2 ** 20)
   expect(logBytes()).toBeGreaterThan(80 * 2 ** 20)
   reader.run('COMMIT')
-  // The first writes the log back, the second begins it anew.
+  // The first write checkpoints the log, the second restarts it.
   for (let round = 0; round < 2; round++) write(1)
   expect(logBytes()).toBeLessThanOrEqual(64 * 2 ** 20)
   database.close()
 })
 
-test('records that point at nothing stop no start, and a key of nobody lets nobody in', async () => {
+test('db: rows with dangling references do not prevent a start, and a key without a partner authenticates no caller', async () => {
   using folder = new Folder()
   const path = folder.file('a.sqlite')
   const engine = openTestEngine(path)

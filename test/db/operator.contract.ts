@@ -29,7 +29,7 @@ import {
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
-/** The actions and records of the audit lines that something leaves. */
+/** Runs a change and returns the action and record of each audit line that it adds. */
 async function audited(store: ActingStore, change: () => Promise<unknown>): Promise<(string | null)[][]> {
   const { id } = await store.auditHead()
   await change()
@@ -37,10 +37,10 @@ async function audited(store: ActingStore, change: () => Promise<unknown>): Prom
   return lines.filter((line) => line.id > id).map(({ action, record }) => [action, record])
 }
 
-/** What the port promises to those who run the service. */
+/** Contract: how a store serves the operator commands. */
 export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
-  describe('keys', () => {
-    test('are listed without their secrets, with when and why they ended', async () => {
+  describe('partner keys', () => {
+    test('keys are listed without their secrets, with the time and the reason each ended', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -65,7 +65,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       ])
     })
 
-    test('are noted as last used at the latest use told, whatever order they are told in', async () => {
+    test('the last use of a key is the latest use reported, in whichever order uses arrive', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -80,11 +80,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         )
       }
       expect((await store.listKeys()).map(({ lastUsedAt }) => lastUsedAt)).toEqual([120_000])
-      // Nobody has to catch up with it.
+      // A key use is no change of the directory: other processes need not reload.
       expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
-    test('of a cutover that is taken back never start, and the one in force goes on without an end', async () => {
+    test('after a cutover is cancelled, the new key never starts and the current key has no end', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -98,7 +98,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         ['b', 500, 'cancelled'],
       ])
       expect(await endOf(store.cancelCutover(partner.id, actAt(400)))).toBe('record_unknown')
-      // Another can be planned, and once it is in force there is nothing to take back.
+      // Another cutover can be planned. Once it is in force it cannot be cancelled.
       await store.rotateKey(partner.id, key('c', 600), actAt(400))
       expect(await endOf(store.cancelCutover(partner.id, actAt(600)))).toBe('record_unknown')
       expect(await ends()).toEqual([
@@ -109,7 +109,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  test('records that are not there are record_unknown, and leave no line', async () => {
+  test('changes to unknown records fail with record_unknown and add no audit line', async () => {
     await using place = await open()
     const { store } = place
     const { partner, first, id } = await furnishWithIntake(place)
@@ -134,15 +134,15 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       setPartnerActive: () => store.setPartnerActive(nowhere, true, act),
       setPartnerRates: () => store.setPartnerRates(nowhere, { readsPerMinute: 1 }, act),
       setPartnerOrganization: () => store.setPartnerOrganization(nowhere, null, act),
-      'setPartnerOrganization to none that is there': () =>
+      'setPartnerOrganization to an unknown organization': () =>
         store.setPartnerOrganization(partner.id, nowhere, act),
       setProviderActive: () => store.setProviderActive(nowhere, true, act),
       addTimeOff: () => store.addTimeOff(nowhere, absence, act),
       removeTimeOff: () => store.removeTimeOff(nowhere, absence, act),
-      'removeTimeOff of none that is there': () => store.removeTimeOff(first, absence, act),
+      'removeTimeOff of an unknown absence': () => store.removeTimeOff(first, absence, act),
       readScreening: () => store.readScreening(nowhere, act),
       assign: () => store.assign(nowhere, assignment, act),
-      'assign to nobody': () => store.assign(id, { ...assignment, providerId: nowhere }, act),
+      'assign to an unknown provider': () => store.assign(id, { ...assignment, providerId: nowhere }, act),
       move: () => store.move(nowhere, { ...assignment, startsAt: nine, localOffsetMinutes: 0 }, act),
       close: () => store.close(nowhere, act),
       accept: () => store.accept(nowhere, act),
@@ -164,7 +164,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('partners and providers', () => {
-    test('a partner is given another organization, and none', async () => {
+    test('a partner can be moved to another organization, and to none', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -175,7 +175,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([{ ...partner, organization: null }])
     })
 
-    test('are renamed, to a name that none has, and callers are known by it', async () => {
+    test('organizations and partners can be renamed to an unused name, and the directory shows the new name', async () => {
       await using place = await open()
       const { store } = place
       const { organization, partner } = await fill(place)
@@ -201,11 +201,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         expect(await endOf(store.renamePartner(partner.id, name, act))).toBe('name_taken')
       }
       expect(await store.listPartners()).toEqual([renamed, another])
-      // The name that it had is free.
+      // The previous name is free again.
       expect((await store.addPartner(partner.name, null, act)).name).toBe(partner.name)
     })
 
-    test('a partner is held to rates of their own, each until it is taken back, and a caller is told of them', async () => {
+    test('each rate limit of a partner can be set and cleared, and the directory shows it', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -220,7 +220,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([{ ...limited, readsPerMinute: null }])
     })
 
-    test('a provider is switched off and on, and their absences come and go', async () => {
+    test('a provider can be deactivated and reactivated, and time off added and removed', async () => {
       await using place = await open()
       const { store } = place
       const { first } = await fill(place)
@@ -238,7 +238,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await since(() => store.addTimeOff(first, absence, act))).toEqual([
         { ...before, staffTimeOff: [absence] },
       ])
-      // What staff have said stays, whatever is loaded, until they take it back.
+      // Loading a directory keeps what staff have changed, until staff change it back.
       await store.setProviderActive(first, false, act)
       await load(place, [ontario, quebec], [entry('first', { bio: 'New' }), entry('second')])
       const loaded = (await everything(place)).providers.find(({ id }) => id === first)
@@ -254,8 +254,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  describe('requests', () => {
-    test('are listed in order, all or intakes or those without a provider', async () => {
+  describe('booking requests', () => {
+    test('requests are listed in order: all, only intakes, or only unassigned intakes', async () => {
       await using place = await open()
       const { store } = place
       const { book, intake, assign, first } = await furnishWithIntake(place)
@@ -275,13 +275,13 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await list(true, true)).toEqual([lee])
     })
 
-    test('are found by what is asked of them, counted, and told a part at a time', async () => {
+    test('requests are filtered, counted and paged', async () => {
       await using place = await open()
       const { store } = place
       const { book, intake, first, second, partner } = await furnishWithIntake(place)
       const day = minutes(24 * 60)
       await book('late', nine + day, { localOffsetMinutes: 0, submittedAt: now + 1 })
-      // By the provider's clock it is the day before.
+      // On the provider's local clock the slot is on the day before.
       await book('soon', nine, { providerId: second, localOffsetMinutes: -600, submittedAt: now + 2 })
       const { id: accepted } = await stored(book('done', nine + minutes(90), { submittedAt: now + 3 }))
       await store.accept(accepted, act)
@@ -329,7 +329,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await part('slot', 2, 2)).toEqual([late, robin])
     })
 
-    test('an intake that is assigned is pending, with a number, and holds its slot', async () => {
+    test('an assigned intake is pending, has an authorization number and takes its slot', async () => {
       await using place = await open()
       const { store } = place
       const { id, member, first, assign } = await furnishWithIntake(place)
@@ -362,7 +362,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       ])
     })
 
-    test('an intake that is assigned again is pending again, under its number, and its earlier slot is free', async () => {
+    test('an intake that is assigned again is pending under the same number, and frees its earlier slot', async () => {
       await using place = await open()
       const { store } = place
       const { id, first, second, assign } = await furnishWithIntake(place)
@@ -396,7 +396,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
 
     test.each(['pending', 'accepted'] as const)(
-      'that are %s move to another slot under their number, pending again, and the earlier one is free',
+      '%s requests that move to another slot become pending, keep their number and free the earlier slot',
       async (state) => {
         await using place = await open()
         const { store } = place
@@ -428,7 +428,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       },
     )
 
-    test('that wait for a provider are closed, and nothing opens them again', async () => {
+    test('an unassigned intake can be closed, and stays closed', async () => {
       await using place = await open()
       const { store } = place
       const { id, member, first, move } = await furnishWithIntake(place)
@@ -446,7 +446,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect((await store.findRequest(id)) as unknown).toEqual({ ...closed, member: null })
     })
 
-    test('keep what staff write about them, in order, and why they were declined or closed', async () => {
+    test('requests keep staff notes in order, and the reason why they were declined or closed', async () => {
       await using place = await open()
       const { store } = place
       const { id, intake, book } = await furnishWithIntake(place)
@@ -474,7 +474,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findRequest(other.id)).toMatchObject({ state: 'unassigned' })
     })
 
-    test('are declined many at a time, each with its line, those alone that can be', async () => {
+    test('declining many requests skips those that cannot be declined and logs a line for each of the others', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id: unassigned, assign, book, intake } = await furnishWithIntake(place)
@@ -503,7 +503,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.declineAll(ids, act)).toBe(0)
     })
 
-    test('are listed by the partner of their member, from an instant on, whatever their state', async () => {
+    test('requests that a partner submitted since an instant are listed in any state, without erased members', async () => {
       await using place = await open()
       const { store } = place
       const { partner, book, intake } = await fill(place)
@@ -523,7 +523,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listSubmitted(4711, 0)).toEqual([])
     })
 
-    test('are not assigned a slot that overlaps with another of their member’s', async () => {
+    test('an intake is not assigned a slot that overlaps another slot of its member', async () => {
       await using place = await open()
       const { first, second, id, assign, book } = await furnishWithIntake(place)
       const booked = await stored(book('robin', nine))
@@ -531,13 +531,13 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await endOf(assign(second, nine - minutes(44)))).toBe('slot_conflicts_with_yours')
       expect(await place.store.findRequest(id)).toMatchObject({ state: 'unassigned', startsAt: null })
       expect(await endOf(assign(second, nine + minutes(45)))).toBe('stored')
-      // What the request holds itself is no hindrance to it.
+      // The slot that the request has now does not conflict with it.
       expect(await endOf(assign(first, nine + minutes(60)))).toBe('stored')
       await place.store.decline(booked.id, act)
       expect(await endOf(assign(second, nine))).toBe('stored')
     })
 
-    test('a slot whose clock will show another time is acknowledged under the new one', async () => {
+    test('acknowledging a slot after a time zone change stores the new offset', async () => {
       await using place = await open()
       const { store } = place
       const { first, book } = await fill(place)
@@ -549,7 +549,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(taken?.get(first)?.map(({ localOffsetMinutes }) => localOffsetMinutes)).toEqual([-240])
     })
 
-    test('have screening answers, the reading of which is audited and the sorting by which is not', async () => {
+    test('reading screening answers adds an audit line; reading them to sort requests does not', async () => {
       await using place = await open()
       const { store } = place
       const { id } = await furnishWithIntake(place)
@@ -564,8 +564,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  describe('a member', () => {
-    test('is what staff wrote about their requests tied to, oldest first, and it goes with them', async () => {
+  describe('members', () => {
+    test('staff notes of a member are listed and exported oldest first, and erased with the member', async () => {
       await using place = await open()
       const { store } = place
       const { id, member } = await furnishWithIntake(place)
@@ -589,7 +589,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await endOf(store.addNote(id, 'Too late', act))).toBe('move_unknown')
     })
 
-    test('is exported with all that is held on them', async () => {
+    test('an export contains everything stored about a member', async () => {
       await using place = await open()
       const { store } = place
       const { id, member, intake, book, first } = await furnishWithIntake(place)
@@ -635,7 +635,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
     })
 
-    test('is found by the address that is theirs, in any case, and by no other', async () => {
+    test('a member is found by their email address in any case, and by no other address', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -646,7 +646,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findMemberByEmail('', act)).toBeNull()
     })
 
-    test('whose address is released has none, another may have it, and their partner tells one anew', async () => {
+    test('a released email address can be used by another member, and the partner can send a new one for the first', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -657,7 +657,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.findMemberById(member.id)).toEqual(released)
       expect(await store.exportMember(member.id, act)).toMatchObject({ updatedAt: now + 1 })
       expect(await endOf(store.releaseEmail(member.id, act))).toBe('move_unknown')
-      // Any number may have none.
+      // Any number of members may have no address.
       await store.releaseEmail(kim.member.id, act)
       const rightful = await stored(intake('lee', { member: member.profile }))
       expect(await store.findMemberByEmail('robin@example.com', act)).toEqual(rightful.member)
@@ -666,7 +666,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect((await stored(intake('robin', { member: told }))).member).toEqual({ ...member, profile: told })
     })
 
-    test('and those after them are read so many at a time', async () => {
+    test('members are listed in pages', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -677,7 +677,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listMembers(members[2]?.id as number, 2)).toEqual([])
     })
 
-    test('who is erased is gone, their answers too, and the bare facts of their requests stay', async () => {
+    test('erasing a member removes their profile and answers, and keeps their requests without personal data', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book, intake } = await fill(place)
@@ -698,7 +698,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
     })
 
-    test('of whom two requests are changed at once has each changed to its own values', async () => {
+    test('two requests of one member that change in one transaction each get their new value', async () => {
       await using place = await open()
       const { store } = place
       const { first, book } = await fill(place)
@@ -719,7 +719,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await Promise.all(offsets)).toEqual([-240, 60])
     })
 
-    test('with many requests is erased from all of them, and from no one else', async () => {
+    test('erasing a member with many requests erases all of them, and none of another member', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -743,7 +743,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   })
 
   describe('the audit log', () => {
-    test('has a line of each change, with who, what and which, in its order', async () => {
+    test('each change adds one audit line with actor, action and record, in order', async () => {
       await using place = await open()
       const { store } = place
       const { organization, partner, first, member, id, assign, move, intake } =
@@ -820,7 +820,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await store.listAudit(2)).toEqual(lines.slice(-2))
     })
 
-    test('has the name and the moment of whoever acts, of two on one store too', async () => {
+    test('an audit line has the actor and time of its act, even if two people use one store at once', async () => {
       await using place = await open()
       const { store } = place
       const { organization } = await fill(place)
@@ -842,7 +842,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       ])
     })
 
-    test('has no line of what was refused, nor of what a partner submits', async () => {
+    test('refused changes and submissions of partners add no audit line', async () => {
       await using place = await open()
       const { store } = place
       const { id, intake, book } = await furnishWithIntake(place)
@@ -851,7 +851,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await audited(store, () => Promise.all([intake('kim'), book('lee', nine)]))).toEqual([])
     })
 
-    test('is intact, goes on from a head that was noted, and is not what another head says', async () => {
+    test('the log verifies against a noted head, and fails against a head it never had', async () => {
       await using place = await open()
       const { store } = place
       expect(await store.verifyAudit(null)).toEqual({ intact: true, head: auditStart })
@@ -862,7 +862,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         { at: now, actor: '::1', action: 'authentication.refuse', record: null, outcome: 'token_invalid' },
       ])
       const head = await store.auditHead()
-      // Refused authentications have a chain of their own, which may be pruned earlier.
+      // Refused authentications have a separate chain, which may be pruned earlier.
       expect(head.id).toBe(noted.id + 1)
       expect(await store.verifyAudit(noted)).toEqual({ intact: true, head })
       expect(await store.verifyAudit({ ...noted, hash: 'f'.repeat(64) })).toMatchObject({
@@ -871,11 +871,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
       expect(await store.verifyAudit({ id: head.id + 9, hash: head.hash })).toMatchObject({
         intact: false,
-        fault: 'the lines up to the one noted are missing',
+        fault: 'the lines up to the given head are missing',
       })
     })
 
-    test('of thousands of lines is walked to its end, a page at a time too', async () => {
+    test('a log of thousands of lines is verified and listed to its end, also page by page', async () => {
       await using place = await open()
       const { store } = place
       const line = {
@@ -903,7 +903,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(paged).toEqual(lines)
     })
 
-    test('is listed by instant, actor and record: the newest that fit, or those behind a line', async () => {
+    test('lines are filtered by time, actor and record: the newest ones, or those after a given line', async () => {
       await using place = await open()
       const { store } = place
       const actors = ['olive', 'pat', 'olive', 'pat', 'olive']
@@ -928,11 +928,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  describe('lines of the audit log', () => {
+  describe('searches of the audit log', () => {
     const lineOf = (at: number, actor: string, action: AuditAction, record: string | null) =>
       ({ at, actor, action, record, outcome: 'done' }) as const
 
-    test('are listed by what was done, by any of several, and by any of several subjects', async () => {
+    test('lines are filtered by one or more actions and by one or more subjects', async () => {
       await using place = await open()
       const { store } = place
       await store.appendAudit([
@@ -961,7 +961,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await ids({ anyOf: [] })).toEqual([])
     })
 
-    test('are in the order of their instants where they are narrowed, page by page, though some were noted late', async () => {
+    test('filtered lines are paged in order of time, even if some were appended late', async () => {
       await using place = await open()
       const { store } = place
       const instants = [5, 1, 3, 3, 2, 9]
@@ -975,13 +975,13 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         expect(await ids(2, { ...filter, after: 5 })).toEqual([3, 4])
         expect(await ids(2, { ...filter, after: 3 })).toEqual([4, 1])
         expect(await ids(2, { ...filter, after: 6 })).toEqual([])
-        // A line that is not there stands before those of later ids.
+        // An unknown line sorts before lines with later ids.
         expect(await ids(2, { ...filter, after: 0 })).toEqual([2, 5])
       }
       expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])
     })
 
-    test('count refused authentications by partner and reason, most often first, in the newest lines alone', async () => {
+    test('refused authentications among the newest lines are counted by partner and reason, most frequent first', async () => {
       await using place = await open()
       const { store } = place
       const refusal = (at: number, record: string | null, outcome: string) =>
@@ -1014,7 +1014,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await of(0, 9, 2)).toEqual([])
     })
 
-    test('are found of a person by the ids of their requests, which are nobody’s once the person was erased', async () => {
+    test('the request ids of a member are found for a log search, and not after the member is erased', async () => {
       await using place = await open()
       const { store } = place
       const { member, id, book } = await furnishWithIntake(place)
@@ -1027,8 +1027,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  describe('how things stand', () => {
-    test('who has looked at a risk is found by their lines in the audit log', async () => {
+  describe('screening risk', () => {
+    test('requests whose answers staff have read are found by their audit lines', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -1047,8 +1047,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     })
   })
 
-  describe('maintenance, where the engine has it:', () => {
-    test('what a server notes is there until it takes it away', async () => {
+  describe('maintenance, if the engine has it', () => {
+    test('a server is listed from its note until it removes the note', async () => {
       await using place = await open()
       const { maintenance } = place
       if (!maintenance) return
@@ -1062,7 +1062,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await maintenance.listServers()).toEqual([])
     })
 
-    test('when a backup was made and tried is told, and one that is too old is bad where that is asked', async () => {
+    test('the times of the last backup and drill are reported, and a backup older than the limit is bad', async () => {
       await using place = await open()
       const { maintenance, freeTarget } = place
       await fill(place)
@@ -1081,7 +1081,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await backup(now + minutes(60) + 1)).toMatchObject({ state: 'ok' })
     })
 
-    test('a new engine is healthy, has its settings as they should be, and was never backed up', async () => {
+    test('the check of a new database finds nothing bad and notes the missing backup', async () => {
       await using place = await open()
       await fill(place)
       if (!place.maintenance || place.freeTarget === null) return
@@ -1092,7 +1092,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'none was made yet' })
     })
 
-    test('which zone data the server works with is noted, and the last note counts', async () => {
+    test('the last noted zone data is returned', async () => {
       await using place = await open()
       if (!place.maintenance) return
       expect(await place.maintenance.findZoneData()).toBeNull()
@@ -1101,7 +1101,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await place.maintenance.findZoneData()).toEqual({ edition: '2027a', folder: '/zones' })
     })
 
-    test('a backup is opened and counted, is noted, and never replaces another', async () => {
+    test('a backup has the same content, is logged, and never overwrites a file', async () => {
       await using place = await open()
       const { store, maintenance, freeTarget } = place
       const { partner, book, intake } = await fill(place)
@@ -1134,7 +1134,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       expect(await held(place)).toEqual(before)
     })
 
-    test('a drill is noted as one, and is no backup to count on', async () => {
+    test('a drill is logged as a drill and does not count as a backup', async () => {
       await using place = await open()
       const { store, maintenance, freeTarget } = place
       await fill(place)
@@ -1155,7 +1155,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
     })
 
-    test('that leaves copies to the server makes none, and leaves no line', async () => {
+    test('an engine whose server makes the backups refuses to make one and adds no audit line', async () => {
       await using place = await open()
       const { store, maintenance, freeTarget } = place
       if (!maintenance || freeTarget !== null) return
@@ -1169,7 +1169,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       })
     })
 
-    test('what was erased is purged, if nobody is reading', async () => {
+    test('deleted rows are purged if no reader blocks it', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const { member } = await stored(book('robin', nine))

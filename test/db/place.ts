@@ -9,10 +9,10 @@ import { type ActingStore, withActs } from '../support/acts'
 import { Folder } from '../support/folder'
 import type { Place } from './furniture'
 
-/** The master key of databases that tests make. */
+/** The master key of test databases. */
 export const testKey = Buffer.alloc(32, 7)
 
-/** The engine on a file, which is made if it is not there. */
+/** Opens the engine on a file, which is created if it does not exist. */
 export function openTestEngine(
   path: string,
   masterKey: Uint8Array = testKey,
@@ -27,7 +27,7 @@ export function openTestEngine(
   return { ...engine, store: withActs(engine) }
 }
 
-/** The bare database of a file, brought up to date and set up as the engine has it. */
+/** Opens the plain database of a file, migrated and with the engine's pragmas. */
 export function openTestDatabase(
   path: string,
   { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
@@ -36,7 +36,7 @@ export function openTestDatabase(
   return openDatabase({ path, purpose, masterKey: masterKeyOf(masterKey), create, upgrade, migrations })
 }
 
-/** A new, empty SQLite database in a folder of its own. */
+/** A new, empty SQLite database in a new folder. */
 export async function openPlace(): Promise<Place & { readonly path: string; readonly freeTarget: string }> {
   const folder = new Folder()
   const path = folder.file('store.sqlite')
@@ -53,7 +53,7 @@ export async function openPlace(): Promise<Place & { readonly path: string; read
     openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
       using database = new Database(path)
-      // A reader looks for the row of its own version.
+      // A reader looks for the row of the version it last read.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC LIMIT 1 OFFSET 1'
       database.run(`DELETE FROM changes WHERE version < (${oldest})`)
     },

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { openPlace, openTestDatabase, openTestEngine } from './place'
 import { counted, keepUp, useEverything } from './use-everything'
 
-/** Everything that the engine prepares or runs on a database that is there, while each method of its ports is called. */
+/** The statements that the engine prepares or runs on an existing database while each method of its ports is called. */
 async function statementsOf(): Promise<Set<string>> {
   await using place = await openPlace()
   const statements = new Set<string>()
-  // The schema that doctor compares with is made anew, in memory.
+  // doctor builds its reference schema in memory; that does not count.
   const note = ({ filename }: Database, text: string) => {
     if (filename !== ':memory:') statements.add(text)
   }
@@ -44,60 +44,60 @@ async function statementsOf(): Promise<Set<string>> {
 
 const isPlannable = (statement: string) => /^\s*(select|insert|update|delete|with)\b/i.test(statement)
 
-/** The tables that a plan reads from end to end. */
+/** The tables that a plan scans completely. */
 function scannedBy(database: Database, statement: string): string[] {
   const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
   return plan.flatMap(({ detail }) => /^SCAN (\w+)(?:$| (?!VIRTUAL|ROW))/.exec(detail)?.[1] ?? [])
 }
 
-/** As many as an operator has made by hand, whatever partners and members do. */
+/** Tables whose size depends on operators only, not on partners or members. */
 const small = ['settings', 'organizations', 'partners', 'regions', 'sqlite_schema']
 
-/** What is read whole on purpose. */
+/** Statements that read a whole table on purpose. */
 const exceptions: readonly { name: string; table: string; statement: RegExp; why: string }[] = [
   {
-    name: 'the requests that an operator lists and counts',
+    name: 'lists and counts of requests for operators',
     table: 'booking_requests',
     statement:
       /^select (count\(\*\), min\(.*?\) from "booking_requests"|"id" from "booking_requests"|.* from "booking_requests" left join "members" on "members"\."id" = "booking_requests"\."member_id")( where (?!.*json_each).*)?( order by .*)?$/,
-    why: 'by whatever they ask; no request of a partner waits for it. Those that wait have an index of their own',
+    why: 'filters can be anything, and no request of a partner waits for it; waiting requests have a partial index',
   },
   {
     name: 'refused authentications',
     table: 'refusals',
     statement: /^select "record", "outcome", count\(\*\), max\("at"\) from \(select .* limit \?\) "refusals"/,
-    why: 'no more of them than the limit inside were read',
+    why: 'the subquery has a limit',
   },
   {
     name: 'the newest or the first audit lines',
     table: 'audit',
     statement: /^select .* from "audit" order by "audit"."id" (asc|desc) limit \?$/,
-    why: 'read from its end or its start, and no further than the lines asked for',
+    why: 'read from one end, up to the limit',
   },
   {
     name: 'scalar subqueries in one statement',
     table: 'one_row',
     statement: /from \(select 1\) as one_row/,
-    why: 'it is one row',
+    why: 'it is a single row',
   },
   {
     name: 'all keys',
     table: 'partner_keys',
     statement: /^select .* from "partner_keys"( where "partner_keys"."partner_id" = \?)? order by/,
-    why: 'few to each partner; read where an operator has changed a partner or a key',
+    why: 'a partner has few keys; read after an operator changed a partner or a key',
   },
   {
     name: 'the time zones of all providers',
     table: 'providers',
     statement: /^select distinct "time_zone" from "providers"$/,
-    why: 'for the appointments of a day by the clock of each; no request of a partner waits for it',
+    why: 'for the appointments of a local day; no request of a partner waits for it',
   },
   {
     name: 'all rows of all tables',
     table:
       'partner_keys|providers|licenses|in_person_regions|members|booking_requests|request_notes|replays|changes|audit|sqlite_sequence',
     statement: /^SELECT (count\(\*\) AS count FROM|CASE typeof\()/,
-    why: 'the manifest of a backup tells of them; read in the copy, in the process that makes it',
+    why: 'for the manifest of a backup; read from the copy, in the process that makes it',
   },
 ]
 
@@ -109,7 +109,7 @@ let place: Awaited<ReturnType<typeof openPlace>>
 let statements: string[]
 
 beforeAll(async () => {
-  // The table of an upgrade is there for no longer than that.
+  // This table exists only during an upgrade.
   const isOfUpgrade = (statement: string) => statement.includes('unkeyed_audit')
   statements = [...(await statementsOf())].filter((one) => isPlannable(one) && !isOfUpgrade(one))
   place = await openPlace()
@@ -124,18 +124,18 @@ afterAll(async () => {
 const scans = () =>
   statements.flatMap((statement) => scannedBy(database, statement).map((table) => ({ statement, table })))
 
-describe('of the statements that the engine runs', () => {
-  test('none reads a table whole that grows', () => {
+describe('db: query plans of all SQLite statements', () => {
+  test('no statement scans a whole growing table', () => {
     const growing = scans().filter(({ table }) => !small.includes(table))
     expect(growing.filter(({ statement, table }) => !exceptionFor(statement, table))).toEqual([])
   })
 
-  test('those that may are there still, and no exception is wider than it has to be', () => {
+  test('every listed exception is still needed', () => {
     const used = new Set(scans().map(({ statement, table }) => exceptionFor(statement, table)?.name))
     expect(exceptions.filter(({ name }) => !used.has(name))).toEqual([])
   })
 
-  test('all are known, of every table', () => {
+  test('statements on every table are covered', () => {
     expect(statements.length).toBeGreaterThan(50)
     const tables = database
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -152,17 +152,17 @@ const planOf = (statement: string) =>
     .all()
     .map(({ detail }) => detail)
 
-test('the conflicts over addresses of a partner are found by an index, and no other line is looked at', () => {
+test('db: email conflicts of a partner are counted from a covering index', () => {
   const [statement = ''] = statements.filter((text) => /from "audit" .* offset \?$/.test(text))
   expect(planOf(statement)).toEqual([
     'SEARCH audit USING COVERING INDEX audit_actor (actor=? AND action=? AND at>?)',
   ])
 })
 
-describe('lines of the audit log', () => {
+describe('db: query plans of filtered audit lines', () => {
   const ordered = () => statements.filter((text) => / order by "audit"."at" (asc|desc), /.test(text))
 
-  test('that are narrowed are found in their order: none is read beyond those asked for, and nothing is sorted', () => {
+  test('filtered audit lines are read in index order, without sorting and only up to the limit', () => {
     const shapes = ordered().map((text) => planOf(text).join())
     const range = '(?:at>\\? AND at<\\?)'
     const allowed = [
@@ -171,7 +171,7 @@ describe('lines of the audit log', () => {
       `SEARCH audit USING INDEX audit_action \\(action=\\? AND ${range}\\)`,
     ].map((plan) => new RegExp(`^${plan}$`))
     expect(shapes.filter((plan) => !allowed.some((one) => one.test(plan)))).toEqual([])
-    // Each is used, in both directions, and would not be without the action.
+    // Each index is used in both directions, and would not be without the action.
     expect(allowed.map((one) => shapes.filter((plan) => one.test(plan)).length)).toEqual([3, 2, 2])
     const [unbound = ''] = ordered().filter((text) =>
       text.includes('"audit"."actor" = ? and "audit"."action" = ?'),
@@ -180,7 +180,7 @@ describe('lines of the audit log', () => {
   })
 })
 
-test('what is kept for retries is found by its key, what of it has expired by when it was stored, and the rest is left', () => {
+test('db: retry receipts are found by key, and expired ones by submission time', () => {
   const of = (words: string) =>
     statements.filter((text) => text.includes('"replays"') && text.includes(words))
   expect(of('"key_hash" = ?').map(planOf)).toEqual([
@@ -194,7 +194,7 @@ test('what is kept for retries is found by its key, what of it has expired by wh
   expect(of('delete').map(planOf)).toEqual([[byId], ofMany])
 })
 
-test('who has looked at a risk, and who was refused, is read from indexes', () => {
+test('db: reads of screening risks and refused authentications use indexes', () => {
   const of = (words: string) =>
     statements.filter((text) => text.includes(words) && !text.includes(' join ')).map(planOf)
   expect(of("'request.read-screening'").map(([search]) => search)).toEqual([
@@ -206,14 +206,15 @@ test('who has looked at a risk, and who was refused, is read from indexes', () =
   ])
 })
 
-describe('of the requests that an operator lists and counts', () => {
+describe('db: query plans of request lists for operators', () => {
   const onRequests = () => statements.filter((text) => text.includes('from "booking_requests"'))
   const pages = () => onRequests().filter((text) => text.includes('"id" in (select "id"'))
 
-  test('those that wait are found by the index that has no others, however long ago they came', () => {
+  test('waiting requests are read from a partial index, however old they are', () => {
     const isOfWaiting = /"state" (in \('unas|= 'unas)/
     const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(/.test(text))
-    // Of each of three, all or old intakes alone: a list and two pages. And the oldest of whatever is counted.
+    // For each of three states, with all requests or intakes only: a list and two pages. Plus the oldest waiting
+    // request for each count.
     expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
     for (const statement of listed) {
       const index = /"state" = 'unas/.test(statement) ? '(unassigned|waiting)' : 'waiting'
@@ -224,7 +225,7 @@ describe('of the requests that an operator lists and counts', () => {
     }
   })
 
-  test('a page is chosen before anything of it is read, and whose they are is asked of no other', () => {
+  test('a page is selected before its rows are read, and members are joined only for its rows', () => {
     expect(pages()).toHaveLength(5 * 2 * 2)
     for (const statement of pages()) {
       const plan = planOf(statement)
@@ -234,14 +235,14 @@ describe('of the requests that an operator lists and counts', () => {
     }
   })
 
-  test('those that wait are counted without a look at members', () => {
+  test('waiting requests are counted without reading members', () => {
     const counts = onRequests().filter((text) => text.startsWith('select count(*)'))
     expect(counts).toHaveLength(5 * 2)
     expect(counts.filter((text) => text.includes('members'))).toEqual([])
   })
 })
 
-test('what was submitted since an instant is found by it, and then whose it is', () => {
+test('db: requests submitted since an instant are read from an index, then joined with their members', () => {
   const [statement = ''] = statements.filter((text) => text.includes('"submitted_at" between ? and'))
   expect(planOf(statement)).toEqual([
     'SEARCH booking_requests USING INDEX booking_requests_submitted (submitted_at>? AND submitted_at<?)',
@@ -250,12 +251,12 @@ test('what was submitted since an instant is found by it, and then whose it is',
   ])
 })
 
-describe('of the slots that requests hold', () => {
+describe('db: query plans of taken slots', () => {
   const heldIn = "in ('pending', 'accepted')"
   const onSlots = () => statements.filter((statement) => statement.includes(heldIn))
   const ofProviders = () => onSlots().filter((statement) => /"provider_id" (= \?|in \()/.test(statement))
 
-  test('every question is answered by the partial index', () => {
+  test('every query for taken slots uses a partial index', () => {
     expect(onSlots().length).toBeGreaterThan(1)
     for (const statement of onSlots()) {
       const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
@@ -268,7 +269,7 @@ describe('of the slots that requests hold', () => {
     }
   })
 
-  test('and would not be, were the states parameters: the check above would find it', () => {
+  test('the partial index would not be used if the states were parameters, and the check above would notice', () => {
     expect(ofProviders().length).toBe(onSlots().length - 1)
     for (const statement of ofProviders()) {
       const bound = statement.replace(heldIn, 'in (?, ?)')

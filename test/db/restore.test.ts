@@ -5,7 +5,7 @@ import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { openTestDatabase, testKey } from './place'
 
-test('refuses to restore a database file whose write-ahead log holds more than the file', async () => {
+test('db: restoring a database file fails if its write-ahead log has changes that the file lacks', async () => {
   using folder = new Folder()
   const [backup, path] = [folder.file('backup.sqlite'), folder.file('restored.sqlite')]
   using database = openTestDatabase(backup)

@@ -5,9 +5,9 @@ import { act, endOf, fill, minutes, nine, now, type Place, stored, update, versi
 const day = minutes(24 * 60)
 const retry = { key: 'one', body: 'sent' }
 
-/** What the port promises of submissions that come with an idempotency key. */
+/** Contract: submissions with an idempotency key. */
 export function storeKnowsRetries(open: () => Promise<Place>): void {
-  /** A place, and what submits there under a key. */
+  /** A filled database, with submissions that carry an idempotency key. */
   async function furnished() {
     const place = await open()
     const furniture = await fill(place)
@@ -26,8 +26,8 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
     }
   }
 
-  describe('a submission under a key', () => {
-    test('of which another was stored gets the same answer, whatever has become of it, and changes nothing', async () => {
+  describe('a submission with an idempotency key', () => {
+    test('a repeated submission gets the first answer whatever changed since, and changes nothing', async () => {
       await using place = await furnished()
       const { store, book, intake, second, counted } = place
       const profile = { ...update, phoneNumber: '+1 416 555 0100', preferredModality: 'Video' }
@@ -52,7 +52,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       )
     })
 
-    test('is another than under another key, or of another partner under the same', async () => {
+    test('another key, or the same key of another partner, is a separate submission', async () => {
       await using place = await furnished()
       const { intake, counted, store } = place
       const other = await store.addPartner('Willow', null, act)
@@ -64,7 +64,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       expect(await counted()).toBe(3)
     })
 
-    test('that was refused is judged anew', async () => {
+    test('a refused submission is decided again when repeated', async () => {
       await using place = await furnished()
       const { book, store } = place
       const theirs = await stored(book('kim', { retry: null }))
@@ -74,7 +74,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       expect(await book('robin')).toMatchObject({ id, isReplay: true })
     })
 
-    test('50 times at once is stored once, and answered 49 times more', async () => {
+    test('50 identical submissions at once are stored once and replayed 49 times', async () => {
       await using place = await furnished()
       const { book, intake, counted } = place
       const version = await versionOf(place)
@@ -88,7 +88,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       expect(await counted()).toBe(2)
     })
 
-    test('is known by every connection', async () => {
+    test('every connection recognizes a repeated submission', async () => {
       await using place = await open()
       const drafts: SubmissionDraft[] = []
       const noting = (draft: SubmissionDraft) => {
@@ -102,8 +102,8 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
     })
   })
 
-  describe('what is kept for retries', () => {
-    test('is removed once it has expired, so many at a time, and nothing sooner', async () => {
+  describe('retry receipts', () => {
+    test('expired receipts are removed in batches, and others are kept', async () => {
       await using place = await furnished()
       const { intake, store } = place
       for (let at = 0; at < 5; at++) {
@@ -120,7 +120,7 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       expect(await store.auditHead()).toEqual(head)
     })
 
-    test('goes with the person it tells of', async () => {
+    test('erasing a member removes their receipts', async () => {
       await using place = await furnished()
       const { intake, store, counted } = place
       const { member } = await stored(intake('robin'))

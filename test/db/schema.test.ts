@@ -6,7 +6,7 @@ import { sqliteColumns, tablesOf } from '../../db/queries/tables'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
-/** What sets a second member apart from the first. */
+/** The unique columns of a second member. */
 const other = { id: 9, record_key: "'m9'", external_user_id_hash: hash('09'), email_hash: hash('99') }
 
 const folder = new Folder()
@@ -24,8 +24,8 @@ afterAll(() => {
 
 const tables: readonly SQLiteTable[] = Object.values(tablesOf(sqliteColumns))
 
-describe('the tables that queries see are those of the database', () => {
-  test('all of them and no other', () => {
+describe('db: the tables that queries declare', () => {
+  test('the declared tables are all tables of the database', () => {
     const made = database
       .query<{ name: string }, []>(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
@@ -35,7 +35,7 @@ describe('the tables that queries see are those of the database', () => {
   })
 
   test.each(tables.map((table) => [getTableName(table), table] as const))(
-    '%s, column by column',
+    '%s has the declared columns',
     (name, table) => {
       const made = database
         .query<{ name: string; type: string; notnull: number; pk: number }, [string]>(
@@ -45,7 +45,7 @@ describe('the tables that queries see are those of the database', () => {
         .map((column) => ({
           name: column.name,
           type: column.type.toLowerCase(),
-          // SQLite does not call the key of a row NOT NULL, although it never is.
+          // SQLite does not report a primary key as NOT NULL, although it is.
           notNull: column.notnull === 1 || column.pk > 0,
         }))
       const seen = Object.values(getTableColumns(table)).map((column) => ({
@@ -58,93 +58,129 @@ describe('the tables that queries see are those of the database', () => {
   )
 })
 
-describe('the database itself refuses', () => {
+describe('db: constraints of the database', () => {
   const rows: [what: string, code: string, statement: string][] = [
     ['an organization without a name', 'CHECK', "INSERT INTO organizations VALUES (9, '', 1, 0)"],
-    ['an organization that is half active', 'CHECK', "INSERT INTO organizations VALUES (9, 'N', 2, 0)"],
-    ['a second organization of a name', 'UNIQUE', "INSERT INTO organizations VALUES (9, 'Org', 1, 0)"],
-    ['a text for an instant', 'DATATYPE', "INSERT INTO organizations VALUES (9, 'N', 1, 'now')"],
-    ['a partner of no organization that is there', 'FOREIGNKEY', 'UPDATE partners SET organization_id = 99'],
-    ['a second partner of a name', 'UNIQUE', partner({ id: 9 })],
-    ['fewer reads a minute than none', 'CHECK', 'UPDATE partners SET reads_per_minute = -1'],
-    ['fewer bookings a minute than none', 'CHECK', 'UPDATE partners SET bookings_per_minute = -1'],
-    ['to delete an organization that has partners', 'FOREIGNKEY', 'DELETE FROM organizations'],
-    ['to delete a partner who has members', 'FOREIGNKEY', 'DELETE FROM partners'],
+    ['an organization with the active flag 2', 'CHECK', "INSERT INTO organizations VALUES (9, 'N', 2, 0)"],
+    [
+      'a second organization with the same name',
+      'UNIQUE',
+      "INSERT INTO organizations VALUES (9, 'Org', 1, 0)",
+    ],
+    ['text instead of an instant', 'DATATYPE', "INSERT INTO organizations VALUES (9, 'N', 1, 'now')"],
+    ['a partner of an unknown organization', 'FOREIGNKEY', 'UPDATE partners SET organization_id = 99'],
+    ['a second partner with the same name', 'UNIQUE', partner({ id: 9 })],
+    ['a negative read limit', 'CHECK', 'UPDATE partners SET reads_per_minute = -1'],
+    ['a negative booking limit', 'CHECK', 'UPDATE partners SET bookings_per_minute = -1'],
+    ['deleting an organization that has partners', 'FOREIGNKEY', 'DELETE FROM organizations'],
+    ['deleting a partner that has members', 'FOREIGNKEY', 'DELETE FROM partners'],
     ['a second open key of a partner', 'UNIQUE', key({ id: 9, record_key: "'r9'", kid: "'k9'" })],
-    ['a second key with a kid', 'UNIQUE', key({ id: 9, record_key: "'r9'", partner_id: 2 })],
-    ['a second key with a record key', 'UNIQUE', key({ id: 9, kid: "'k9'", partner_id: 2 })],
-    ['a key of no partner', 'FOREIGNKEY', key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 99 })],
+    ['a second key with the same kid', 'UNIQUE', key({ id: 9, record_key: "'r9'", partner_id: 2 })],
+    ['a second key with the same record key', 'UNIQUE', key({ id: 9, kid: "'k9'", partner_id: 2 })],
+    [
+      'a key of an unknown partner',
+      'FOREIGNKEY',
+      key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 99 }),
+    ],
     ['a key without a kid', 'CHECK', key({ id: 9, record_key: "'r9'", kid: "''", partner_id: 2 })],
     [
       'a key that ends before it starts',
       'CHECK',
       "UPDATE partner_keys SET ends_at = 9, end_reason = 'rotated'",
     ],
-    ['a secret that is a text', 'DATATYPE', "UPDATE partner_keys SET sealed_secret = 'secret'"],
-    ['a region of no country', 'CHECK', "INSERT INTO regions VALUES (9, 'ca', 'AB', 'N', 'L', 1)"],
+    ['a secret stored as text', 'DATATYPE', "UPDATE partner_keys SET sealed_secret = 'secret'"],
+    [
+      'a region with an invalid country code',
+      'CHECK',
+      "INSERT INTO regions VALUES (9, 'ca', 'AB', 'N', 'L', 1)",
+    ],
     ['a region without a code', 'CHECK', "INSERT INTO regions VALUES (9, 'CA', '', 'N', 'L', 1)"],
-    ['a region twice', 'UNIQUE', "INSERT INTO regions VALUES (9, 'CA', 'ON', 'N', 'L', 1)"],
-    ['to delete a region that has licenses', 'FOREIGNKEY', 'DELETE FROM regions'],
-    ['a provider twice', 'UNIQUE', "UPDATE providers SET ref = 'ref'"],
+    [
+      'a second region with the same code',
+      'UNIQUE',
+      "INSERT INTO regions VALUES (9, 'CA', 'ON', 'N', 'L', 1)",
+    ],
+    ['deleting a region that has licenses', 'FOREIGNKEY', 'DELETE FROM regions'],
+    ['a second provider with the same ref', 'UNIQUE', "UPDATE providers SET ref = 'ref'"],
     ['a provider without a ref', 'CHECK', "UPDATE providers SET ref = ''"],
     ['languages that are not JSON', 'CHECK', "UPDATE providers SET languages_spoken = 'en'"],
     ['working hours that are not JSON', 'CHECK', "UPDATE providers SET working_hours = '['"],
-    ['a notice below zero', 'CHECK', 'UPDATE providers SET minimum_notice_minutes = -1'],
-    ['a license of no provider', 'FOREIGNKEY', "INSERT INTO licenses VALUES (9, 99, 1, '2020-01-01', NULL)"],
-    ['a license of no region', 'FOREIGNKEY', "INSERT INTO licenses VALUES (9, 1, 99, '2020-01-01', NULL)"],
-    ['a license that ends before it begins', 'CHECK', "UPDATE licenses SET until_date = '2019-12-31'"],
-    ['a place in no region', 'FOREIGNKEY', 'INSERT INTO in_person_regions VALUES (1, 99)'],
-    ['a place twice', 'PRIMARYKEY', 'INSERT INTO in_person_regions VALUES (1, 1)'],
-    ['to delete a provider who has bookings', 'FOREIGNKEY', 'DELETE FROM providers'],
-    ['a member twice', 'UNIQUE', member({ ...other, external_user_id_hash: hash('01') })],
-    ['a member with the address of another', 'UNIQUE', member({ ...other, email_hash: hash('02') })],
-    ['a member of no partner', 'FOREIGNKEY', member({ ...other, partner_id: 99 })],
-    ['a member by no id of the partner', 'CHECK', "UPDATE members SET external_user_id_hash = x''"],
-    ['a member by no address', 'CHECK', "UPDATE members SET email_hash = x'02'"],
+    ['a negative minimum notice', 'CHECK', 'UPDATE providers SET minimum_notice_minutes = -1'],
+    [
+      'a license of an unknown provider',
+      'FOREIGNKEY',
+      "INSERT INTO licenses VALUES (9, 99, 1, '2020-01-01', NULL)",
+    ],
+    [
+      'a license in an unknown region',
+      'FOREIGNKEY',
+      "INSERT INTO licenses VALUES (9, 1, 99, '2020-01-01', NULL)",
+    ],
+    ['a license that ends before it starts', 'CHECK', "UPDATE licenses SET until_date = '2019-12-31'"],
+    [
+      'an in-person location in an unknown region',
+      'FOREIGNKEY',
+      'INSERT INTO in_person_regions VALUES (1, 99)',
+    ],
+    [
+      'a second in-person location in the same region',
+      'PRIMARYKEY',
+      'INSERT INTO in_person_regions VALUES (1, 1)',
+    ],
+    ['deleting a provider who has bookings', 'FOREIGNKEY', 'DELETE FROM providers'],
+    [
+      'a second member with the same external id',
+      'UNIQUE',
+      member({ ...other, external_user_id_hash: hash('01') }),
+    ],
+    ['a second member with the same email address', 'UNIQUE', member({ ...other, email_hash: hash('02') })],
+    ['a member of an unknown partner', 'FOREIGNKEY', member({ ...other, partner_id: 99 })],
+    ['a member without an external id', 'CHECK', "UPDATE members SET external_user_id_hash = x''"],
+    ['a member whose email hash is too short', 'CHECK', "UPDATE members SET email_hash = x'02'"],
     ['a member without a profile', 'NOTNULL', 'UPDATE members SET sealed_profile = NULL'],
-    ['a member under the record key of another', 'UNIQUE', member({ ...other, record_key: "'m1'" })],
-    ['to delete a member who has requests', 'FOREIGNKEY', 'DELETE FROM members'],
+    ['a second member with the same record key', 'UNIQUE', member({ ...other, record_key: "'m1'" })],
+    ['deleting a member who has requests', 'FOREIGNKEY', 'DELETE FROM members'],
     [
       'a second booking of a slot',
       'UNIQUE',
       request({ id: 9, record_key: "'b9'", authorization_number: "'A9'" }),
     ],
     [
-      'an authorization number twice',
+      'a second booking with the same authorization number',
       'UNIQUE',
       request({ id: 9, record_key: "'b9'", starts_at: 5000, ends_at: 6000 }),
     ],
-    ['a booking of no member', 'FOREIGNKEY', 'UPDATE booking_requests SET member_id = 99'],
-    [
-      'a booking with no provider that is there',
-      'FOREIGNKEY',
-      'UPDATE booking_requests SET provider_id = 99',
-    ],
+    ['a booking of an unknown member', 'FOREIGNKEY', 'UPDATE booking_requests SET member_id = 99'],
+    ['a booking with an unknown provider', 'FOREIGNKEY', 'UPDATE booking_requests SET provider_id = 99'],
     ['a booking without a provider', 'CHECK', 'UPDATE booking_requests SET provider_id = NULL'],
-    ['a booking without a number', 'CHECK', 'UPDATE booking_requests SET authorization_number = NULL'],
-    ['a booking without an end', 'CHECK', 'UPDATE booking_requests SET ends_at = NULL'],
-    ['a booking without a local time', 'CHECK', 'UPDATE booking_requests SET local_offset_minutes = NULL'],
-    ['a booking that ends as it starts', 'CHECK', 'UPDATE booking_requests SET ends_at = starts_at'],
-    ['a booking in an unknown state', 'CHECK', "UPDATE booking_requests SET state = 'lost'"],
-    ['a booking that is unassigned', 'CHECK', "UPDATE booking_requests SET state = 'unassigned'"],
-    ['a booking accepted at no time', 'CHECK', "UPDATE booking_requests SET state = 'accepted'"],
-    ['a booking declined at no time', 'CHECK', "UPDATE booking_requests SET state = 'declined'"],
-    ['a pending booking that was declined', 'CHECK', 'UPDATE booking_requests SET declined_at = 5'],
-    ['a kept answer without a key', 'CHECK', "UPDATE replays SET key_hash = x''"],
-    ['a kept answer to no body', 'CHECK', "UPDATE replays SET body_hash = x'02'"],
-    ['a kept answer that is empty', 'NOTNULL', 'UPDATE replays SET sealed_receipt = NULL'],
-    ['a kept answer to no request', 'FOREIGNKEY', 'UPDATE replays SET request_id = 99'],
-    ['a kept answer to no partner', 'FOREIGNKEY', 'UPDATE replays SET partner_id = 99'],
-    ['a second kept answer to a request', 'PRIMARYKEY', replay({ key_hash: hash('09') })],
-    ['a second kept answer under a key', 'UNIQUE', replay({ request_id: 9 })],
     [
-      'a change of nothing that there is',
+      'a booking without an authorization number',
       'CHECK',
-      "INSERT INTO changes (noun, record_id) VALUES ('weather', 1)",
+      'UPDATE booking_requests SET authorization_number = NULL',
     ],
+    ['a booking without an end', 'CHECK', 'UPDATE booking_requests SET ends_at = NULL'],
+    ['a booking without a local offset', 'CHECK', 'UPDATE booking_requests SET local_offset_minutes = NULL'],
+    ['a booking that ends when it starts', 'CHECK', 'UPDATE booking_requests SET ends_at = starts_at'],
+    ['a booking in an unknown state', 'CHECK', "UPDATE booking_requests SET state = 'lost'"],
+    ['an unassigned booking', 'CHECK', "UPDATE booking_requests SET state = 'unassigned'"],
+    [
+      'an accepted booking without an acceptance time',
+      'CHECK',
+      "UPDATE booking_requests SET state = 'accepted'",
+    ],
+    ['a declined booking without a decline time', 'CHECK', "UPDATE booking_requests SET state = 'declined'"],
+    ['a pending booking with a decline time', 'CHECK', 'UPDATE booking_requests SET declined_at = 5'],
+    ['a retry receipt without a key hash', 'CHECK', "UPDATE replays SET key_hash = x''"],
+    ['a retry receipt whose body hash is too short', 'CHECK', "UPDATE replays SET body_hash = x'02'"],
+    ['a retry receipt without content', 'NOTNULL', 'UPDATE replays SET sealed_receipt = NULL'],
+    ['a retry receipt for an unknown request', 'FOREIGNKEY', 'UPDATE replays SET request_id = 99'],
+    ['a retry receipt of an unknown partner', 'FOREIGNKEY', 'UPDATE replays SET partner_id = 99'],
+    ['a second retry receipt for a request', 'PRIMARYKEY', replay({ key_hash: hash('09') })],
+    ['a second retry receipt for a key', 'UNIQUE', replay({ request_id: 9 })],
+    ['a change of an unknown noun', 'CHECK', "INSERT INTO changes (noun, record_id) VALUES ('weather', 1)"],
   ]
 
-  test.each(rows)('%s', (_, code, statement) => {
+  test.each(rows)('the database rejects %s', (_, code, statement) => {
     let told = 'nothing'
     try {
       database.transaction(() => {
@@ -158,7 +194,7 @@ describe('the database itself refuses', () => {
     expect(told).toBe(`SQLITE_CONSTRAINT_${code}`)
   })
 
-  test('nothing of what those rows were made from', () => {
+  test('the database accepts valid variants of the rejected rows', () => {
     const good = [
       key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 2 }),
       member(other),
@@ -166,9 +202,9 @@ describe('the database itself refuses', () => {
       "INSERT INTO organizations VALUES (9, 'N', 1, 0)",
       "INSERT INTO regions VALUES (9, 'CA', 'AB', 'N', 'L', 1)",
       "UPDATE booking_requests SET state = 'declined', declined_at = 5",
-      // A slot that was given up can be had again.
+      // A declined request frees its slot.
       request({ id: 10, record_key: "'b10'", authorization_number: "'A10'" }),
-      // One key of two partners.
+      // Two partners may use the same idempotency key.
       replay({ request_id: 9, partner_id: 2 }),
     ]
     database.transaction(() => {
@@ -206,7 +242,6 @@ function key(different: Different): string {
   return insert('partner_keys', { ...row, ...different })
 }
 
-/** A hash of 32 bytes that are all the same. */
 function hash(byte: string): string {
   return `x'${byte.repeat(32)}'`
 }
@@ -257,7 +292,7 @@ function replay(different: Different): string {
   })
 }
 
-/** A row of each kind, tied to each other. */
+/** Adds related rows to each table. */
 function fill(): void {
   const provider = (id: number, ref: string) =>
     insert('providers', {

@@ -5,7 +5,7 @@ import { newRecordKey } from '../../src/domain/ports/vault'
 import { createVault, newMasterKey } from '../../src/vault/vault'
 import { profile } from '../domain/values'
 
-test('a field that a profile was stored without is read as one that was never given', () => {
+test('db: a profile field that was not stored reads as not given', () => {
   const vault = createVault(newMasterKey())
   const member = {
     partnerId: 1,

@@ -7,7 +7,7 @@ import { Folder } from '../support/folder'
 import { actAt, type Connection, draftOf, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
-/** An engine with two partners, a key each, and intakes of two of the first one's members. */
+/** An engine with two partners with a key each, and intakes of members of both. */
 async function furnished(folder: Folder): Promise<Connection> {
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store } = engine
@@ -19,7 +19,7 @@ async function furnished(folder: Folder): Promise<Connection> {
     store.submit(
       draftOf(externalUserId, {
         partnerId,
-        screeningAnswers: [{ question: 'Q', answer: 'chosen by whoever sends it' }],
+        screeningAnswers: [{ question: 'Q', answer: 'an answer of a member' }],
         retry: { key: `${externalUserId} at ${submittedAt}`, body: '{}' },
         submittedAt,
         version: await versionOf(engine),
@@ -34,25 +34,25 @@ async function furnished(folder: Folder): Promise<Connection> {
   return engine
 }
 
-/** What an attacker who can write to the file does, and what is asked of the store after it. */
+/** Changes that an attacker with write access to the file makes, and the read that must then fail. */
 const moves: [what: string, move: string, ask: (engine: Connection) => Promise<unknown>, refused: RegExp][] =
   [
     [
-      "answers as a partner's secret, under the record key that they were sealed for",
+      'screening answers moved into the secret of a key, with their record key',
       `UPDATE partner_keys SET (record_key, sealed_secret) =
        (SELECT record_key, sealed_screening_answers FROM booking_requests) WHERE id = 1`,
       opensAll,
       /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
-      "a secret as a request's answers",
+      'a secret moved into screening answers',
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_secret FROM partner_keys WHERE id = 1) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^what is sealed of request 1 is not as it was written$/,
     ],
     [
-      "a partner's secret for another partner",
+      'the secret of another partner',
       'UPDATE partner_keys SET partner_id = 3 - partner_id',
       opensAll,
       /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
@@ -64,41 +64,41 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^cannot be opened: key another$/,
     ],
     [
-      'the data key as a secret',
+      'the data key moved into a secret',
       `UPDATE partner_keys SET record_key = 'data_key',
        sealed_secret = (SELECT value FROM settings WHERE name = 'data_key') WHERE id = 1`,
       opensAll,
       /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
-      "the answers of another member as a request's",
+      'the screening answers of another member',
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_screening_answers FROM was WHERE id = 2) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^what is sealed of request 1 is not as it was written$/,
     ],
     [
-      "the answers of another of the member's requests",
+      'the screening answers of another request of the same member',
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_screening_answers FROM was WHERE id = 3) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^what is sealed of request 1 is not as it was written$/,
     ],
     [
-      "another member's profile, under the record key that it was sealed for",
+      'the profile of another member, with its record key',
       `UPDATE members SET (record_key, sealed_external_user_id, sealed_profile) =
        (SELECT record_key, sealed_external_user_id, sealed_profile FROM members_was WHERE id = 2) WHERE id = 1`,
       ({ store }) => store.findMember(1, 'm-1'),
       /^what is sealed of member 1 is not as it was written$/,
     ],
     [
-      'an external id as a profile',
+      'an external id moved into a profile',
       'UPDATE members SET sealed_profile = sealed_external_user_id WHERE id = 1',
       ({ store }) => store.findMember(1, 'm-1'),
       /^what is sealed of member 1 is not as it was written$/,
     ],
     [
-      "one partner's member as another's",
+      'a member moved to another partner',
       'UPDATE members SET partner_id = 2 WHERE id = 1',
       async ({ store }) => {
         await store.exportMember(1, actAt(0))
@@ -106,84 +106,84 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^what is sealed of member 1 is not as it was written$/,
     ],
     [
-      'the answer to another request, kept for retries',
+      'the retry receipt of another request',
       `UPDATE replays SET sealed_receipt = (SELECT sealed_receipt FROM replays WHERE request_id = 2)
        WHERE request_id = 1`,
       opensAll,
       /^cannot be opened: the answer to request 1$/,
     ],
     [
-      'a kept answer as that to another request',
+      'a retry receipt moved to another request',
       'DELETE FROM replays WHERE request_id = 2; UPDATE replays SET request_id = 2 WHERE request_id = 1',
       opensAll,
       /^cannot be opened: the answer to request 2$/,
     ],
     [
-      'a kept answer under another key',
+      'a retry receipt under another idempotency key',
       `UPDATE replays SET key_hash = x'${'09'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
       /^cannot be opened: the answer to request 3$/,
     ],
     [
-      'a kept answer to another body',
+      'a retry receipt for another body',
       `UPDATE replays SET body_hash = x'${'08'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
       /^cannot be opened: the answer to request 3$/,
     ],
     [
-      "one partner's answer as another's",
+      'a retry receipt moved to another partner',
       'UPDATE replays SET partner_id = 1 WHERE request_id = 4',
       opensAll,
       /^cannot be opened: the answer to request 4$/,
     ],
     [
-      'an answer as it was given later, to be kept for longer',
+      'a retry receipt with a later submission time',
       'UPDATE replays SET submitted_at = 2 WHERE request_id = 1',
       opensAll,
       /^cannot be opened: the answer to request 1$/,
     ],
     [
-      "a kept answer as a request's answers",
+      'a retry receipt moved into screening answers',
       `UPDATE booking_requests SET sealed_screening_answers =
        (SELECT sealed_receipt FROM replays WHERE request_id = 1) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^what is sealed of request 1 is not as it was written$/,
     ],
     [
-      'a note on another request',
+      'a note moved to another request',
       'UPDATE request_notes SET request_id = 3 - request_id',
       ({ store }) => store.readNotes(1, actAt(0)),
       /^what is sealed of note 2 is not as it was written$/,
     ],
     [
-      'a note as one of somebody else',
+      'a note with another author',
       "UPDATE request_notes SET actor = 'another' WHERE id = 1",
       opensAll,
       /^cannot be opened: note 1$/,
     ],
     [
-      'a note as the reason of a refusal',
+      'a note changed into the reason of a decline',
       "UPDATE request_notes SET kind = 'decline' WHERE id = 1",
       opensAll,
       /^cannot be opened: note 1$/,
     ],
   ]
 
-/** Throws what a check says of sealed values that cannot be opened. */
+/** Throws the detail of the check of sealed values if it is bad. */
 async function opensAll(engine: Connection): Promise<void> {
   const findings = await (engine as unknown as Engine).maintenance.check(0)
   const found = findings.find(({ check }) => check === 'sealed values')
   if (found?.state === 'bad') throw new Refusal('database_unusable', found.detail)
 }
 
-/** So that a value can be moved and its record key with it, which is unique. */
+/** Frees the record keys, which are unique, so that a value can be moved together with its record key. */
 function copyAside(database: Database, table: string, to: string): void {
   database.run(`CREATE TABLE ${to} AS SELECT * FROM ${table}`)
   database.run(`UPDATE ${table} SET record_key = record_key || '-was' WHERE id > 1`)
 }
 
-describe('what is sealed opens nowhere but where it stands', () => {
-  test.each(moves)('%s', async (_, move, ask, refused) => {
+describe('db: sealed values are bound to their place in the database', () => {
+  test.each(moves)('cannot be decrypted: %s', async (_, move, ask, refused) => {
     using folder = new Folder()
     const engine = await furnished(folder)
     await ask(engine)
@@ -202,7 +202,7 @@ describe('what is sealed opens nowhere but where it stands', () => {
   })
 })
 
-test('what is kept for retries does not tell that bodies are equal, which were sent under several keys', async () => {
+test('db: retry receipts do not reveal that two bodies with different keys are equal', async () => {
   using folder = new Folder()
   const engine = await furnished(folder)
   using database = openTestDatabase(folder.file('a.sqlite'))

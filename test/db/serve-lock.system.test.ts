@@ -29,14 +29,14 @@ beforeEach(() => {
 })
 afterEach(() => operator[Symbol.dispose]())
 
-/** How serve ends that cannot begin: its exit code, and what it says. */
+/** The exit code and error message of a serve that cannot start. */
 async function endOfServe(database = operator.database): Promise<[number | null, string]> {
   const { code, stdout, stderr } = await operator.run([...serving, '--database', database])
   expect(stdout).toBe('')
   return [code, stderr]
 }
 
-test('a second serve is refused, by a link too, and operator commands work beside the first', async () => {
+test('db: a second serve on the same file is refused, also through a link, while operator commands work', async () => {
   await operator.do('init')
   const link = operator.folder.file('link.sqlite')
   symlinkSync(operator.database, link)
@@ -50,7 +50,7 @@ test('a second serve is refused, by a link too, and operator commands work besid
   expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
   const stopped = await service.stop()
   expect([stopped.code, toldIn(stopped.stderr)]).toEqual([0, stopping])
-  // What is left of the lock says nothing, and stands in nobody's way.
+  // The lock file stays behind, empty, and blocks nothing.
   expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
     'anteroom.sqlite.serving',
   ])
@@ -60,7 +60,7 @@ test('a second serve is refused, by a link too, and operator commands work besid
   expect((await again.stop()).code).toBe(0)
 })
 
-test('the lock of a server that was killed is free', async () => {
+test('db: the serve lock of a killed server is free', async () => {
   await operator.do('init')
   await using service = await operator.serve()
   expect(await service.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
@@ -69,14 +69,14 @@ test('the lock of a server that was killed is free', async () => {
   expect((await again.stop()).code).toBe(0)
 })
 
-test('of two that start at the same moment exactly one serves', async () => {
+test('db: of two servers that start at the same moment exactly one serves', async () => {
   await operator.do('init')
   for (let round = 0; round < times(5, 20); round++) {
     const start = () => new Program(serving, { env: { ANTEROOM_DATABASE: operator.database } })
     await using one = start()
     await using other = start()
     const both = [one, other]
-    await eventually('one to listen and the other to end', () => {
+    await eventually('one server to listen and the other to end', () => {
       return both.some(({ stdout }) => stdout.includes('\n')) && both.some(({ isRunning }) => !isRunning)
     })
     const [winner, loser] = one.isRunning ? [one, other] : [other, one]
@@ -87,24 +87,27 @@ test('of two that start at the same moment exactly one serves', async () => {
   }
 })
 
-describe('what stands in the way of the lock is refused and left as it is', () => {
+describe('db: a path in the place of the serve lock file', () => {
   const inTheWay: [string, () => void][] = [
     ['notes', () => writeFileSync(lockFile, 'notes')],
     ['a folder', () => mkdirSync(lockFile)],
-    ['a link that leads nowhere', () => symlinkSync('nowhere', lockFile)],
+    ['a dangling link', () => symlinkSync('nowhere', lockFile)],
     ['a link to another file', () => symlinkSync(`${operator.database}.key`, lockFile)],
   ]
-  test.each(inTheWay)('%s', async (_, make) => {
-    await operator.do('init')
-    make()
-    const before = readdirSync(operator.folder.path)
-    const fault = `${lockFile} is not the empty file that serve keeps there: move it away first`
-    expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
-    expect(readdirSync(operator.folder.path)).toEqual(before)
-  })
+  test.each(inTheWay)(
+    'serve refuses %s in the place of its lock file and leaves it unchanged',
+    async (_, make) => {
+      await operator.do('init')
+      make()
+      const before = readdirSync(operator.folder.path)
+      const fault = `${lockFile} is not the empty file that serve keeps there: move it away first`
+      expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
+      expect(readdirSync(operator.folder.path)).toEqual(before)
+    },
+  )
 })
 
-test('a database with a second name is not served, nor given a command by either name: it would have a second log', async () => {
+test('db: a database with a hard link is refused by either name, because each name would have a log', async () => {
   await operator.do('init')
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
@@ -117,7 +120,7 @@ test('a database with a second name is not served, nor given a command by either
   expect((await service.stop()).code).toBe(0)
 })
 
-test('what an init that was killed at its end has left, the master key among it, goes when a server starts', async () => {
+test('db: starting a server removes what an init killed near its end left, including the master key', async () => {
   await operator.do('init')
   const left = `${operator.database}.unfinished-0-1-00000000`
   mkdirSync(left)
@@ -130,7 +133,7 @@ test('what an init that was killed at its end has left, the master key among it,
   expect((await service.stop()).code).toBe(0)
 })
 
-test('a database is not made beside the log of another', async () => {
+test('db: init refuses to make a database next to the write-ahead log of another', async () => {
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
   const fault = `${log} was left by another database: move it away first`
@@ -138,7 +141,7 @@ test('a database is not made beside the log of another', async () => {
   rmSync(log)
 })
 
-test('a database that is not there, or is none, is told as such and gets no lock', async () => {
+test('db: serve refuses a missing file and files that are not its database, and makes no lock file', async () => {
   expect(await endOfServe()).toEqual([
     6,
     `anteroom: there is no database at ${operator.database}; anteroom init makes one\n`,
@@ -154,7 +157,7 @@ test('a database that is not there, or is none, is told as such and gets no lock
 })
 
 const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
-test.if(canMount)('in a folder that cannot be written it is refused, and says what it needs', async () => {
+test.if(canMount)('db: serve in a read-only folder is refused and says what it needs', async () => {
   await operator.do('init')
   const { path } = operator.folder
   const script = `mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"`

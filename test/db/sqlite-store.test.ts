@@ -7,14 +7,14 @@ import { openPlace } from './place'
 import { storeKnowsRetries } from './retries.contract'
 import { storeFollowsBookings, storeKeepsItsPromises } from './store.contract'
 
-describe('the Store on SQLite', () => {
+describe('db: SQLite store', () => {
   storeKeepsItsPromises(openPlace)
   storeFollowsBookings(openPlace)
   storeDoesWhatTheOperatorAsks(openPlace)
   storeKnowsRetries(openPlace)
 })
 
-test('the list of changes keeps 10,000; a reader that is further behind reloads the directory', async () => {
+test('db: the table of changes keeps 10,000 rows, and a reader further behind reloads the directory', async () => {
   await using place = await openPlace()
   const { organization } = await fill(place)
   const { version } = await everything(place)
@@ -34,7 +34,7 @@ test('the list of changes keeps 10,000; a reader that is further behind reloads 
   expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
 })
 
-test('a large reading lets the event loop have its turns, and keeps once what providers have in common', async () => {
+test('db: reading a large directory yields to the event loop, and providers share equal values', async () => {
   await using place = await openPlace()
   const entries = Array.from({ length: 1_200 }, (_, index) => entry(`p-${index}`))
   await load(place, [ontario], entries)
@@ -55,7 +55,7 @@ test('a large reading lets the event loop have its turns, and keeps once what pr
   }
 })
 
-test('what was kept for retries leaves no trace once its person is erased, or it has expired', async () => {
+test('db: the bytes of a retry receipt are overwritten once its member is erased or it has expired', async () => {
   await using place = await openPlace()
   const { store, maintenance, path } = place
   const { intake } = await fill(place)
@@ -78,7 +78,7 @@ test('what was kept for retries leaves no trace once its person is erased, or it
   expect(traces()).toBe(0)
 })
 
-test("of a key and a body nothing is kept that could be compared with another's: all hashes differ", async () => {
+test('db: hashes of idempotency keys and bodies cannot be compared between partners or keys', async () => {
   await using place = await openPlace()
   const { store, path } = place
   const { intake } = await fill(place)

@@ -47,7 +47,7 @@ const large = [{ question: 'Q', answer: 'x'.repeat(100_000) }]
 const pages = () =>
   database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count as number
 
-/** What stops the storage, and what mends it. */
+/** Functions that break the storage and repair it. */
 const faults: [what: string, fault: string, stop: () => void, mend: () => void][] = [
   [
     'full',
@@ -63,11 +63,11 @@ const faults: [what: string, fault: string, stop: () => void, mend: () => void][
   ],
 ]
 
-describe.each(faults)('a storage that is %s', (_, fault, stop, mend) => {
+describe.each(faults)('db: storage that is %s', (_, fault, stop, mend) => {
   const submit = (name: string) => furniture.intake(name, { screeningAnswers: large })
   const find = (name: string) => connection.store.findMember(furniture.partner.id, name)
 
-  test('refuses to write as storage_failed, in the words of an operator, and stores nothing', async () => {
+  test('a write to a full or read-only disk fails with storage_failed and a plain message, and stores nothing', async () => {
     stop()
     const refusal = await submit('robin').catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(Refusal)
@@ -86,7 +86,7 @@ describe.each(faults)('a storage that is %s', (_, fault, stop, mend) => {
     ).toBe('storage_failed')
   })
 
-  test('goes on reading, and writes again once it is mended', async () => {
+  test('reads still work on a full or read-only disk, and writes work again once it is repaired', async () => {
     await stored(furniture.intake('before'))
     stop()
     expect(await endOf(submit('robin'))).toBe('storage_failed')
@@ -98,7 +98,7 @@ describe.each(faults)('a storage that is %s', (_, fault, stop, mend) => {
     expect(await find('robin')).not.toBeNull()
   })
 
-  test('tells each of many at once truly whether it is stored', async () => {
+  test('of many writes at once each is correctly reported as stored or failed', async () => {
     stop()
     const names = Array.from({ length: 30 }, (_, index) => `m${index}`)
     const version = await versionOf(connection)
@@ -127,8 +127,8 @@ describe.each(faults)('a storage that is %s', (_, fault, stop, mend) => {
   })
 })
 
-describe('a commit that fails', () => {
-  test('stores nothing of all that share it, tells each, and hurts nothing that comes after', async () => {
+describe('db: a failing commit', () => {
+  test('all writes of a group fail with its commit, nothing is stored, and later writes succeed', async () => {
     const version = await versionOf(connection)
     const submit = (name: string) =>
       endOf(furniture.intake(name, { version, member: { ...update, email: `${name}@example.com` } }))
@@ -155,7 +155,7 @@ describe('a commit that fails', () => {
   })
 })
 
-test('a damaged page is storage_failed to whoever asks for the directory, and no error of SQLite', async () => {
+test('db: reading the directory from a damaged page fails with storage_failed instead of an SQLite error', async () => {
   const path = folder.file('a.sqlite')
   const { rootpage: page = 0, size = 0 } =
     database

@@ -33,7 +33,7 @@ import {
   versionOf,
 } from './furniture'
 
-/** All that a refused submission could have changed. */
+/** Everything that a refused submission could have changed. */
 async function shown(place: Connection, partner: Partner, externalUserIds: readonly string[]) {
   const members = await Promise.all(externalUserIds.map((id) => place.store.findMember(partner.id, id)))
   const requests = await place.store.listRequests({})
@@ -42,10 +42,10 @@ async function shown(place: Connection, partner: Partner, externalUserIds: reado
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
-/** What the port promises, whichever engine stands behind it. */
+/** Contract: the promises of a store, for each engine. */
 export function storeKeepsItsPromises(open: () => Promise<Place>): void {
-  describe('submitting', () => {
-    test('an intake makes the member and is unassigned', async () => {
+  describe('submitting requests', () => {
+    test('an intake creates its member and is unassigned', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const member = {
@@ -68,7 +68,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin')).toEqual(member)
     })
 
-    test('a booking is pending and holds its slot', async () => {
+    test('a booking is pending and takes its slot', async () => {
       await using place = await open()
       const { partner, first, second, book } = await fill(place)
       const request = await stored(
@@ -102,7 +102,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ])
     })
 
-    test('another call for the same id is the same member, told anew, and another request', async () => {
+    test('a second submission with the same external id updates the member and adds a request', async () => {
       await using place = await open()
       const { partner, intake, book } = await fill(place)
       const first = await stored(
@@ -131,7 +131,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.member)
     })
 
-    test('two partners have a member each under one id', async () => {
+    test('one external id at two partners is two members', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -150,7 +150,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect([mine?.profile.firstName, theirs?.profile.firstName]).toEqual(['Robin', 'Other'])
     })
 
-    test('ids that differ in case or space are different members', async () => {
+    test('external ids that differ in case or whitespace are different members', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       await intake('robin')
@@ -158,7 +158,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin ')).toBeNull()
     })
 
-    test('of an instant that a request of the provider touches is slot_unavailable, and beside it is stored', async () => {
+    test('a booking that overlaps a taken slot is slot_unavailable, and an adjacent one is stored', async () => {
       await using place = await open()
       const { first, second, book } = await fill(place)
       await book('robin', nine)
@@ -173,7 +173,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine - minutes(45), nine, nine + minutes(45)])
     })
 
-    test('with an address of another member is email_taken, whatever its case and whoever the partner', async () => {
+    test('a submission with the email address of another member is email_taken, in any case and at any partner', async () => {
       await using place = await open()
       const { intake, book } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -190,7 +190,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       )
     })
 
-    test('that is refused or stale changes nothing', async () => {
+    test('a refused or stale submission changes nothing', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, intake, book } = await fill(place)
@@ -223,14 +223,14 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ])
       const { head: _, ...after } = await shown(place, partner, everyone)
       expect({ ...after, head: before.head }).toEqual(before)
-      // But for the address of somebody else, which is noted.
+      // Except that the email conflict is logged.
       const noted = (await store.listAudit(1_000)).filter(({ id }) => id > before.head.id)
       expect(noted.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
         [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
       ])
     })
 
-    test('of a slot that overlaps with one that the member holds, at any provider, is slot_conflicts_with_yours', async () => {
+    test('a booking that overlaps another slot of the member, at any provider, is slot_conflicts_with_yours', async () => {
       await using place = await open()
       const { store } = place
       const { partner, second, intake, book } = await fill(place)
@@ -252,7 +252,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(member).toEqual((await store.findMember(partner.id, 'robin')) as typeof member)
     })
 
-    test('once more than the member may hold is too_many_open_requests, until one is declined or over', async () => {
+    test('a member at the limit of open requests gets too_many_open_requests until one is declined or past', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, intake, book, assign } = await furnishWithIntake(place)
@@ -265,10 +265,10 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await store.accept(id, act)
       expect(await endOf(limited(slots[3] as number))).toBe('too_many_open_requests')
       const waiting = await stored(intake('robin', { limits }))
-      // One that is closed is none that is open.
+      // A closed request is not open.
       await store.close(waiting.id, act)
       expect(await endOf(book('kim', slots[3] as number, { limits }))).toBe('stored')
-      // Its start is no longer to come.
+      // The first slot has started by then, so it no longer counts.
       expect(await endOf(limited(slots[4] as number, { submittedAt: nine }))).toBe('stored')
       await store.decline(id, act)
       expect(await endOf(limited(slots[2] as number))).toBe('too_many_open_requests')
@@ -276,7 +276,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([0, 2, 3, 4].map((index) => slots[index] as number))
     })
 
-    test('with an address of another is noted, and beyond the limit every new one is email_conflicts_limited', async () => {
+    test('email conflicts are logged, and above the limit new addresses get email_conflicts_limited for an hour', async () => {
       await using place = await open()
       const { store } = place
       const { partner, intake } = await fill(place)
@@ -312,7 +312,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await send('kim', 'robin@example.com', now + minutes(60))).toBe('email_conflicts_limited')
     })
 
-    test('with addresses of others many at once is noted as often as may be, and no more', async () => {
+    test('of 50 concurrent email conflicts only as many as the limit are logged', async () => {
       await using place = await open()
       const { intake } = await fill(place)
       const robin = await stored(intake('robin'))
@@ -322,18 +322,18 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
           endOf(intake(`m-${index}`, { limits, version, member: update })),
         ),
       )
-      // Which of them are the first is nobody's to say.
+      // The order in which they are decided is undefined.
       const [limited, taken] = [Array(45).fill('email_conflicts_limited'), Array(5).fill('email_taken')]
       expect(ends.toSorted()).toEqual([...limited, ...taken])
       expect(await place.store.listAudit(1_000, { record: `member ${robin.member.id}` })).toHaveLength(5)
     })
 
-    test('that fails in the middle changes nothing, and hurts no other of the same moment', async () => {
+    test('a submission that fails halfway changes nothing and does not affect concurrent ones', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book } = await fill(place)
       await book('robin', nine, { authorizationNumber: 'AUTH-TWICE' })
-      // The number stands already: the member is written before that comes out.
+      // The number is already used. The failing submission writes its member before that is found.
       const submissions = [
         book('kim', nine + minutes(45)),
         book('failing', nine + minutes(90), { authorizationNumber: 'AUTH-TWICE' }),
@@ -345,7 +345,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine, nine + minutes(45), nine + minutes(135)])
     })
 
-    test('twice at once by one new member leaves them as the later one tells them', async () => {
+    test('two concurrent submissions of a new member store one member, with the later profile', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
@@ -360,7 +360,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.member)
     })
 
-    test('200 times at once for one slot is stored once', async () => {
+    test('of 200 concurrent bookings of one slot one is stored', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       const version = await versionOf(place)
@@ -371,7 +371,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine])
     })
 
-    test('20 slots at once for one member holds as many as the member may, and no more', async () => {
+    test('of 20 concurrent bookings by one member as many as the limit are stored', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const [version, limits] = [await versionOf(place), { ...unlimited, openRequests: 7 }]
@@ -380,7 +380,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual([...Array(7).fill('stored'), ...Array(13).fill('too_many_open_requests')])
     })
 
-    test('at once from a member whose address another then has, both are stored, each with their own', async () => {
+    test('concurrent submissions that move an email address from one member to another keep both members correct', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
@@ -402,8 +402,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  describe('held slots between two instants', () => {
-    test('are those of all providers that start between them, in order of time', async () => {
+  describe('taken slots between two instants', () => {
+    test('slots of all providers that start in the range are listed in order of time', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, book, intake, assign, id } = await furnishWithIntake(place)
@@ -433,7 +433,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  test('a provider is found by their ref, and the time zones are those of all providers, each once', async () => {
+  test('a provider is found by ref, and each time zone of the providers is listed once', async () => {
     await using place = await open()
     const { first, second } = await fill(place)
     const { store } = place
@@ -445,8 +445,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     expect((await store.listTimeZones()).sort()).toEqual([...new Set(zones)].sort())
   })
 
-  describe('a decision is stale', () => {
-    test('once its provider has changed', async () => {
+  describe('decisions on an outdated directory', () => {
+    test('a decision is stale if its provider has changed', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const version = await versionOf(place)
@@ -455,7 +455,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine))).toBe('stored')
     })
 
-    test('once its provider has changed, beside one at the same moment that has seen that', async () => {
+    test('a decision is stale if its provider has changed, and a concurrent decision on the new version is stored', async () => {
       await using place = await open()
       const { book, second: providerId } = await fill(place)
       const before = await versionOf(place)
@@ -470,7 +470,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(ends).toEqual(['stale', 'stored'])
     })
 
-    test('once it is so old that nobody knows what has changed', async () => {
+    test('a decision is stale if its version is older than the recorded changes', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const version = await versionOf(place)
@@ -480,7 +480,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine, { version }))).toBe('stale')
     })
 
-    test('not through another provider or a booking', async () => {
+    test('a decision is not stale if another provider changed or a slot was booked', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const version = await versionOf(place)
@@ -491,7 +491,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine, { version }))).toBe('slot_unavailable')
     })
 
-    test('once anything about a partner has changed, for an intake too: whoever was let in may be no more', async () => {
+    test('any decision is stale if a partner, organization or key changed, because the caller may have lost access', async () => {
       await using place = await open()
       const { organization, partner, intake, book } = await fill(place)
       for (const change of [
@@ -510,7 +510,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   })
 
   describe('organizations and partners', () => {
-    test('are told back as they were added, active', async () => {
+    test('new organizations and partners are returned as added, and active', async () => {
       await using place = await open()
       const { store } = place
       const usual = { readsPerMinute: null, bookingsPerMinute: null }
@@ -537,7 +537,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([partner, alone])
     })
 
-    test('of one name six at once are one, and the others name_taken', async () => {
+    test('of six partners added at once under one name one is stored and the others are name_taken', async () => {
       await using place = await open()
       const { store } = place
       const ends = await Promise.all(
@@ -546,7 +546,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual([...Array(5).fill('name_taken'), 'stored'])
     })
 
-    test('are deactivated and reactivated', async () => {
+    test('partners and organizations can be deactivated and reactivated', async () => {
       await using place = await open()
       const { store } = place
       const { organization, partner } = await fill(place)
@@ -560,13 +560,13 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  describe('keys', () => {
+  describe('keys in the directory', () => {
     const timesOf = async (place: Connection) => {
       const { keys } = await everything(place)
       return keys?.map(({ kid, startsAt, endsAt }) => [kid, startsAt, endsAt])
     }
 
-    test('come back whole, with their partner', async () => {
+    test('the directory has each key with its secret and partner', async () => {
       await using place = await open()
       const { partner } = await fill(place)
       await place.store.issueKey(partner.id, key('a', 100), actAt(90))
@@ -576,7 +576,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ).toEqual([{ kid: 'a', issuedAt: 90, startsAt: 100, endsAt: null, partner, secret: 'secret of a' }])
     })
 
-    test('of one partner leave another partner alone', async () => {
+    test('issuing a key for one partner leaves the key of another alone', async () => {
       await using place = await open()
       const { partner } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -588,7 +588,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ])
     })
 
-    test('with an id that stands already are refused, and the one in force goes on', async () => {
+    test('a rotation to an existing kid is refused, and the current key stays', async () => {
       await using place = await open()
       const { partner } = await fill(place)
       await place.store.issueKey(partner.id, key('a', 100), actAt(100))
@@ -596,7 +596,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await timesOf(place)).toEqual([['a', 100, null]])
     })
 
-    test('are issued only where none is in force or waits, six at once too', async () => {
+    test('a key is issued only if the partner has no current or future key, also with six attempts at once', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -616,7 +616,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   describe('loading a directory', () => {
     const both = [ontario, quebec]
 
-    test('adds regions and providers', async () => {
+    test('a load adds regions and providers', async () => {
       await using place = await open()
       expect(await load(place, both, [entry('first'), entry('second')])).toEqual({
         added: ['CA-ON', 'CA-QC', 'first', 'second'],
@@ -643,7 +643,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ])
     })
 
-    test('with changes keeps every id and changes what differs', async () => {
+    test('a load with changes keeps every id and updates what differs', async () => {
       await using place = await open()
       await load(place, both, [entry('first'), entry('second')])
       const before = await everything(place)
@@ -681,7 +681,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       ] as typeof after.providers)
     })
 
-    test('takes away what a description no longer has, as a bio, a license and a place', async () => {
+    test('a load removes a bio, license or location that the file no longer has', async () => {
       await using place = await open()
       await load(place, both, [entry('first', { bio: 'Old' })])
       await load(place, both, [entry('first', { licenses: [], inPersonRegions: [], timeOff: [] })])
@@ -689,7 +689,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(provider).toMatchObject({ bio: null, licenses: [], inPersonRegionIds: [], timeOff: [] })
     })
 
-    test('takes ids of regions where they are given', async () => {
+    test('a load uses the region ids in the file', async () => {
       await using place = await open()
       const given = [
         { ...ontario, id: 900 },
@@ -704,7 +704,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(providers[0]?.licenses).toEqual([{ regionId: 900, from: '2020-01-01', until: null }])
     })
 
-    test('never gives a region without an id the id of one that has it', async () => {
+    test('a region without an id never gets the id of another region', async () => {
       await using place = await open()
       await load(place, [ontario, { ...quebec, id: 1 }], [])
       const { regions } = await everything(place)
@@ -712,7 +712,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(regions?.find(({ code }) => code === 'QC')?.id).toBe(1)
     })
 
-    test('two that were compared with one version: the second is directory_changed, and nothing is overwritten', async () => {
+    test('of two loads compared with one version the second is directory_changed and overwrites nothing', async () => {
       await using place = await open()
       const { store } = place
       await load(place, both, [entry('first')])
@@ -728,7 +728,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(lines).toHaveLength(2)
     })
 
-    test('is directory_changed once a provider or a region has changed or nobody knows, and not for a booking or a partner', async () => {
+    test('a load is directory_changed after a provider or region changed, but not after a booking or partner change', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book } = await fill(place)
@@ -750,7 +750,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(store.loadDirectory(unconcerned, act))).toBe('stored')
     })
 
-    test('is compared without a lock, while another holds one', async () => {
+    test('comparing a load takes no lock and does not wait for one', async () => {
       await using place = await open()
       const { first } = await fill(place)
       const finish = await place.beginRenaming(first, 'Later')
@@ -767,10 +767,10 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  describe('what has changed since a version', () => {
+  describe('changes since a version', () => {
     const nothing = { keys: null, regions: null, providers: [], unreadable: [], taken: new Map() }
 
-    test('is null where nothing has', async () => {
+    test('the changes are null if nothing has changed', async () => {
       await using place = await open()
       const { intake, book } = await fill(place)
       const version = await versionOf(place)
@@ -782,7 +782,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await place.feed.changesSince(version, 0)).not.toBeNull()
     })
 
-    test('is told of each kind alone', async () => {
+    test('a change of one kind is reported without the others', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, second, book } = await fill(place)
@@ -823,7 +823,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(renamed).toEqual({ ...nothing, regions: (await all()).regions })
     })
 
-    test('is told of all kinds at once, by one who has not looked for a while', async () => {
+    test('a reader that is behind gets changes of all kinds at once', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, second, book } = await fill(place)
@@ -840,7 +840,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       })
     })
 
-    test('is told to one who looked before the first record', async () => {
+    test('a reader of an empty directory gets its first record', async () => {
       await using place = await open()
       const before = await everything(place)
       expect(await shownBy(place)).toEqual({ ...nothing, keys: [], regions: [] })
@@ -849,7 +849,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(changes).toEqual({ ...(await everything(place)), regions: null })
     })
 
-    test('has each provider once, however often it changed', async () => {
+    test('a provider that changed several times is reported once', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       const before = await everything(place)
@@ -863,7 +863,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
     })
 
-    test('is everything where some of the changes are no longer known', async () => {
+    test('a reader gets everything if some changes are no longer recorded', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       const early = await versionOf(place)
@@ -874,7 +874,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const all = await everything(place)
       expect(all.providers).toHaveLength(2)
       expect(await place.feed.changesSince(early, 0)).toEqual(all)
-      // The version right before the oldest change that is kept misses nothing.
+      // The version just before the oldest recorded change misses nothing.
       const changes = await toldSince(place, late)
       expect(changes).toEqual({
         ...nothing,
@@ -883,7 +883,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       })
     })
 
-    test('leaves out slots that were over by the instant given, and those that were given up', async () => {
+    test('past slots and declined requests are left out', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       await book('robin', nine)
@@ -900,8 +900,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  describe('the taken slots of providers, for one who follows them', () => {
-    /** Follows from now on: tells, whenever it is asked, whether all is shown that is stored. */
+  describe('taken slots of a reader that follows changes', () => {
+    /** Starts following. The returned function checks that the reader's slots equal the stored ones. */
     async function follow(place: Place) {
       const { feed } = await place.openAgain()
       let shown = await everything(place)
@@ -912,7 +912,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       }
     }
 
-    test('are those that are stored, one act after the other, and all at once', async () => {
+    test('a following reader has the stored slots after each change, and after all of them at once', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id, book, assign, move } = await furnishWithIntake(place)
@@ -943,7 +943,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await isShownInTheEnd()
     })
 
-    test('are those that are stored where a slot was booked, given up and booked again between two looks', async () => {
+    test('a following reader has the stored slots if one was booked, declined and booked again between two reads', async () => {
       await using place = await open()
       const { second, book } = await fill(place)
       const isShown = await follow(place)
@@ -955,8 +955,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     })
   })
 
-  describe('the stamp of a feed that tells one', () => {
-    test('is another after each commit, by this connection or another, and none that was before', async () => {
+  describe('the stamp of a feed', () => {
+    test('the stamp changes with each commit on any connection, and never repeats', async () => {
       await using place = await open()
       const { partner, first, book } = await fill(place)
       const other = await place.openAgain()
@@ -978,7 +978,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       }
     })
 
-    test('is the same for as long as nothing is committed, whatever is read', async () => {
+    test('the stamp stays the same as long as nothing is committed', async () => {
       await using place = await open()
       const { first, partner } = await fill(place)
       const stamp = place.feed.stamp?.()
@@ -992,7 +992,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   })
 
   describe('two connections', () => {
-    test('see what the other has committed, at once', async () => {
+    test('one connection sees the commits of the other at once', async () => {
       await using place = await open()
       const { partner, first, book } = await fill(place)
       const other = await place.openAgain()
@@ -1008,7 +1008,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect((await place.store.listPartners())[0]?.active).toBe(false)
     })
 
-    test('cannot both take one slot, nor one address', async () => {
+    test('two connections cannot both take one slot or one email address', async () => {
       await using place = await open()
       const { partner, first, book, intake } = await fill(place)
       const other = await place.openAgain()
@@ -1029,7 +1029,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(other.store.submit({ ...later, member: leesAddress }))).toBe('email_taken')
     })
 
-    test('count the addresses of others that a partner sends as one, so that another process or a restart forgets none', async () => {
+    test('email conflicts are counted across connections and restarts', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       await intake('robin')
@@ -1042,7 +1042,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await endOf(store.submit(theirs))).toBe('email_conflicts_limited')
     })
 
-    test('that book one member two slots at the same time have one stored', async () => {
+    test('of two concurrent bookings of one member at the same time one is stored', async () => {
       await using place = await open()
       const { partner, first, second } = await fill(place)
       const other = await place.openAgain()
@@ -1065,7 +1065,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual(['slot_conflicts_with_yours', 'stored'])
     })
 
-    test('that issue a key each at once have one stored', async () => {
+    test('of keys issued at once on two connections one is stored', async () => {
       await using place = await open()
       const { partner } = await fill(place)
       const other = await place.openAgain()
@@ -1077,7 +1077,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual(['stored', 'token_exists', 'token_exists', 'token_exists'])
     })
 
-    test('whose transactions overlap are both seen by a reader who looks in between', async () => {
+    test('a reader sees both of two overlapping transactions, whichever commits first', async () => {
       await using place = await open()
       const { first, second } = await fill(place)
       const other = await place.openAgain()
@@ -1094,7 +1094,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 
       const finish = await place.beginRenaming(first, 'Slow')
       const quick = other.store.setProviderActive(second, false, act)
-      // PostgreSQL commits the quick one during these, before the one that began earlier.
+      // PostgreSQL commits the quick transaction during these reads, before the one that began earlier.
       for (let looks = 0; looks < 100; looks++) await look()
       expect(seen.has(first)).toBe(false)
       await finish()
@@ -1109,7 +1109,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       )
     })
 
-    test('that write while all is read in portions of 500 are seen by the next look, if not by this one', async () => {
+    test('changes committed during a full read are seen by that read or the next one', async () => {
       await using place = await open()
       await load(
         place,
@@ -1124,7 +1124,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         const date = formatDate(newYear + added++)
         await place.store.addTimeOff(id, { from: date, until: date }, act)
       }
-      // SQLite waits before a write for as long as the one before took.
+      // SQLite's writer pauses before a write as long as the previous one took.
       await write()
       for (let writes = 1; writes <= 8; writes++) {
         const reading = everything(other)
@@ -1138,7 +1138,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       }
     })
 
-    test('that write at once miss nothing of each other, whoever is first', async () => {
+    test('concurrent writes on two connections lose no update', async () => {
       await using place = await open()
       const { first } = await fill(place)
       const other = await place.openAgain()
@@ -1159,14 +1159,14 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         version = changes?.version ?? version
         for (const provider of changes?.providers ?? []) found = [...found, absencesOf(provider).length]
       }
-      // All 28 and the one that was there, and never fewer than before.
+      // The 28 new absences and the existing one, and never fewer than before.
       expect(found.at(-1)).toBe(29)
       expect(found).toEqual(found.toSorted((a, b) => a - b))
     })
   })
 
-  describe('closing', () => {
-    test('leaves everything there for the next who opens', async () => {
+  describe('closing a store', () => {
+    test('a closed store can be opened again with all its data', async () => {
       await using place = await open()
       const { partner, book } = await fill(place)
       await book('robin', nine)
@@ -1179,7 +1179,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(await everything(again)).toEqual(before)
     })
 
-    test('refuses or stores what is under way, and tells truly which', async () => {
+    test('closing stores or refuses each pending submission, and reports which', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
@@ -1191,7 +1191,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(found.map((member) => member !== null)).toEqual(isStored)
     })
 
-    test('twice does no harm, and what comes after is refused', async () => {
+    test('closing twice is harmless, and submissions after it fail', async () => {
       await using place = await open()
       const { intake } = await fill(place)
       const version = await versionOf(place)
@@ -1202,9 +1202,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
   })
 }
 
-/** Changes have the slots of bookings: on engines that other processes work with too. */
+/** Contract of engines that several processes use: the feed reports the booked slots alone. */
 export function storeFollowsBookings(open: () => Promise<Place>): void {
-  test('changes have only the booked slot of a provider, and all slots of a provider one of whose requests was declined', async () => {
+  test('changes list only the booked slots of a provider, or all its slots after a request was declined', async () => {
     await using place = await open()
     const { store, feed } = place
     const { first, second, book } = await fill(place)

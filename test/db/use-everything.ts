@@ -18,7 +18,7 @@ import {
   stored,
 } from './furniture'
 
-/** A port that notes which of its methods were called. */
+/** A proxy of a port that records which methods are called. */
 export function counted<T extends object>(port: T, called: Set<string>): T {
   return new Proxy(port, {
     get(target, name, receiver) {
@@ -28,7 +28,7 @@ export function counted<T extends object>(port: T, called: Set<string>): T {
   })
 }
 
-/** Calls every method of a store, in ways that lead to different statements. */
+/** Calls every method of a store, with arguments that lead to different statements. */
 export async function useEverything(place: Place): Promise<void> {
   const { store, feed } = place
   const { organization, partner, first, second, member, id, assign, move, intake, book } =
@@ -127,10 +127,10 @@ export async function useEverything(place: Place): Promise<void> {
 }
 
 /**
- * The same of an maintenance.
+ * Calls every method of an engine's maintenance.
  *
- * @param target where nothing is
- * @param copies whether the engine makes copies, and not the server that it is on
+ * @param target a free path
+ * @param copies whether the engine itself makes backups
  */
 export async function keepUp(maintenance: Maintenance, target: string, copies = true): Promise<void> {
   for (const chain of auditChains) {

@@ -5,7 +5,7 @@ import { Refusal } from '../../src/domain/errors'
 import { act } from './furniture'
 import { openPlace, openTestEngine } from './place'
 
-test('many writes are several transactions, and others are answered between any two', async () => {
+test('db: the SQLite writer commits at most 128 of 500 queued writes before it yields to the event loop', async () => {
   using database = new Database(':memory:')
   const writer = new Writer(database)
   let written = 0
@@ -20,7 +20,7 @@ test('many writes are several transactions, and others are answered between any 
   expect(Math.max(...steps)).toBeLessThanOrEqual(128)
 })
 
-test('an engine that is closed writes first what was asked for by whoever is gone', async () => {
+test('db: closing an engine first commits the queued writes', async () => {
   await using place = await openPlace()
   const engine = openTestEngine(`${place.path}-other`)
   const writes = Array.from({ length: 200 }, (_, index) =>
@@ -33,8 +33,8 @@ test('an engine that is closed writes first what was asked for by whoever is gon
   await again.close()
 })
 
-describe('of 101 writes in one group one fails', () => {
-  /** A table that takes a name once, and no child without its parent by the time of the commit. */
+describe('db: SQLite writer', () => {
+  /** A table with a unique name, and a child table whose foreign key is checked at COMMIT. */
   const openTable = () => {
     const database = new Database(':memory:')
     database.run('PRAGMA foreign_keys = ON')
@@ -63,7 +63,7 @@ describe('of 101 writes in one group one fails', () => {
 
   const failures: [how: string, fail: (database: Database) => void, error: object][] = [
     [
-      'by a constraint',
+      'a constraint violation',
       (database) => {
         keep(database, 'failing')
         keep(database, 'failing')
@@ -71,7 +71,7 @@ describe('of 101 writes in one group one fails', () => {
       { code: 'SQLITE_CONSTRAINT_PRIMARYKEY' },
     ],
     [
-      'by an error behind what it wrote',
+      'an error after writing',
       (database) => {
         keep(database, 'failing')
         throw new Error('too late')
@@ -79,7 +79,7 @@ describe('of 101 writes in one group one fails', () => {
       { message: 'too late' },
     ],
     [
-      'by a refusal behind what it wrote',
+      'a refusal after writing',
       (database) => {
         keep(database, 'failing')
         throw new Refusal('email_taken', 'taken')
@@ -92,18 +92,21 @@ describe('of 101 writes in one group one fails', () => {
     [0, 50, 100].map((place) => [how, place, fail, error] as const),
   )
 
-  test.each(cases)('%s, at place %i: it is undone alone, and all others are stored', async (...row) => {
-    const [, place, fail, error] = row
-    using database = openTable()
-    const ended = await inOneGroup(database, () => fail(database), place).ended
-    expect(ended[place]).toMatchObject({ status: 'rejected', reason: error })
-    expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
-    expect(namesIn(database).sort()).toEqual(neighbours.toSorted())
-  })
+  test.each(cases)(
+    'one failing write in a group leaves the others stored (%s, position %i)',
+    async (...row) => {
+      const [, place, fail, error] = row
+      using database = openTable()
+      const ended = await inOneGroup(database, () => fail(database), place).ended
+      expect(ended[place]).toMatchObject({ status: 'rejected', reason: error })
+      expect(ended.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
+      expect(namesIn(database).sort()).toEqual(neighbours.toSorted())
+    },
+  )
 
   const fatal: [how: string, fail: (database: Database) => void, error: object][] = [
     [
-      'since there is no room, for which SQLite ends the transaction',
+      'a full disk',
       (database) => {
         keep(database, 'failing')
         keep(database, 'large', 10_000_000)
@@ -111,7 +114,7 @@ describe('of 101 writes in one group one fails', () => {
       { kind: 'storage_failed' },
     ],
     [
-      'and takes the whole transaction with it',
+      'a statement that rolls back the transaction',
       (database) => {
         keep(database, 'failing')
         database.run("INSERT OR ROLLBACK INTO kept VALUES ('failing', NULL)")
@@ -119,14 +122,14 @@ describe('of 101 writes in one group one fails', () => {
       { code: 'SQLITE_CONSTRAINT_PRIMARYKEY' },
     ],
     [
-      'not until the commit, which it keeps from happening',
+      'a foreign key violation at COMMIT',
       (database) => void database.run("INSERT INTO child VALUES ('nobody')"),
       { code: 'SQLITE_CONSTRAINT_FOREIGNKEY' },
     ],
   ]
 
   test.each(fatal)(
-    '%s: nobody is told that they are stored, nobody is, and what comes next is',
+    'a group fails as a whole and stores nothing after %s, and the next write succeeds',
     async (...row) => {
       using database = openTable()
       database.run('PRAGMA max_page_count = 1000')
@@ -141,7 +144,7 @@ describe('of 101 writes in one group one fails', () => {
   )
 })
 
-test('each transaction is measured, by the writes that shared it, and those that could not be made', async () => {
+test('db: the SQLite writer counts the writes of each commit and the groups that failed', async () => {
   using database = new Database(':memory:')
   const writer = new Writer(database)
   const writes = Promise.all(Array.from({ length: 3 }, () => writer.write(() => {})))
@@ -152,7 +155,7 @@ test('each transaction is measured, by the writes that shared it, and those that
   expect([writer.groupSizes.counts, writer.groupSizes.sum]).toEqual([[1, 0, 1, 0, 0, 0, 0, 0, 0], 4])
   expect(writer.commitMillis.counts.reduce((sum, count) => sum + count)).toBe(2)
   expect([writer.commitMillis.sum > 0, writer.failedGroups]).toEqual([true, 0])
-  // A write that is refused has failed alone.
+  // A refused write fails alone, not its group.
   await writer.write(() => Promise.reject(database.run('nonsense'))).catch(() => {})
   expect([writer.groupSizes.sum, writer.failedGroups]).toEqual([5, 0])
   const ending = () => {

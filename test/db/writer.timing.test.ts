@@ -3,18 +3,18 @@ import { describe, expect, test } from 'bun:test'
 import { Writer } from '../../db/sqlite/writer'
 import { millisOf } from '../support/standstill'
 
-describe('between two groups', () => {
+describe('db: fairness of the SQLite writer', () => {
   const busyFor = (millis: number) => {
     for (const until = performance.now() + millis; performance.now() < until; );
   }
 
-  test('whoever has something else to do has as much of the time as the writes', async () => {
+  test('other tasks get as much time as the writes', async () => {
     using database = new Database(':memory:')
     const writer = new Writer(database)
     const groups = 20
     let written = 0
     let turns = 0
-    // Each is asked for again as soon as it is done, as by a client that goes on and on.
+    // Like a client that sends its next write as soon as the previous one is done.
     const write = async () => {
       for (; written < groups; written++) await writer.write(() => busyFor(5))
     }
@@ -25,11 +25,11 @@ describe('between two groups', () => {
       turns++
     }
     await writing
-    // Of 25 each; taking turns with the writes it would be one.
+    // About 25 turns fit in the pause after a group; without the pause there would be one.
     expect(turns / groups).toBeGreaterThan(5)
   })
 
-  test('nobody waits where nothing else is to be done', async () => {
+  test('a write does not wait if nothing else is running', async () => {
     using database = new Database(':memory:')
     const writer = new Writer(database)
     await writer.write(() => busyFor(300))

@@ -12,7 +12,7 @@ const file = (name: string) => operator.folder.file(name)
 const megabytes = times(6, 320)
 let token = ''
 
-/** Members whom nobody opens: what a backup has to carry. */
+/** Adds member rows that the backup has to copy. No test decrypts them. */
 function grow(): void {
   using database = new Database(operator.database)
   const insert = database.query(
@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => operator[Symbol.dispose]())
 
-/** Books and searches without end on some connections. Returns a function that ends it. */
+/** Books and searches continuously on some connections. Returns a function that stops and reports. */
 function startLoad(service: Served, connections: number) {
   let [isOver, booked] = [false, 0]
   const statuses = new Set<number>()
@@ -60,16 +60,16 @@ function startLoad(service: Served, connections: number) {
   }
 }
 
-test('a backup of a database under bookings and searches delays none for long and refuses none', async () => {
+test('faults: a backup during bookings and searches refuses none of them and delays none by four seconds', async () => {
   await using service = await operator.serve('--bookings-per-minute', 'off', '--reads-per-minute', 'off')
   const stop = startLoad(service, 8)
   await operator.do('backup', file('backup.age'))
   const { booked, statuses, slowestMillis } = await stop()
   tellFigure(
-    `a backup of ${megabytes} MB: ${booked} bookings, the slowest in ${Math.round(slowestMillis)} ms`,
+    `backup of ${megabytes} MB: ${booked} bookings, the slowest took ${Math.round(slowestMillis)} ms`,
   )
   expect(statuses).toEqual([200, 201])
-  // A copy that locked the database would show in the slowest booking.
+  // If the copy locked the database, the slowest booking would show it.
   expect(slowestMillis).toBeLessThan(4_000)
   const key = ['--master-key-file', `${operator.database}.key`]
   const to = ['--to', file('restored.sqlite'), '--yes']

@@ -18,7 +18,7 @@ import { faultsIn } from './database'
 
 setDefaultTimeout(300_000)
 
-// A database with a directory and requests, of which each test gets a copy.
+// A database with a directory and requests. Each test gets a copy.
 const made = new Operator()
 let token = ''
 beforeAll(async () => {
@@ -38,7 +38,7 @@ function copied(): Operator {
   return operator
 }
 
-/** Writes over the first page of a table. */
+/** Overwrites the root page of a table. */
 function breakPage(path: string, name: string): void {
   overwrite(path, pageOf(name))
 }
@@ -62,17 +62,21 @@ const missing = 'there is no database at .*; anteroom init makes one'
 const damaged = /^anteroom: (the database is damaged.*|the file is not a database that can be read)\n$/
 
 const refusedAtStart: [string, (path: string) => void, RegExp][] = [
-  ['with a broken head', (path) => writeAt(path, 0, 'XXXX'), new RegExp(unreadable)],
-  ['truncated in its head', (path) => truncateSync(path, 60), new RegExp(unreadable)],
+  ['with a damaged header', (path) => writeAt(path, 0, 'XXXX'), new RegExp(unreadable)],
+  ['truncated inside its header', (path) => truncateSync(path, 60), new RegExp(unreadable)],
   ['truncated to its first page', (path) => truncateSync(path, 4096), damaged],
-  ['truncated to its half', (path) => truncateSync(path, (readFileSync(path).length >> 13) << 12), damaged],
-  ['that is empty', (path) => truncateSync(path, 0), new RegExp(missing)],
+  [
+    'truncated to half its size',
+    (path) => truncateSync(path, (readFileSync(path).length >> 13) << 12),
+    damaged,
+  ],
+  ['of zero bytes', (path) => truncateSync(path, 0), new RegExp(missing)],
   ['that is missing', (path) => rmSync(path), new RegExp(missing)],
   ['of another application', (path) => writeAt(path, 68, 'GPKG'), /belongs to another application/],
   ['of a newer schema', (path) => writeAt(path, 63, '\xff'), /written by a newer version/],
-  ['whose settings are broken', (path) => breakPage(path, 'settings'), damaged],
-  ['whose providers are broken', (path) => breakPage(path, 'providers'), damaged],
-  ['whose keys are broken', (path) => breakPage(path, 'partner_keys'), damaged],
+  ['with a damaged settings table', (path) => breakPage(path, 'settings'), damaged],
+  ['with a damaged providers table', (path) => breakPage(path, 'providers'), damaged],
+  ['with a damaged table of keys', (path) => breakPage(path, 'partner_keys'), damaged],
 ]
 
 function writeAt(path: string, at: number, text: string): void {
@@ -82,7 +86,7 @@ function writeAt(path: string, at: number, text: string): void {
 }
 
 test.each(refusedAtStart)(
-  'a database %s is refused at the start in one clear line',
+  'faults: serve refuses a database %s in one clear line',
   async (_, damage, line) => {
     using operator = copied()
     damage(operator.database)
@@ -98,7 +102,7 @@ test.each(refusedAtStart)(
   },
 )
 
-test.each(['providers', 'changes'])('doctor examines a database whose %s are broken', async (name) => {
+test.each(['providers', 'changes'])('faults: doctor reports a damaged table %s', async (name) => {
   using operator = copied()
   breakPage(operator.database, name)
   const { code, stdout, stderr } = await operator.run(['doctor', '--json'])
@@ -117,26 +121,29 @@ const servedThough: [string, (path: string) => void][] = [
   ['members', (path) => breakPage(path, 'members')],
 ]
 
-describe('a database that is damaged where no start reads', () => {
-  test.each(servedThough)('in its %s is served, not ready, and told in one line', async (_, damage) => {
-    using operator = copied()
-    damage(operator.database)
-    await using service = await operator.serve()
-    await eventually('the check to be over', () => service.told.length > 0)
-    expect(service.told).toEqual(['error: not ready: the database is damaged: anteroom doctor tells more'])
-    expect((await service.get('/readyz', '')).status).toBe(503)
-    expect((await service.get('/livez', '')).status).toBe(200)
-    expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
-    const { status, body } = await service.post(booking('m-1'), token)
-    if (status !== 201) expect([status, body]).toEqual([503, { message: expect.any(String), status: 503 }])
-    expect((await service.stop()).code).toBe(0)
-    expect((await operator.run(['doctor'])).code).toBe(8)
-  })
+describe('faults: damage in pages that the start does not read', () => {
+  test.each(servedThough)(
+    'a database with damaged %s is served but not ready, and the damage is logged in one line',
+    async (_, damage) => {
+      using operator = copied()
+      damage(operator.database)
+      await using service = await operator.serve()
+      await eventually('the page check to end', () => service.told.length > 0)
+      expect(service.told).toEqual(['error: not ready: the database is damaged: anteroom doctor tells more'])
+      expect((await service.get('/readyz', '')).status).toBe(503)
+      expect((await service.get('/livez', '')).status).toBe(200)
+      expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
+      const { status, body } = await service.post(booking('m-1'), token)
+      if (status !== 201) expect([status, body]).toEqual([503, { message: expect.any(String), status: 503 }])
+      expect((await service.stop()).code).toBe(0)
+      expect((await operator.run(['doctor'])).code).toBe(8)
+    },
+  )
 })
 
-describe('under the running server', () => {
+describe('faults: a database file changed under a running server', () => {
   const notes = 'uses of tokens, look-ups and refused authentications'
-  // Stopping it would take with it what nobody else has.
+  // Stopping the server would lose data that only its open file still has.
   const lost =
     'the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
   const underIt: [string, (path: string) => void, string][] = [
@@ -149,11 +156,11 @@ describe('under the running server', () => {
       },
       lost,
     ],
-    ['without its log', (path) => rmSync(`${path}-wal`), lost],
+    ['without its write-ahead log', (path) => rmSync(`${path}-wal`), lost],
   ]
 
   test.each(underIt)(
-    'a database that is %s is not ready, takes nothing, and is told once',
+    'a server whose database is %s is not ready, stores nothing and logs it once',
     async (_, lose, fault) => {
       using operator = copied()
       await using service = await operator.serve()
@@ -166,11 +173,11 @@ describe('under the running server', () => {
       const look = (id: string) => service.get(`/partners/v1/user/?external_user_id=${id}`, token)
       expect([(await look('before')).status, (await look('lost-0')).status]).toEqual([200, 404])
       await eventually('the notes to fail', () => service.stderr.includes('could not be noted yet'))
-      // Long enough for them to be tried again.
+      // Long enough for a second attempt.
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
-      // The check of the start may have come too late.
+      // The page check of the start may have come too late to read the file.
       const unchecked = 'warn: the database could not be checked: run anteroom doctor'
       expect(toldIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,
@@ -182,14 +189,14 @@ describe('under the running server', () => {
     },
   )
 
-  test('a database that a backup is copied over is not ready, takes nothing, and is left as it is', async () => {
+  test('a server whose database a backup was copied over is not ready, and leaves the copy unchanged', async () => {
     using operator = copied()
     const backup = operator.folder.file('backup.sqlite')
     await using service = await operator.serve()
     expect((await service.post(booking('in-both'), token)).status).toBe(201)
     await operator.do('backup', backup, '--plain')
     expect((await service.post(booking('since'), token)).status).toBe(201)
-    // As cp does: what stands there keeps its inode.
+    // Like cp, this keeps the inode.
     writeFileSync(operator.database, readFileSync(backup))
     for (let index = 0; index < 5; index++) {
       expect((await service.post(booking(`lost-${index}`), token)).status).toBe(503)
@@ -207,11 +214,11 @@ describe('under the running server', () => {
     expect(faultsIn(operator.database)).toEqual([])
   })
 
-  test('a database that an older copy of itself is put over is not ready and takes nothing', async () => {
+  test('a server whose database an older copy was put over is not ready and stores nothing', async () => {
     using operator = copied()
     const older = readFileSync(operator.database)
     await using service = await operator.serve()
-    // What takes the log back to the file, as the end of a command does that nobody else keeps from it.
+    // Keeps the log file until it is checkpointed, as the last command to exit does.
     const writer = new Database(operator.database)
     expect((await service.post(booking('since'), token)).status).toBe(201)
     writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -226,23 +233,26 @@ describe('under the running server', () => {
 
   const meanwhile: [string, (path: string) => void][] = [
     ['truncated', (path) => truncateSync(path, 4096 * 3)],
-    ['given a broken head', (path) => writeAt(path, 0, 'XXXX')],
-    ['broken in its requests', (path) => breakPage(path, 'booking_requests')],
+    ['given a damaged header', (path) => writeAt(path, 0, 'XXXX')],
+    ['damaged in its requests', (path) => breakPage(path, 'booking_requests')],
   ]
 
-  test.each(meanwhile)('a database that is %s gives no answer but 201 and 503', async (fault, damage) => {
-    using operator = copied()
-    await using service = await operator.serve()
-    damage(operator.database)
-    // Another process's write has the server read its pages anew.
-    await operator.run(['organization', 'add', 'South Care'])
-    const ends: number[] = []
-    for (let index = 0; index < 10; index++)
-      ends.push((await service.post(booking(`n-${index}`), token)).status)
-    expect(ends.filter((status) => status !== 201 && status !== 503)).toEqual([])
-    const ready = (await service.get('/readyz', '')).status
-    tellFigure(`under a server, ${fault}: ${ends.join(' ')}, ready ${ready}`)
-    expect(service.isRunning).toBe(true)
-    await service.stop()
-  })
+  test.each(meanwhile)(
+    'a server whose database is %s answers bookings with 201 or 503 only',
+    async (fault, damage) => {
+      using operator = copied()
+      await using service = await operator.serve()
+      damage(operator.database)
+      // After a write by another process the server reads its pages again.
+      await operator.run(['organization', 'add', 'South Care'])
+      const ends: number[] = []
+      for (let index = 0; index < 10; index++)
+        ends.push((await service.post(booking(`n-${index}`), token)).status)
+      expect(ends.filter((status) => status !== 201 && status !== 503)).toEqual([])
+      const ready = (await service.get('/readyz', '')).status
+      tellFigure(`database ${fault} under a server: bookings answered ${ends.join(' ')}, /readyz ${ready}`)
+      expect(service.isRunning).toBe(true)
+      await service.stop()
+    },
+  )
 })

@@ -10,7 +10,7 @@ import { eventually, Folder, type OfferedSlot, type Sandbox, startSandbox } from
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
 
-// Whoever sends a booking and gets no answer does not know whether it is stored. With a key they send it again.
+// A client that gets no answer to a booking does not know whether it was stored. With an idempotency key it can retry.
 
 const folder = new Folder()
 const path = folder.file('cut.sqlite')
@@ -25,7 +25,10 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** When a connection is cut: after so many bytes of the request, so long after the last, or at the answer's first byte. */
+/**
+ * When a connection is cut: after some bytes of the request, some ms after the last byte, or at the first byte of the
+ * answer.
+ */
 type Moment = { bytes: number } | { millis: number } | 'answer'
 
 function someMoment(random: Random, length: number): Moment {
@@ -37,7 +40,7 @@ function someMoment(random: Random, length: number): Moment {
   ])()
 }
 
-/** Sends a request and cuts the connection, whatever has come of it. Nothing of an answer is read. */
+/** Sends a request and cuts the connection. Reads nothing of the answer. */
 function cut(request: Buffer, moment: Moment, isReset: boolean): Promise<void> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(sandbox.report.baseUrl).port) })
@@ -56,7 +59,7 @@ function cut(request: Buffer, moment: Moment, isReset: boolean): Promise<void> {
 
 const retry = (key: string, body: string) => sandbox.postKeyed(key, body)
 
-/** The ids of the requests of a member, by the id of the member. */
+/** The ids of a member's requests. */
 function requestsOf(memberId: number): number[] {
   using database = new Database(path, { readonly: true })
   const select = 'SELECT id FROM booking_requests WHERE member_id = ?'
@@ -66,7 +69,7 @@ function requestsOf(memberId: number): number[] {
     .map(({ id }) => id)
 }
 
-/** How many members and requests there are. */
+/** The number of members and requests. */
 function counted(): { members: number; requests: number } {
   using database = new Database(path, { readonly: true })
   const select =
@@ -74,18 +77,18 @@ function counted(): { members: number; requests: number } {
   return database.query<{ members: number; requests: number }, []>(select).get() as ReturnType<typeof counted>
 }
 
-test(`a connection that is cut at any moment, then a retry with the key, is one booking and one member (HOSTILE_SEED=${seed})`, async () => {
+test(`faults: a booking whose connection is cut at a random moment is stored once after a retry with its key (HOSTILE_SEED=${seed})`, async () => {
   const rounds = Array.from({ length: times(100, 5_000) }, (_, round) => round)
   const before = counted()
   let [stored, anew] = [0, 0]
   await eachOf(rounds, 8, async (round) => {
     const random = randomFrom(seed + round)
     const key = `cut-${round}`
-    // Intakes too, which nothing but the key keeps from being stored twice.
+    // Intakes too: only the key prevents them from being stored twice.
     const body = JSON.stringify(booking(key, round % 2 === 0 ? slots[round / 2] : undefined))
     const head = new Material(key, sandbox.token()).head()
     const request = message([...head, `Idempotency-Key: ${key}`, `Content-Length: ${body.length}`], body)
-    // Once more before the answer is waited for: an impatient client.
+    // An impatient client may send the request twice before it waits for the answer.
     const cuts = 1 + below(random, 2)
     for (let each = 0; each < cuts; each++) {
       await cut(request, someMoment(random, request.length + 1), random() < 0.5)
@@ -97,28 +100,28 @@ test(`a connection that is cut at any moment, then a retry with the key, is one 
     if (first.isReplay && second.isReplay) stored++
     else anew++
   })
-  // Whatever was still under way has come to its end: a request that is stored now would be one too many.
+  // Waits for requests still running: if they stored one more, the count would be too high.
   await Bun.sleep(100)
   const after = counted()
   expect([after.members - before.members, after.requests - before.requests]).toEqual([
     rounds.length,
     rounds.length,
   ])
-  // Both were met, or the cuts were all on one side.
+  // Some cuts came before the booking was stored and some after.
   expect(Math.min(stored, anew)).toBeGreaterThan(0)
-  tellFigure(`${rounds.length} bookings cut: ${stored} were stored and unanswered, all are there once`)
+  tellFigure(`${rounds.length} bookings cut: ${stored} were stored but unanswered; each is stored once`)
 })
 
-/** A request with a key. */
+/** A request with an idempotency key. */
 class KeyedMaterial extends Material {
   override head(requestLine?: string): string[] {
     return [...super.head(requestLine), `Idempotency-Key: ${this.member}`]
   }
 }
 
-describe('a booking that the runtime stores and does not answer with a 201, since it is followed by', () => {
+describe('faults: bookings that are stored but not answered with 201, because of a known limitation of the runtime', () => {
   test.each(knownLimitations.map((row) => [row[0], row] as const))(
-    '%s, is answered to a retry, and is there once',
+    'a booking followed by %s is stored once and answered to a retry',
     async (name, [, outcome, steps]) => {
       const of = new KeyedMaterial(
         `known-${knownLimitations.findIndex((row) => row[0] === name)}`,
@@ -128,7 +131,7 @@ describe('a booking that the runtime stores and does not answer with a 201, sinc
       const due = outcome === 'closed' ? 0 : 1
       const { answers } = await exchange(Number(new URL(sandbox.report.baseUrl).port), steps(of), { due })
       expect(answers.filter(({ status }) => status === 201)).toEqual([])
-      await eventually('it to be stored', () => counted().requests > before)
+      await eventually('the booking to be stored', () => counted().requests > before)
       const { status, text, isReplay } = await retry(of.member, of.body)
       expect([status, isReplay]).toEqual([201, true])
       expect(JSON.parse(text).member.email).toBe(`${of.member}@example.com`)

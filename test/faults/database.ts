@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 
-/** What an integrity check and a check of references say against a database that nobody has open. */
+/** The faults that an integrity check and a foreign key check find. No other process may have the database open. */
 export function faultsIn(path: string): string[] {
   const database = new Database(path)
   const pages = database.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all()
@@ -12,7 +12,7 @@ export function faultsIn(path: string): string[] {
   ]
 }
 
-/** The one number that a query asks of a database, or null while it cannot be asked. */
+/** The number that a query returns, or null if the database cannot be read. */
 export function ask(path: string, query: string): number | null {
   try {
     const database = new Database(path, { readonly: true })

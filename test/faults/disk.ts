@@ -2,7 +2,9 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { below, pick, type Random } from '../hostile/random'
 import type { Call } from '../support/trace'
 
-/** What a program did below one folder, and what it answered over HTTP. Moments are those of the trace. */
+/**
+ * A change that a program made below one folder, or an HTTP response that it sent. Times are positions in the trace.
+ */
 export type Step = { readonly began: number; readonly ended: number } & (
   | { readonly kind: 'write'; readonly file: string; readonly offset: number; readonly bytes: Buffer }
   | { readonly kind: 'copy' | 'link'; readonly from: string; readonly file: string }
@@ -11,17 +13,17 @@ export type Step = { readonly began: number; readonly ended: number } & (
   | { readonly kind: 'answer'; readonly text: string }
 )
 
-/** All but the moments of a step. */
+/** A step without its times. */
 type Deed = Step extends infer S ? (S extends Step ? Omit<S, 'began' | 'ended'> : never) : never
 
-/** What is below a folder, by path: what is in a file, null for a folder. Names of one file have the same bytes. */
+/** The contents of a folder by path: the bytes of a file, null for a folder. Two names of one file share a buffer. */
 export type Files = ReadonlyMap<string, Buffer | null>
 
 /**
- * The steps of a trace below one folder. It throws for a call on one of its files that it does not know, since a disk
- * that is put together without it would be another.
+ * Converts a trace into the steps below one folder.
  *
- * @param before the names that were there before
+ * @param before the names that existed before
+ * @throws Error for a system call on these files that it cannot replay
  */
 export function stepsOf(calls: readonly Call[], folder: string, before: Iterable<string>): Step[] {
   const reader = new TraceReader(folder, before)
@@ -36,7 +38,7 @@ const [opensForCreation, mapsShared, mapsForWriting] = [0o100, 1, 2]
 
 class TraceReader {
   readonly #names: Set<string>
-  /** Where they lead, and how much was written through each. */
+  /** Open descriptors: the file and the number of bytes written sequentially. */
   readonly #descriptors = new Map<number, { readonly file: string; written: number }>()
 
   constructor(
@@ -76,7 +78,7 @@ class TraceReader {
     return this.#transfer(call)
   }
 
-  /** The path below the folder that is meant, '' for the folder itself; null for one elsewhere. */
+  /** The path relative to the folder, '' for the folder itself; null if it is elsewhere. */
   #place(path: string, at = -1): string | null {
     const below = relative(this.folder, resolve(this.folder, this.#descriptors.get(at)?.file ?? '', path))
     return below.startsWith('..') ? null : below
@@ -119,7 +121,7 @@ class TraceReader {
       case 'pwrite64':
         return { kind: 'write', file, offset: args[3] as number, bytes }
       case 'write':
-        // Whoever writes so writes a file from its start.
+        // `write` is only used to write a file from its start.
         open.written += bytes.length
         return { kind: 'write', file, offset: written, bytes }
       case 'ftruncate':
@@ -128,7 +130,7 @@ class TraceReader {
       case 'fdatasync':
         return { kind: 'sync', file }
       case 'mmap':
-        // The log's index is mapped, and made anew from the log by whoever opens it first.
+        // The -shm file is mapped. SQLite rebuilds it from the log.
         if (file.endsWith('-shm') || (Number(args[3]) & mapsShared) === 0 || (third & mapsForWriting) === 0)
           return null
     }
@@ -137,7 +139,7 @@ class TraceReader {
 
   #copy(from: number, to: number): Deed | null {
     const [source, target] = [this.#descriptors.get(from), this.#descriptors.get(to)]
-    // It ends with a copy of nothing.
+    // The last call copies zero bytes.
     if (!target || target.written > 0) return null
     if (!source) throw new Error('a copy from elsewhere is not followed')
     target.written = Infinity
@@ -145,7 +147,7 @@ class TraceReader {
   }
 }
 
-/** A file or a folder on a disk: what is on it for certain, and what was written since. */
+/** A file or folder on the simulated disk: its durable bytes, and the changes since the last sync. */
 interface Kept {
   readonly isFolder: boolean
   bytes: Buffer
@@ -154,21 +156,21 @@ interface Kept {
 
 type Change = Extract<Step, { kind: 'write' | 'truncate' }>
 
-/** A name that a file got or lost, and that its folder's next sync makes last. */
+/** A name that a file got or lost. It is durable after the next sync of its folder. */
 interface Naming {
   readonly path: string
   readonly kept: Kept | null
   readonly ended: number
 }
 
-/** How much of what was not synced a power cut leaves: nothing, some writes, or some of the sectors of each. */
+/** What a power cut keeps of unsynced changes: nothing, whole writes, or single sectors. */
 export const leavings = ['nothing', 'writes', 'sectors'] as const
 
 const sectorBytes = 512
 
 /**
- * What a disk holds after a power cut at some moment: all that was synced, and of the rest what chance leaves. So with
- * the names of files that were made or removed since their folder was synced.
+ * The disk after a power cut at a moment: everything synced, and a random part of the rest. The same goes for names
+ * created or removed since the last sync of their folder.
  */
 export function cutPower(
   steps: readonly Step[],
@@ -182,14 +184,14 @@ export function cutPower(
   const disk = new Disk(before)
   for (const step of steps) {
     if (step.began >= moment) break
-    // A sync that did not come back has promised nothing.
+    // A sync that did not return guarantees nothing.
     if (step.kind !== 'sync' || step.ended < moment) disk.take(step)
   }
   return disk.cut(isLeft, leaves === 'sectors')
 }
 
 class Disk {
-  /** As the program sees it, and as the disk has it. */
+  /** The files as the program sees them, and as the disk has them. */
   readonly #live = new Map<string, Kept>()
   readonly #named: Map<string, Kept>
   #unsynced: Naming[] = []
@@ -233,7 +235,7 @@ class Disk {
     }
   }
 
-  /** What is left, once chance has taken of the rest what it likes. */
+  /** Returns what is left after a random part of the unsynced changes was kept. */
   cut(isLeft: () => boolean, inSectors: boolean): Files {
     this.#settleNames(isLeft)
     for (const kept of new Set(this.#named.values())) {
@@ -265,12 +267,12 @@ class Disk {
   }
 }
 
-/** '' for the folder that all is below. */
+/** Returns '' for the top folder. */
 function folderOf(path: string): string {
   return join(dirname(path), '.') === '.' ? '' : dirname(path)
 }
 
-/** Brings some of what was written to the disk, in order; the rest stays unsynced. */
+/** Applies some of the unsynced changes in order. The others stay unsynced. */
 function settle(kept: Kept, isSettled: (change: Change) => boolean): void {
   const settled = kept.unsynced.filter(isSettled)
   const done = new Set(settled)
@@ -291,7 +293,7 @@ function settle(kept: Kept, isSettled: (change: Change) => boolean): void {
   kept.bytes = bytes.subarray(0, size)
 }
 
-/** A write as the sectors that a disk writes one at a time. */
+/** Splits a write into sectors, which a disk writes separately. */
 function sectorsOf(step: Change): Change[] {
   if (step.kind === 'truncate') return [step]
   const parts: Change[] = []
@@ -303,7 +305,7 @@ function sectorsOf(step: Change): Change[] {
   return parts
 }
 
-/** A moment of a trace: half of them right after an answer has left, when most is at stake. */
+/** A random moment in a trace. Half of them come right after an HTTP response was sent. */
 export function someMoment(steps: readonly Step[], random: Random): number {
   const answers = steps.filter(({ kind }) => kind === 'answer')
   const step = pick(random, random() < 0.5 && answers.length > 0 ? answers : steps)

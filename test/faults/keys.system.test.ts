@@ -40,7 +40,7 @@ const otherKey = 'anteroom: the master key is not the one that this database was
 const listWith = (file: string) => operator.run(['organization', 'list', '--master-key-file', file])
 const contentOf = (file: string) => readFileSync(file, 'utf8')
 
-/** The data key as the database has it. */
+/** The data key as stored, encrypted with the master key. */
 function wrapping(): Uint8Array {
   using database = new Database(operator.database)
   const select = database.query<{ value: Uint8Array }, []>(
@@ -49,13 +49,13 @@ function wrapping(): Uint8Array {
   return select.get()?.value as Uint8Array
 }
 
-/** The files that hold some bytes. */
+/** The names of the files that contain some bytes. */
 function holding(bytes: Uint8Array): string[] {
   const { path, file } = { path: operator.folder.path, file: (name: string) => operator.folder.file(name) }
   return readdirSync(path).filter((name) => readFileSync(file(name)).includes(Buffer.from(bytes)))
 }
 
-/** Holds that one rotation was done, all of it: by the key file, the database, the log and what lies about. */
+/** Checks that one rotation was completed: key file, database, audit log and no leftovers. */
 async function isRotated(before: Uint8Array): Promise<void> {
   expect(contentOf(key)).not.toBe(contentOf(old))
   expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
@@ -68,8 +68,8 @@ async function isRotated(before: Uint8Array): Promise<void> {
   expect(readdirSync(operator.folder.path).filter((name) => /next|unfinished/.test(name))).toEqual([])
 }
 
-describe('a rotation of the master key', () => {
-  test('leaves the server serving, refuses the old key, and leaves no trace of what it opened', async () => {
+describe('faults: a rotation of the master key', () => {
+  test('the server goes on during a key rotation, the old key is refused, and no copy of the old data key is left', async () => {
     await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Lantern')).trim()
     const before = wrapping()
@@ -91,7 +91,7 @@ describe('a rotation of the master key', () => {
 
     await using again = await operator.serve()
     expect((await again.get('/partners/v1/user/?external_user_id=kim', token)).status).toBe(200)
-    // While it serves, another one would be refused for that.
+    // A second server would be refused while this one runs.
     await again.stop()
     const { code, stderr } = await operator.run([
       ...['serve', '--port', '0', '--base-url', 'https://x.example', '--master-key-file', old],
@@ -99,14 +99,14 @@ describe('a rotation of the master key', () => {
     expect([code, stderr]).toEqual([6, otherKey])
   })
 
-  test('asks first, and changes nothing without a yes', async () => {
+  test('a key rotation asks first and changes nothing without a yes', async () => {
     const before = wrapping()
     expect(await operator.run(['key', 'rotate'])).toMatchObject({ code: 2, stdout: '' })
     expect([contentOf(key), existsSync(next)]).toEqual([contentOf(old), false])
     expect(wrapping()).toEqual(before)
   })
 
-  test('of a key that is in no file leaves the new one where it is told, and takes up what was left there', async () => {
+  test('a rotation of a key that is in no file writes the new key to --new-key-file', async () => {
     const settings = { ANTEROOM_MASTER_KEY: contentOf(old).trim() }
     const untold = await operator.run(rotate, '', settings)
     expect([untold.code, untold.stderr]).toEqual([
@@ -129,7 +129,7 @@ describe('a rotation of the master key', () => {
     expect(await listWith(old)).toMatchObject({ code: 6, stderr: otherKey })
   })
 
-  test('twice at once ends with a key that opens the database', async () => {
+  test('three concurrent key rotations end with a key that opens the database', async () => {
     for (let round = 0; round < times(2, 60); round++) {
       await Promise.all([operator.run(rotate), operator.run(rotate), operator.run(rotate)])
       expect(await listWith(key)).toMatchObject({ code: 0 })
@@ -138,9 +138,9 @@ describe('a rotation of the master key', () => {
     expect(existsSync(next)).toBe(false)
   })
 
-  test.if(process.getuid?.() === 0)('by root leaves the key to whoever had it', async () => {
+  test.if(process.getuid?.() === 0)('a key rotation by root keeps the owner of the key file', async () => {
     for (const file of [key, operator.database]) chownSync(file, 12_345, 12_345)
-    // What one that was killed has left is theirs too.
+    // The key file left by a killed rotation belongs to the same user.
     copyFileSync(old, next)
     writeFileSync(next, `${Buffer.alloc(32, 9).toString('base64')}\n`)
     chownSync(next, 12_345, 12_345)
@@ -152,7 +152,7 @@ describe('a rotation of the master key', () => {
   const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
 
   test.if(canMount)(
-    'of a key file that is mounted by itself, and so cannot be replaced, changes nothing',
+    'a rotation of a key file that is a mount point, and cannot be replaced, changes nothing',
     async () => {
       const [before, place] = [wrapping(), operator.folder.file('mounted.key')]
       writeFileSync(place, '', { mode: 0o600 })
@@ -171,7 +171,7 @@ describe('a rotation of the master key', () => {
     },
   )
 
-  test('that cannot write where it is told changes nothing', async () => {
+  test('a key rotation that cannot write the new key changes nothing', async () => {
     const before = wrapping()
     const { code } = await operator.run([...rotate, '--new-key-file', operator.folder.file('no/such/place')])
     expect(code).toBe(1)
@@ -179,7 +179,7 @@ describe('a rotation of the master key', () => {
   })
 })
 
-test('what lies beside the key file and is no key, or one that does not fit, stops nothing', async () => {
+test('faults: a .next file that is not a key, or the wrong key, does not prevent a start', async () => {
   for (const left of ['canary', `${Buffer.alloc(32, 9).toString('base64')}\n`]) {
     writeFileSync(next, left, { mode: 0o600 })
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
@@ -187,7 +187,7 @@ test('what lies beside the key file and is no key, or one that does not fit, sto
   }
 })
 
-test('a link beside the key file, to that very file or to another, never takes its name', async () => {
+test('faults: a link in the place of the .next file is refused and never replaces the key file', async () => {
   for (const target of [key, old]) {
     symlinkSync(target, next)
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
@@ -199,13 +199,13 @@ test('a link beside the key file, to that very file or to another, never takes i
   expect(await operator.run(rotate)).toMatchObject({ code: 0 })
 })
 
-describe('a rotation that was killed', () => {
+describe('faults: a killed key rotation', () => {
   const keyringModule = new URL('../../src/keyring.ts', import.meta.url).pathname
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const placeModule = new URL('../../db/sqlite/database.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
 
-  /** Rotates in a process of its own up to some step of it. */
+  /** Rotates the key in a child process and kills it at a step. */
   function killedAt(step: 'made' | 'committed' | 'named'): void {
     const killed = Bun.spawnSync([
       process.execPath,
@@ -235,7 +235,7 @@ describe('a rotation that was killed', () => {
     expect([killed.signalCode, killed.stderr.toString()]).toEqual(['SIGKILL', ''])
   }
 
-  test('before the database was touched is none yet, and the next one takes up its key', async () => {
+  test('a key rotation killed before the database changed has no effect, and the next one uses its key', async () => {
     const before = wrapping()
     killedAt('made')
     const made = contentOf(next)
@@ -249,7 +249,7 @@ describe('a rotation that was killed', () => {
   test.each([
     ['the next start', ['organization', 'list'], 'North Care'],
     ['running it again', rotate, 'The rotation that was cut short is finished.\n'],
-  ])('after its commit is finished by %s', async (_, words, says) => {
+  ])('a key rotation killed after its commit is finished by %s', async (_, words, says) => {
     const before = wrapping()
     killedAt('committed')
     expect([contentOf(key), existsSync(next)]).toEqual([contentOf(old), true])
@@ -257,7 +257,7 @@ describe('a rotation that was killed', () => {
     await isRotated(before)
   })
 
-  test('after the key had its name has left nothing but a log, which goes', async () => {
+  test('a key rotation killed after it replaced the key file leaves only a log, which the next command removes', async () => {
     const before = wrapping()
     killedAt('named')
     expect(holding(before).length).toBeGreaterThan(0)

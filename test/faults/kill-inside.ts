@@ -3,17 +3,17 @@ import { tellFigure, times } from '../support/long'
 import type { Operator } from '../support/operator'
 import { Program } from '../support/process'
 
-/** A command that is killed again and again. */
+/** A command that is killed repeatedly. */
 export interface KilledCommand {
-  /** Makes ready what it works on, and tells its words. */
+  /** Prepares the files and returns the arguments of the command. */
   readonly ready: () => Promise<string[]> | string[]
-  /** Holds all that must be after it, however it ended, and tells which state it has left. */
+  /** Checks everything that must hold afterwards, and returns whether the old or the new state is in effect. */
   readonly check: () => Promise<'old' | 'new'>
 }
 
 /**
- * Kills a command at moments spread over its own time, which begins when the program has started: until enough of the
- * kills came before its end.
+ * Kills a command at moments spread over its run time, after the program itself has started, until enough of the kills
+ * came before its end.
  */
 export async function killInside(operator: Operator, name: string, command: KilledCommand): Promise<void> {
   const { folder, database } = operator
@@ -30,7 +30,7 @@ export async function killInside(operator: Operator, name: string, command: Kill
   expect(await command.check()).toBe('new')
 
   const rounds = times(2, 100)
-  // A machine that was busy while it was measured makes the first kills come too late.
+  // If the machine was busy during the measurement, the first kills come too late.
   const mostTries = times(20, 400)
   const left = { old: 0, new: 0 }
   let tried = 0
@@ -41,13 +41,13 @@ export async function killInside(operator: Operator, name: string, command: Kill
     const { signal } = await program.exit()
     const state = await command.check()
     if (signal === 'SIGKILL') left[state]++
-    // It was done already: it starts and ends sooner than it did when it was measured.
+    // It had already ended: it runs faster than measured.
     else [startMillis, millis] = [startMillis * 0.8, millis * 0.8]
   }
   const inside = left.old + left.new
   tellFigure(
-    `${name}: ${inside} of ${tried} kills came before its end, in ${Math.round(millis)} ms; ` +
-      `they left the old state ${left.old} times and the new one ${left.new} times`,
+    `${name}: ${inside} of ${tried} kills came before its end (run time ${Math.round(millis)} ms); ` +
+      `they left the old state ${left.old} times and the new state ${left.new} times`,
   )
   expect(inside).toBeGreaterThan(0)
 }

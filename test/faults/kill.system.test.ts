@@ -19,7 +19,10 @@ import { differences, Practice, type Submission } from './submissions'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/** Where a kill hits: at some time, or just before the nth step on the log (a commit) or the database (a checkpoint). */
+/**
+ * When a kill hits: at a time, or just before the nth write or sync of the log (a commit) or the database (a
+ * checkpoint).
+ */
 type Place = { readonly afterMillis: number } | { readonly end: string; readonly step: number }
 
 const untraceable = whyUntraceable()
@@ -30,16 +33,21 @@ function somePlace(cycle: number, random: Random): Place {
   return { end: '.sqlite', step: 1 + below(random, 60) }
 }
 
-/** What all kills come to. */
+/** The results of all kills. */
 class Tally {
-  readonly killed = { 'at some time': 0, 'in a start': 0, 'in a commit': 0, 'in a checkpoint': 0 }
+  readonly killed = {
+    'at a random time': 0,
+    'during a start': 0,
+    'during a commit': 0,
+    'during a checkpoint': 0,
+  }
   readonly startMillis: number[] = []
   acknowledged = 0
 }
 
-/** A production server on one database, killed again and again, and what it answered. */
+/** A production server on one database that is killed repeatedly, and the answers it gave. */
 class Victim {
-  /** Since the last comparison, and before it. */
+  /** The submissions since the last comparison, and those before it. */
   #sent: Submission[] = []
   #before: Submission[] = []
   #newest = 0
@@ -50,17 +58,20 @@ class Victim {
     private readonly tally: Tally,
   ) {}
 
-  /** Starts it, compares what is there with what was answered since it was last, and kills it under load. */
+  /**
+   * Starts the server, compares the database with the answers since the last comparison, and kills the server under
+   * load.
+   */
   async live(place: Place): Promise<string[]> {
     const isStep = 'step' in place
     const started = performance.now()
-    // That it has not started is told by its exit, where a step of the start was the last.
+    // If the kill hits a step of the start, the program exits before it listens.
     await using service = await this.#serve(place).catch((error) => {
       if (!isStep) throw error
       return null
     })
     if (!service) {
-      this.tally.killed['in a start']++
+      this.tally.killed['during a start']++
       return []
     }
     const isUp = await this.practice.findAny(service).then(
@@ -70,10 +81,10 @@ class Victim {
         return false
       },
     )
-    // It listened, and took the step before it answered anybody.
+    // It listened but was killed before its first answer.
     if (!isUp) {
       expect((await service.exit()).signal).toBe('SIGKILL')
-      this.tally.killed['in a start']++
+      this.tally.killed['during a start']++
       return []
     }
     if (!isStep) this.tally.startMillis.push(performance.now() - started)
@@ -87,8 +98,8 @@ class Victim {
     const hasDied = !isStep || this.#sent.some(({ answer }) => answer === null)
     if (!hasDied) service.signal('SIGKILL')
     expect((await service.exit()).signal).toBe('SIGKILL')
-    if (!isStep || !hasDied) this.tally.killed['at some time']++
-    else this.tally.killed[place.end === '-wal' ? 'in a commit' : 'in a checkpoint']++
+    if (!isStep || !hasDied) this.tally.killed['at a random time']++
+    else this.tally.killed[place.end === '-wal' ? 'during a commit' : 'during a checkpoint']++
     return found
   }
 
@@ -101,7 +112,7 @@ class Victim {
     return found
   }
 
-  /** Stops it, and compares all that it was ever sent. */
+  /** Stops the server and compares all submissions. */
   async end(): Promise<string[]> {
     await using service = await this.practice.serve(this.operator)
     const found = await this.compare()
@@ -116,11 +127,11 @@ class Victim {
 }
 
 const cycles = times(6, 1_000)
-// To compare a database takes the longer the more it holds.
+// Comparing takes longer the more a database holds.
 const cyclesPerDatabase = 50
 
-test(`a server that is killed ${cycles} times under bookings has lost, torn and doubled nothing that it answered${
-  untraceable ? ` (no kill placed in a commit: ${untraceable})` : ''
+test(`faults: a server killed ${cycles} times during bookings loses, corrupts and duplicates none that it answered${
+  untraceable ? ` (no kill was placed in a commit: ${untraceable})` : ''
 }`, async () => {
   const practice = await Practice.make(20)
   const tally = new Tally()
@@ -139,21 +150,21 @@ test(`a server that is killed ${cycles} times under bookings has lost, torn and 
   const [median = Infinity, worst = Infinity] = [starts[starts.length >> 1], starts.at(-1)]
   const kills = Object.entries(tally.killed).map(([where, count]) => `${count} ${where}`)
   tellFigure(
-    `${cycles} kills (${kills.join(', ')}), ${tally.acknowledged} acknowledged, 0 lost, 0 torn, 0 doubled; ` +
-      `first answer after a start: ${Math.round(median)} ms at the median, ${Math.round(worst)} ms at most`,
+    `${cycles} kills (${kills.join(', ')}), ${tally.acknowledged} bookings acknowledged, none lost, corrupted or duplicated; ` +
+      `first answer after a start: median ${Math.round(median)} ms, slowest ${Math.round(worst)} ms`,
   )
-  // The slowest of them tells how busy the machine was.
+  // The slowest start depends on how busy the machine was.
   expect(median).toBeLessThan(2_000)
 })
 
-/** A keyed request, and what was answered to it, to the byte; null where nothing was. */
+/** A request with a key and the exact answer to it; null if there was none. */
 interface Keyed {
   readonly key: string
   readonly body: string
   readonly answer: string | null
 }
 
-/** Sends bookings and intakes with a key each, on eight connections at once, until the server is gone. */
+/** Sends bookings and intakes with a key each, on eight connections, until the server is gone. */
 async function sendUntilTheEnd(
   sandbox: Sandbox,
   slots: readonly OfferedSlot[],
@@ -176,7 +187,7 @@ async function sendUntilTheEnd(
 }
 
 test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
-  'what was sent with a key is there once after a kill and a retry, answered before or not (round %i)',
+  'faults: requests with a key are stored once after a kill and a retry, whether answered before or not (round %i)',
   async (round) => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
@@ -186,7 +197,7 @@ test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
     const slots = (await killed.offered()).slice(0, 400)
     const sent: Keyed[] = []
     const connections = sendUntilTheEnd(killed, slots, sent)
-    await eventually('some answers', () => sent.length >= 12 * round)
+    await eventually('enough answers', () => sent.length >= 12 * round)
     killed.signal('SIGKILL')
     await killed.exit()
     await connections
@@ -206,16 +217,16 @@ test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
     await again.stop()
     expect(faultsIn(path)).toEqual([])
     if (round > 1) return
-    // Two days later nothing of them is kept for retries, though nobody has sent a key since.
+    // Two days later all receipts are removed, even though no client has sent a key since.
     const later = new Date(Date.now() + 48 * 60 * 60_000).toISOString().replace(/\.\d+/, '')
     expect(count('replays')).toBe(sent.length)
     await using afterwards = await startSandbox(['--database', path, '--now', later])
-    await eventually('it to be removed', () => ask(path, 'SELECT count(*) FROM replays') === 0)
+    await eventually('the receipts to be removed', () => ask(path, 'SELECT count(*) FROM replays') === 0)
     expect((await afterwards.stop()).code).toBe(0)
   },
 )
 
-test('a sandbox that is killed while it furnishes its database is whole after the next start', async () => {
+test('faults: a sandbox killed while it fills its database is complete after the next start', async () => {
   using folder = new Folder()
   const path = folder.file('kept.sqlite')
   await using killed = new Program(['sandbox', '--port', '0', '--json', '--database', path])

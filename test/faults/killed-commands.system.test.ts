@@ -10,7 +10,7 @@ import { theProgram } from '../support/process'
 import { ask, faultsIn } from './database'
 import { killInside } from './kill-inside'
 
-// A command that is killed at any moment, with kill -9, leaves the old state or the new one, whole, and the next goes on.
+// A command killed with kill -9 at any moment leaves either the old or the new state, and the next command works.
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 const providers = times(100, 3_000)
@@ -44,13 +44,13 @@ async function again(...words: string[]): Promise<void> {
   expect(unfinished()).toEqual([])
 }
 
-/** Holds that a database and its audit log are whole. */
+/** Checks that a database and its audit log are intact. */
 async function isWhole(path = database): Promise<void> {
   const words = ['doctor', '--database', path, '--master-key-file', key]
   expect(await operator.run(words)).toMatchObject({ code: 0, stderr: '' })
 }
 
-describe('beside a server that goes on', () => {
+describe('faults: commands killed while a server runs', () => {
   let service: Served
   beforeAll(async () => {
     const lifted = ['--open-requests', '1000', '--bookings-per-minute', '100000']
@@ -68,7 +68,7 @@ describe('beside a server that goes on', () => {
     await isWhole()
   }
 
-  test('directory load', async () => {
+  test('a killed directory load leaves the old or the new directory', async () => {
     let [before, after] = ['One', 'Other']
     const told = (bio: string) => count(`providers WHERE bio = '${bio}'`)
     const all = count('providers')
@@ -86,7 +86,7 @@ describe('beside a server that goes on', () => {
     expect(told(after)).toBe(all)
   })
 
-  test('backup', async () => {
+  test('a killed backup leaves no file or a complete backup', async () => {
     const [backup, restored] = [folder.file('backup.age'), folder.file('restored.sqlite')]
     await killInside(operator, 'backup', {
       ready: () => ['backup', backup],
@@ -98,7 +98,7 @@ describe('beside a server that goes on', () => {
         expect(count('providers', restored)).toBe(count('providers'))
         await goesOn()
         for (const file of [backup, restored]) rmSync(file)
-        // A command that was killed once the backup had its name leaves a second name for the next one to remove.
+        // A backup killed after it got its name leaves a second name, which the next command removes.
         if (state === 'new') {
           await again('backup', backup)
           rmSync(backup)
@@ -108,7 +108,7 @@ describe('beside a server that goes on', () => {
     })
   })
 
-  test('audit prune', async () => {
+  test('a killed audit prune leaves the log as it was, or pruned with a complete archive', async () => {
     const archive = folder.file('archive.jsonl')
     const words = () => {
       const before = `${new Date().toISOString().slice(0, 19)}Z`
@@ -118,7 +118,7 @@ describe('beside a server that goes on', () => {
     await killInside(operator, 'audit prune', {
       async ready() {
         await appendAudit(lines)
-        // Until the second in which they were written is over.
+        // The prune takes whole seconds: waits until the lines are in the past.
         await Bun.sleep(1_000 - (Date.now() % 1_000))
         return words()
       },
@@ -142,7 +142,7 @@ describe('beside a server that goes on', () => {
   })
 })
 
-/** Appends lines to the audit log, as of now. */
+/** Appends lines with the current time to the audit log. */
 async function appendAudit(lines: number): Promise<void> {
   const service = await openService({
     purpose: 'production',
@@ -159,7 +159,7 @@ async function appendAudit(lines: number): Promise<void> {
   await service.close()
 }
 
-test('restore', async () => {
+test('faults: a killed restore leaves no database or a complete one', async () => {
   const [backup, restored] = [folder.file('kept.age'), folder.file('again.sqlite')]
   await operator.do('backup', backup)
   const words = ['restore', backup, '--to', restored, '--yes', '--master-key-file', key]

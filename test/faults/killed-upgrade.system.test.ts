@@ -15,7 +15,7 @@ const wider = [
   `CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT; INSERT INTO more ${count}`,
 ]
 
-/** Upgrades in a process of its own and kills that after a time. Returns whether the upgrade was still running. */
+/** Upgrades in a child process and kills it after some ms. Returns whether the upgrade was still running. */
 async function upgradeKilled(path: string, millis: number): Promise<boolean> {
   const place = new URL('../db/place.ts', import.meta.url).pathname
   const script = `const { openTestDatabase } = await import(${JSON.stringify(place)})
@@ -36,7 +36,7 @@ function makeDatabase(folder: Folder): string {
   return path
 }
 
-test('an upgrade that is killed at any moment leaves the old database or the new one', async () => {
+test('faults: an upgrade killed at a random moment leaves the old or the new database', async () => {
   using once = new Folder()
   const path = makeDatabase(once)
   const beganAt = performance.now()
@@ -55,11 +55,11 @@ test('an upgrade that is killed at any moment leaves the old database or the new
     }
     using database = openTestDatabase(path, { upgrade: true }, wider)
     expect(database.query('SELECT count(*) FROM more').values()).toEqual([[rows]])
-    // The copy of the killed upgrade went with the next one.
+    // The next upgrade removed the copy of the killed one.
     const names = readdirSync(folder.path)
     expect(names.filter((name) => name.includes('unfinished'))).toEqual([])
     expect(names).toContain(copyPathOf('a.sqlite', wider))
   }
-  tellFigure(`upgrade: ${inside} of ${rounds} kills came before its end, in ${Math.round(millis)} ms`)
+  tellFigure(`upgrade: ${inside} of ${rounds} kills came before its end (run time ${Math.round(millis)} ms)`)
   expect(inside).toBeGreaterThan(0)
 })

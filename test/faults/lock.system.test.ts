@@ -28,7 +28,7 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** Holds the lock of a writer, as another process does that takes its time. */
+/** Holds the write lock, as a slow process would. */
 class Lock implements Disposable {
   readonly #database = new Database(path)
   #isHeld = true
@@ -52,7 +52,7 @@ class Lock implements Disposable {
 const standstill = new Standstill()
 afterAll(() => standstill[Symbol.dispose]())
 
-/** How long an answer took, in ms, beside the answer. */
+/** Returns the answer and how long it took, in ms. */
 async function timed<T>(answer: Promise<T>): Promise<[T, number]> {
   const started = standstill.now()
   return [await answer, standstill.now() - started]
@@ -61,8 +61,8 @@ async function timed<T>(answer: Promise<T>): Promise<[T, number]> {
 const lookUp = (externalUserId: string) =>
   sandbox.get(`/partners/v1/user/?external_user_id=${externalUserId}`)
 
-describe('while another process holds the lock of a writer', () => {
-  test('a booking is answered 503 with Retry-After after some two seconds, and stores nothing', async () => {
+describe('faults: another process holds the write lock', () => {
+  test('a booking during a long write lock gets 503 with Retry-After after about two seconds, and stores nothing', async () => {
     using lock = new Lock()
     const [slot] = slots
     const started = performance.now()
@@ -80,7 +80,7 @@ describe('while another process holds the lock of a writer', () => {
     expect((await sandbox.post(booking('waiting', slot))).status).toBe(201)
   })
 
-  test('regions, searches and look-ups are answered as fast as ever', async () => {
+  test('regions, searches and look-ups are answered quickly during a write lock', async () => {
     expect((await sandbox.post(booking('reader'))).status).toBe(201)
     const { regionId } = sandbox.report.examples
     const reads = [
@@ -109,7 +109,7 @@ describe('while another process holds the lock of a writer', () => {
     expect(sorted.at(-1)).toBeLessThan(1_000)
   })
 
-  test('a booking that can be written before its patience ends waits and is stored', async () => {
+  test('a booking waits for a write lock that is released in time, and is stored', async () => {
     using lock = new Lock()
     const started = performance.now()
     const answer = sandbox.post(booking('patient', slots[1]))
@@ -119,14 +119,14 @@ describe('while another process holds the lock of a writer', () => {
     expect((await answer).status).toBe(201)
   })
 
-  test('a request that must be refused for another reason is', async () => {
+  test('a request that is invalid or not allowed gets its usual error during a write lock', async () => {
     using _ = new Lock()
     expect((await sandbox.get('/partners/v1/provider-regions/?country_code=CA', 'wrong')).status).toBe(401)
     expect((await sandbox.post('{')).status).toBe(400)
     expect((await sandbox.post(booking('x'), sandbox.token('organization_deactivated'))).status).toBe(403)
   })
 
-  test('a second sandbox waits with its start until the lock is released', async () => {
+  test('a second sandbox waits at its start until the write lock is released', async () => {
     const lock = new Lock()
     const releasing = setTimeout(() => lock.release(), 1_500)
     try {

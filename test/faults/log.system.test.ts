@@ -13,10 +13,10 @@ beforeAll(async () => {
 })
 afterAll(() => operator[Symbol.dispose]())
 
-/** The words that start the program with a stderr that a shell's redirection names. */
+/** Starts the program with stderr redirected by a shell. */
 const withStderr = (redirection: string) => ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...theProgram]
 
-/** More than a pipe has room for (64 KiB), some 200 bytes each. */
+/** Their log lines, about 200 bytes each, exceed the 64 KiB of a pipe. */
 const requests = 500
 
 async function isServed(service: Served): Promise<void> {
@@ -28,24 +28,21 @@ async function isServed(service: Served): Promise<void> {
 test.each([
   ['on a full disk', '2>/dev/full'],
   ['closed', '2>&-'],
-])(
-  'a stderr that is %s keeps nobody from being served, nor the service from its end',
-  async (_, redirection) => {
-    await using service = await operator.serveBy(withStderr(redirection))
-    await isServed(service)
-    expect(await service.stop()).toMatchObject({ code: 0, signal: null })
-  },
-)
+])('faults: a stderr that is %s prevents neither serving nor a clean stop', async (_, redirection) => {
+  await using service = await operator.serveBy(withStderr(redirection))
+  await isServed(service)
+  expect(await service.stop()).toMatchObject({ code: 0, signal: null })
+})
 
-test('a stderr that nobody reads does not either; what there is no room for is kept for whoever comes to read it', async () => {
-  // Held open for both, as by whoever collects logs and is stopped.
+test('faults: a stderr that is not read prevents neither serving nor a stop, and is delivered once it is read', async () => {
+  // Open for reading and writing, like a log collector that was suspended.
   const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
   const buffer = Buffer.alloc(1 << 20)
   {
     await using service = await operator.serveBy(withStderr(`2>'${pipe}'`))
     await isServed(service)
     let taken = ''
-    await eventually('all of it', () => {
+    await eventually('all log lines', () => {
       try {
         taken += buffer.toString('utf8', 0, readSync(reader, buffer))
       } catch {
@@ -62,7 +59,7 @@ test('a stderr that nobody reads does not either; what there is no room for is k
   closeSync(reader)
 })
 
-test('--log-requests errors leaves out the requests that were answered with a status below 400', async () => {
+test('faults: --log-requests errors omits requests answered with a status below 400', async () => {
   await using service = await operator.serve('--log-requests', 'errors')
   const answers = await Promise.all(
     ['/livez', '/openapi.json', '/nothing'].map((path) => service.get(path, '')),

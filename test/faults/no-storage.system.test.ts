@@ -18,7 +18,7 @@ import { faultsIn } from './database'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
 
-/** What makes writes fail under a running server, and what makes them succeed again. */
+/** Makes writes fail under a running server, and repairs that. */
 interface Fault {
   begin(sandbox: Sandbox): void
   end(sandbox: Sandbox): void
@@ -29,8 +29,8 @@ const [notReady, readyAgain] = [/^anteroom: not ready: (.+)$/gm, /^anteroom: rea
 const run = (...words: string[]) => Bun.spawnSync(words).exitCode === 0
 
 /**
- * A server goes through a fault and out of it: what it acknowledged is there, what it refused is not, reads are answered
- * all the time, and readiness tells how it stands without any other traffic.
+ * Runs a server through a fault and its repair. Checks that acknowledged bookings are stored, refused ones are not,
+ * reads always succeed, and readiness follows without other traffic. Returns the logged reason.
  */
 async function goThrough(
   path: string,
@@ -57,15 +57,15 @@ async function goThrough(
 
   fault.begin(sandbox)
   await eventually('a booking to be refused', async () => (await Promise.all([book(), book()])).includes(503))
-  await eventually('it not to be ready', async () => (await readiness()) === 503)
+  await eventually('the server to be not ready', async () => (await readiness()) === 503)
   for (let asked = 0; asked < 5; asked++) {
     expect((await sandbox.get('/partners/v1/provider-regions/?country_code=CA')).status).toBe(200)
     expect((await sandbox.get('/partners/v1/user/?external_user_id=member-0')).status).toBe(200)
     expect((await sandbox.send('/livez')).status).toBe(200)
   }
   fault.end(sandbox)
-  // Nothing but this is asked for: it finds out by itself.
-  await eventually('it to be ready again', async () => (await readiness()) === 200)
+  // No other request is sent: the server recovers by itself.
+  await eventually('the server to be ready again', async () => (await readiness()) === 200)
   expect(await book()).toBe(201)
 
   const isThere = async (index: number) =>
@@ -77,16 +77,16 @@ async function goThrough(
   expect(faultsIn(path)).toEqual([])
   expect(sandbox.stderr.match(readyAgain)).toHaveLength(sandbox.stderr.match(notReady)?.length ?? 0)
   expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
-  // Once, and not at each try.
+  // Logged once, and not at each attempt.
   expect(sandbox.stderr.match(/could not be noted yet/g)?.length ?? 0).toBeLessThanOrEqual(1)
   return notReady.exec(sandbox.stderr)?.[1] ?? ''
 }
 
-test('on a full disk bookings are refused, and stored again once there is room', async () => {
+test('faults: on a full disk bookings are refused, and stored again once there is space', async () => {
   using folder = new Folder()
   const isMounted = run('mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder.path)
   tellFigure(
-    `a full disk: ${isMounted ? 'a small tmpfs' : 'the limit of a file, since no tmpfs can be mounted'}`,
+    `a full disk: ${isMounted ? 'a small tmpfs' : 'a file size limit, because no tmpfs can be mounted'}`,
   )
   try {
     for (let round = 0; round < times(1, 20); round++) {
@@ -105,7 +105,7 @@ test('on a full disk bookings are refused, and stored again once there is room',
   }
 })
 
-test('a start and a command on a full disk say what is missing, and start nothing', async () => {
+test('faults: serve and doctor on a full disk say so and end', async () => {
   using operator = new Operator()
   await operator.do('init')
   using crowded = new Operator(withFilesUpTo(40))
@@ -131,7 +131,7 @@ test.each([
   [['key', 'rotate', '--yes'], 'The new master key is in', 'what the old master key opens'],
   [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of what was erased'],
 ])(
-  '%p on a full disk says that it is done and what is left to do; the next run finishes it',
+  'faults: %p on a full disk reports success and what is left to clean up, and the next run finishes it',
   async (args, done, left) => {
     using operator = new Operator()
     await operator.do('init')
@@ -141,7 +141,7 @@ test.each([
       expect((await service.post(booking('leaver'), token)).status).toBe(201)
       await service.stop()
     }
-    // The log has room, and the database that it is written back to has not.
+    // The log fits below the size limit, but the database it is checkpointed to does not.
     const { code, stdout, stderr } = await runProgram(args, {
       command: withFilesUpTo(200),
       env: { ANTEROOM_DATABASE: operator.database },
@@ -156,7 +156,7 @@ test.each([
   },
 )
 
-/** A connection that is kept, on which one request is sent after the other. */
+/** A kept-alive connection that sends one request at a time. */
 class Connection {
   readonly #socket: Socket
   constructor(sandbox: Sandbox) {
@@ -164,7 +164,7 @@ class Connection {
     this.#socket.on('error', () => {})
   }
 
-  /** The status of an answer; null for none within a second. */
+  /** Returns the status of the answer, or null if there is none within a second. */
   async send(head: readonly string[], body = ''): Promise<number | null> {
     const { promise, resolve } = Promise.withResolvers<Buffer | null>()
     const waiting = setTimeout(() => resolve(null), 1_000)
@@ -187,7 +187,7 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[13]) + Number(fields[14])) / 100
 }
 
-test('out of file descriptors it serves the connections that it has, and the others once there is room', async () => {
+test('faults: without free file descriptors open connections are served, and new ones once descriptors are free', async () => {
   using folder = new Folder()
   for (let round = 0; round < times(1, 20); round++) {
     const path = folder.file(`few-${round}.sqlite`)
@@ -203,7 +203,9 @@ test('out of file descriptors it serves the connections that it has, and the oth
     expect(held.length).toBeWithin(20, 80)
     const before = cpuSeconds(sandbox.pid)
     await Bun.sleep(1_000)
-    tellFigure(`out of descriptors: ${(cpuSeconds(sandbox.pid) - before).toFixed(2)} s of CPU a second`)
+    tellFigure(
+      `without file descriptors: ${(cpuSeconds(sandbox.pid) - before).toFixed(2)} s of CPU in a second`,
+    )
     const [first] = held as [Connection]
     const authorization = `Authorization: Bearer ${sandbox.token()}`
     const post = [
@@ -214,7 +216,7 @@ test('out of file descriptors it serves the connections that it has, and the oth
     expect(await first.send(post, JSON.stringify(booking('held', slots[0])))).toBe(201)
     expect(await first.send(['GET /readyz HTTP/1.1'])).toBe(200)
     for (const connection of held) connection.close()
-    await eventually('strangers to be answered', async () => {
+    await eventually('a new connection to be answered', async () => {
       return (await sandbox.send('/readyz').catch(() => null))?.status === 200
     })
     expect((await sandbox.get('/partners/v1/user/?external_user_id=held')).status).toBe(200)
@@ -224,7 +226,7 @@ test('out of file descriptors it serves the connections that it has, and the oth
   }
 })
 
-test('with too few file descriptors for what it opens, a command ends in one line and never in a stack', async () => {
+test('faults: a command with too few file descriptors ends with a one-line error and no stack', async () => {
   using operator = new Operator()
   await operator.do('init')
   const ends: (number | null)[] = []

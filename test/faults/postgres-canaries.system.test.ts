@@ -10,8 +10,8 @@ import { type Exit, eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-// Whatever the server fails with, and whatever it says then, none of it is told by this program: neither what people sent,
-// nor rows, nor the words of the server, each of which holds this word here.
+// However the database server fails, this program must reveal neither what callers sent, nor rows, nor the server's
+// messages. All of them contain this word.
 const word = 'canary'
 const spellings = [word, ...['Y2FuYXJ5', 'NhbmFye', 'jYW5hcn'], Buffer.from(word).toString('hex')]
 const found = (text: string) =>
@@ -51,12 +51,12 @@ async function send(path: string, init: RequestInit = {}): Promise<number> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...init.headers }
   const answer = await fetch(`http://127.0.0.1:${port}/partners/v1/${path}`, { ...init, headers })
   const told = JSON.stringify([...answer.headers]) + (await answer.text())
-  // What is answered to others is theirs to know.
+  // Successful answers may contain the caller's own values.
   if (answer.status >= 400) answers.push(told)
   return answer.status
 }
 
-/** An intake of somebody new, every value of whom is a canary. */
+/** Submits an intake of a new member. Every value contains the canary. */
 function submit(externalUserId = `canary-${++count}`): Promise<number> {
   const member = {
     email: `${externalUserId}@canary.example`,
@@ -73,7 +73,7 @@ function submit(externalUserId = `canary-${++count}`): Promise<number> {
 
 const lookUp = (externalUserId: string) => send(`user/?external_user_id=${externalUserId}`)
 
-/** What a table does to whoever writes to it, or at their COMMIT; the rest of the words stand for the server's own. */
+/** Adds a trigger that fails writes to a table, or their COMMIT. `body` is the PL/pgSQL that fails. */
 async function onWriting(
   table: string,
   body: string,
@@ -92,7 +92,7 @@ async function onWriting(
 
 const noMore = (table: string) => runSql(url, `DROP TRIGGER fails ON ${table}`)
 
-/** As the server fails, in words that hold what is in the row. */
+/** An error of the server whose text contains the row. */
 const raising = (code: string) =>
   `RAISE EXCEPTION 'canary %', NEW USING ERRCODE = '${code}', DETAIL = 'canary', HINT = 'canary', CONSTRAINT = 'canary', TABLE = 'canary', COLUMN = 'canary'`
 const breaking = 'PERFORM pg_terminate_backend(pg_backend_pid())'
@@ -128,9 +128,9 @@ afterAll(async () => {
 })
 
 describeOnPostgres(
-  'where a server fails, this program tells nothing of what it was sent, holds or was told:',
+  'faults: when PostgreSQL fails, no canary value reaches answers, logs or command output',
   () => {
-    // What a constraint, a deadlock, a full disk and so on say of themselves is the server's to choose, and is all canaries.
+    // The server chooses the text of an error, so the canary is in every field of it.
     test.each([
       ['23505', 500],
       ['23514', 500],
@@ -145,13 +145,13 @@ describeOnPostgres(
       ['XX001', 503],
       ['42501', 503],
       ['25006', 503],
-    ])('by %s', async (code, status) => {
+    ])('an error %s of the server reveals nothing', async (code, status) => {
       await onWriting('members', raising(code))
       expect(await submit()).toBe(status)
       await noMore('members')
     })
 
-    test('by a connection that breaks at a write, or at COMMIT, or by a constraint that is looked at then', async () => {
+    test('a connection that breaks at a write or at COMMIT, and a constraint checked at COMMIT, reveal nothing', async () => {
       const statuses: number[] = []
       for (const [body, when] of [
         [breaking, 'BEFORE'],
@@ -165,7 +165,7 @@ describeOnPostgres(
       expect(statuses).toEqual([503, 503, 500])
     })
 
-    test('by a lock that is not had in time', async () => {
+    test('a lock timeout reveals nothing', async () => {
       await using client = new SQL(url, { max: 1 })
       await client.begin(async (transaction) => {
         await transaction.unsafe('LOCK TABLE members')
@@ -173,8 +173,8 @@ describeOnPostgres(
       })
     })
 
-    test('by rows that cannot be read', async () => {
-      await eventually('a booking', async () => (await submit('canary-kept')) === 201, 10_000)
+    test('rows that cannot be read reveal nothing', async () => {
+      await eventually('a booking to be stored', async () => (await submit('canary-kept')) === 201, 10_000)
       await runSql(url, "UPDATE members SET sealed_profile = 'canary-sealed'")
       expect(await lookUp('canary-kept')).toBe(500)
       expect(await submit('canary-kept')).toBe(500)
@@ -184,7 +184,7 @@ describeOnPostgres(
       for (const args of [['member', 'show', '1'], ['request', 'list'], ['doctor']]) await run(args)
     })
 
-    test('by a password that is wrong, and by a server that is gone', async () => {
+    test('a wrong password and a dead server reveal nothing', async () => {
       const wrong = url.replace(password, 'canary-wrong')
       expect((await run(['request', 'list'], wrong)).code).not.toBe(0)
       await server.stop('SIGKILL')
@@ -193,7 +193,7 @@ describeOnPostgres(
       await server.start()
     })
 
-    test('and this holds of every answer, of the log, and of what commands print', async () => {
+    test('all answers, logs and command output of these failures contain no canary', async () => {
       await service.stop()
       expect(service.stderr.split('\n').length).toBeGreaterThan(30)
       expect(found(service.stdout + service.stderr)).toEqual([])
@@ -204,13 +204,13 @@ describeOnPostgres(
   },
 )
 
-testOnPostgres('the log of the server has nothing of a member whose row it refuses', async () => {
+testOnPostgres("faults: the server's log has no personal data of a member whose row it rejects", async () => {
   await service[Symbol.asyncDispose]()
   await serve()
   const log = () => readFileSync(join(server.data, 'log/all.log'), 'utf8')
   const from = log().length
   await runSql(url, 'ALTER TABLE members ADD CONSTRAINT never CHECK (false) NOT VALID')
   expect(await submit()).toBe(500)
-  await eventually('the refused row to be logged', () => log().slice(from).includes('Failing row contains'))
+  await eventually('the rejected row to be logged', () => log().slice(from).includes('Failing row contains'))
   expect(found(log().slice(from))).toEqual([])
 })

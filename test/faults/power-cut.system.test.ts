@@ -11,14 +11,13 @@ import { differences, operatorWith, Practice, type Submission } from './submissi
 setDefaultTimeout(isLong ? 900_000 : 300_000)
 
 /*
- * One run of the server is recorded at the border of the operating system (tracer.c): what it writes to its files, what
- * it syncs and what it answers, in order. From that, what a disk would hold after a power cut at any moment is put
- * together, and opened by the program.
+ * Records one run of the server with ptrace (tracer.c): its file writes, syncs and HTTP answers, in order. From this
+ * the tests compute what a disk holds after a power cut at any moment, and start the program on it.
  */
 const untraceable = whyUntraceable()
 const titled = (title: string) => (untraceable ? `${title} (SKIPPED: ${untraceable})` : title)
 
-/** What a server did on its disk, and what was submitted to it. */
+/** The recorded steps of a server, and the submissions sent to it. */
 interface Recording {
   readonly steps: readonly Step[]
   readonly sent: readonly Submission[]
@@ -58,7 +57,7 @@ function answersOf(steps: readonly Step[]) {
   })
 }
 
-/** What was submitted, as it was answered by a moment of the recording. */
+/** The submissions with the answers that had been sent by a moment of the recording. */
 function asOf({ steps, sent }: Recording, moment: number): Submission[] {
   const answered = new Set(answersOf(steps).flatMap(({ at, id }) => (at < moment ? id : [])))
   return sent.map(({ mark, body, answer }) => ({
@@ -71,7 +70,7 @@ function asOf({ steps, sent }: Recording, moment: number): Submission[] {
 const [log, database] = ['anteroom.sqlite-wal', 'anteroom.sqlite']
 const [logHeadBytes, frameBytes] = [32, 24 + 4_096]
 
-/** Transactions of the log: a frame that ends one tells so in its head, and its page follows. */
+/** The transactions in the log. A frame header with a nonzero size field marks a commit, and its page follows. */
 function commitsIn(logged: readonly WriteStep[]) {
   return logged.flatMap((head, index) => {
     const isHead = (head.offset - logHeadBytes) % frameBytes === 0 && head.bytes.length === 24
@@ -80,7 +79,7 @@ function commitsIn(logged: readonly WriteStep[]) {
   })
 }
 
-/** What of a recording was done before what it rests on was synced; each a line. */
+/** One line for each answer or write that preceded the sync it depends on. */
 function unsyncedIn(steps: readonly Step[]): string[] {
   const [logged, stored] = [writesTo(log, steps), writesTo(database, steps)]
   const commits = commitsIn(logged)
@@ -93,7 +92,7 @@ function unsyncedIn(steps: readonly Step[]): string[] {
   const answers = answersOf(steps).flatMap(({ at, id, authorizationNumber }) => {
     const place = logged.findIndex(({ bytes }) => bytes.includes(authorizationNumber ?? 'none'))
     const from = logged[place - 1]?.began ?? Infinity
-    // An intake has no number that could be found: all that was committed before its answer is held to the same.
+    // An intake has no number to search for. The last commit before its answer must be synced instead.
     const commit = authorizationNumber
       ? commits.find(({ began }) => began >= from)
       : commits.findLast(({ began }) => began < at)
@@ -115,13 +114,13 @@ function writesTo(file: string, steps: readonly Step[]): WriteStep[] {
   return steps.flatMap((step) => (step.kind === 'write' && step.file === file ? step : []))
 }
 
-/** Whether a step takes from the log what it held. */
+/** Whether a step discards the content of the log. */
 function isReset(step: Step): boolean {
   if (!('file' in step) || step.file !== log) return false
   return step.kind === 'truncate' || step.kind === 'remove' || (step.kind === 'write' && step.offset === 0)
 }
 
-describe('a disk whose power is cut', () => {
+describe('faults: the simulated disk after a power cut', () => {
   const at = (moment: number) => ({ began: moment, ended: moment + 1 })
   const steps: Step[] = [
     { kind: 'create', file: 'a', ...at(0) },
@@ -137,43 +136,45 @@ describe('a disk whose power is cut', () => {
     new Set(Array.from({ length: 400 }, (_, start) => cutAt(20, leaves, start).get('a')?.toString('hex')))
   const [old, next] = [Buffer.alloc(2_048, 1), Buffer.alloc(2_048, 1).fill(2, 256, 1_280)]
 
-  test('holds what was synced under a name that was, and nothing else for certain', () => {
+  test('a power cut keeps synced files whose names were synced, and guarantees nothing else', () => {
     expect(cutAt(6, 'nothing')).toEqual(new Map())
     expect(cutAt(7, 'nothing')).toEqual(new Map())
     expect(cutAt(20, 'nothing')).toEqual(new Map([['a', old]]))
   })
 
-  test('may hold each write that was not synced, or some of its sectors', () => {
+  test('a power cut may keep each unsynced write, or some of its sectors', () => {
     expect(many('writes')).toEqual(new Set([old, next].map((bytes) => bytes.toString('hex'))))
-    // Sectors of 512 bytes: the write touches three.
+    // With sectors of 512 bytes the write touches three.
     expect(many('sectors').size).toBe(8)
   })
 })
 
 test.skipIf(untraceable !== null)(
   titled(
-    'every booking that was acknowledged was synced before its answer left, and no checkpoint goes before a sync',
+    'faults: every acknowledged booking is synced before its answer is sent, and every checkpoint follows a sync',
   ),
   () => {
     const { steps } = recorded
     expect(unsyncedIn(steps)).toEqual([])
     const syncsOf = (file: string) =>
       steps.filter((step) => step.kind === 'sync' && step.file === file).length
-    // One checkpoint is the stop's: without one that has bookings behind it, half of this would be easy.
+    // The stop makes one checkpoint. Without another during the bookings the test would prove little.
     expect(syncsOf(database)).toBeGreaterThan(1)
     tellFigure(
       `${answersOf(steps).length} bookings and intakes in ${commitsIn(writesTo(log, steps)).length} transactions, ` +
-        `${syncsOf(log)} syncs of the log and ${syncsOf(database)} of the database; 0 were answered before they were synced`,
+        `${syncsOf(log)} syncs of the log and ${syncsOf(database)} of the database; none was answered before it was synced`,
     )
   },
 )
 
-describe('after a power cut that takes what was not synced', () => {
+describe('faults: a power cut that loses unsynced writes', () => {
   const cuts = Array.from({ length: times(3, 200) }, (_, index) => index)
   const tally = { survived: 0, acknowledged: 0, worstStart: 0 }
 
   test.skipIf(untraceable !== null).each(cuts)(
-    titled('nothing that was acknowledged is lost, torn or there twice, and the service starts (cut %i)'),
+    titled(
+      'after a power cut no acknowledged booking is lost, corrupted or duplicated, and the service starts (cut %i)',
+    ),
     async (cut) => {
       const random = randomFrom(seed + cut)
       const moment = someMoment(recorded.steps, random)
@@ -198,19 +199,19 @@ describe('after a power cut that takes what was not synced', () => {
   afterAll(() => {
     if (untraceable) return
     tellFigure(
-      `${tally.survived} of ${cuts.length} power cuts had all of the ${tally.acknowledged} bookings and intakes that were ` +
-        `acknowledged before them; the slowest start took ${Math.round(tally.worstStart)} ms`,
+      `after ${tally.survived} of ${cuts.length} power cuts all of the ${tally.acknowledged} acknowledged bookings and intakes ` +
+        `were complete; the slowest start took ${Math.round(tally.worstStart)} ms`,
     )
   })
 })
 
 describe.each([
-  ['beside it', 'anteroom.sqlite.key'],
+  ['next to the database', 'anteroom.sqlite.key'],
   ['in another folder', 'keys/master.key'],
-])('after a power cut in the middle of init, with the key %s', (where, key) => {
+])('faults: a power cut during init, with the key %s', (where, key) => {
   const cuts = Array.from({ length: times(5, 60) }, (_, index) => index)
   const init = ['init', '--master-key-file', key]
-  // It was there before, and stays.
+  // This folder exists before the run.
   const before = new Map([['keys', null]])
   let steps: readonly Step[] = []
 
@@ -223,10 +224,12 @@ describe.each([
   })
 
   test.skipIf(untraceable !== null).each(cuts)(
-    titled('there is a database that its key opens, or the next init makes one (cut %i)'),
+    titled(
+      'after a power cut during init there is a database that its key opens, or the next init makes one (cut %i)',
+    ),
     async (cut) => {
       const random = randomFrom(seed + cut)
-      // When names are given and after the end, with nothing left of what is not synced; then at any moment.
+      // First around each link call and after the end, with all unsynced changes lost; then at random moments.
       const moments = [
         ...steps.filter(({ kind }) => kind === 'link').flatMap(({ began, ended }) => [began, ended + 1]),
         Infinity,

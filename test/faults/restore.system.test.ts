@@ -13,14 +13,14 @@ const path = operator.database
 const backups: { name: string; requests: number; isOpened: boolean }[] = []
 let killed = { requests: 0 }
 
-/** Books intakes until so many are stored. */
+/** Books intakes until `to` are stored. */
 async function bookUpTo(service: Served, token: string, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index++) {
     expect((await service.post(booking(`m-${index}`), token)).status).toBe(201)
   }
 }
 
-// One long life of a database: backups of many moments, some of them opened since, and a kill with a full log.
+// The history of one database: backups at several moments, some of them opened later, and a kill with a filled log.
 beforeAll(async () => {
   await operator.do('init')
   const token = await operator.onboard('Lantern', 'North Care')
@@ -34,7 +34,7 @@ beforeAll(async () => {
     backups.push({ name: `opened-${name}`, requests, isOpened: true })
   }
   await backUp(0)
-  // A copy of a database that was stopped.
+  // A copy of a stopped database.
   copyFileSync(path, operator.folder.file('stopped.sqlite'))
   backups.push({ name: 'stopped.sqlite', requests: 0, isOpened: true })
   await using service = await operator.serve()
@@ -53,7 +53,7 @@ beforeAll(async () => {
 
 afterAll(() => operator[Symbol.dispose]())
 
-/** Puts everything back as it was after the kill. */
+/** Restores the files as they were after the kill. */
 function reset(): void {
   for (const end of ['', '-wal', '-shm']) {
     rmSync(`${path}${end}`, { force: true })
@@ -61,8 +61,8 @@ function reset(): void {
   }
 }
 
-describe('a database that was killed', () => {
-  test('goes on with its own log', async () => {
+describe('faults: a database whose server was killed', () => {
+  test('after a kill all bookings are recovered from the log', async () => {
     reset()
     expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(
       killed.requests,
@@ -70,7 +70,7 @@ describe('a database that was killed', () => {
     expect(faultsIn(path)).toEqual([])
   })
 
-  test('goes on with its own log when that was written back in part', async () => {
+  test('after a kill and a partial checkpoint all bookings are recovered from the log', async () => {
     reset()
     const [reader, other] = [new Database(path), new Database(path)]
     reader.run('BEGIN')
@@ -85,7 +85,7 @@ describe('a database that was killed', () => {
   })
 })
 
-test('a database that was killed is not restored without the log that has its newest bookings', async () => {
+test('faults: restore refuses a killed database whose log has newer bookings than the file', async () => {
   reset()
   const target = operator.folder.file('restored.sqlite')
   const words = ['restore', path, '--to', target, '--yes', '--master-key-file', `${path}.key`]
@@ -97,11 +97,11 @@ test('a database that was killed is not restored without the log that has its ne
   expect(existsSync(target)).toBe(false)
 })
 
-describe('a backup that was copied over a database which was killed', () => {
+describe('faults: a backup copied over a database whose server was killed', () => {
   const nth = Array.from({ length: 7 }, (_, index) => index)
 
   test.each(nth)(
-    'is refused beside the log, and whole once that is moved away (backup %i)',
+    'a backup next to a foreign log is refused, and complete once the log is moved away (backup %i)',
     async (index) => {
       const { name, requests } = backups[index] as (typeof backups)[number]
       const backup = operator.folder.file(name)
@@ -128,7 +128,7 @@ describe('a backup that was copied over a database which was killed', () => {
     },
   )
 
-  test('is whole at once beside a log that is empty', async () => {
+  test('a backup without a log next to it is complete at once', async () => {
     reset()
     for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`)
     copyFileSync(operator.folder.file('backup-25.sqlite'), path)

@@ -6,8 +6,8 @@ import { tellFigure, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { eventually } from '../support/process'
 
-// A mixed load on the real program, at a rate that it can easily bear: whatever it keeps of a request for ever shows as
-// memory, descriptors or log that grow. TEST_LONG=1 goes on for ten minutes.
+// A mixed load on the real program, at a rate well within its capacity. A leak for each request shows as growing
+// memory, descriptors or log. With TEST_LONG=1 it runs for ten minutes.
 const seconds = times(12, 600)
 const perSecond = times(25, 80)
 const samples = times(6, 30)
@@ -16,10 +16,10 @@ setDefaultTimeout((seconds + 120) * 1_000)
 const providers = 1_000
 const mebibyte = 2 ** 20
 
-/** What a soak is held to. A request that leaves so much as a descriptor, or some kilobytes, goes beyond. */
+/** The limits of a soak. A leak of one descriptor or a few kilobytes for each request exceeds them. */
 const bounds = {
   memoryGrowth: times(64, 96) * mebibyte,
-  /** Four times what SQLite lets gather before it checkpoints. */
+  /** Four times the size at which SQLite checkpoints. */
   log: 16 * mebibyte,
   descriptors: 4,
 }
@@ -35,7 +35,7 @@ interface Sample {
   readonly log: number
 }
 
-/** A service with 1,000 providers, and all that a load needs to know of it. */
+/** A service with 1,000 providers, and a token. */
 async function start(operator: Operator) {
   await operator.do('init')
   const file = operator.folder.file('directory.json')
@@ -43,7 +43,7 @@ async function start(operator: Operator) {
   await Bun.write(file, JSON.stringify({ regions: [region()], providers: everybody }))
   await operator.do('directory', 'load', file)
   const token = await operator.onboard('Lantern', 'North Care')
-  // The limits that would be all that is met with: one partner alone asks.
+  // One partner sends everything, so limits would refuse most of it.
   const off = ['--reads-per-minute', '--bookings-per-minute', '--failed-authentications-per-minute']
   const service = await operator.serve(
     ...[...off, '--email-conflicts-per-hour'].flatMap((flag) => [flag, 'off']),
@@ -51,14 +51,14 @@ async function start(operator: Operator) {
   return { service, token }
 }
 
-/** All that is offered: of each provider the first slot, then the second, and so on. */
+/** All offered slots: the first of each provider, then the second, and so on. */
 async function offeredBy(service: Served, token: string): Promise<Slot[]> {
   const found: { providerId: number; availability: Slot[] }[] = []
   for (let page = 1; page <= providers / 100; page++) {
     const { body } = await service.get(`${paths.providers}?region_id=1&page=${page}&page_size=100`, token)
     found.push(...body.results)
   }
-  // Not the first of all: their time may come while the soak goes on.
+  // Skips early slots, which may start during the soak.
   return Array.from({ length: 20 }, (_, place) =>
     found.map(({ providerId, availability }) => ({
       providerId,
@@ -67,10 +67,10 @@ async function offeredBy(service: Served, token: string): Promise<Slot[]> {
   ).flat()
 }
 
-/** One caller after another: each request with the status that it must have. */
+/** Sends a mix of requests and checks the status of each. */
 class Load {
   readonly unexpected: string[] = []
-  /** Requests that hold a slot, the newest last. */
+  /** Booked slots, the newest last. */
   readonly held: { readonly id: number; readonly slot: Slot }[] = []
   #count = 0
   #members = 0
@@ -81,12 +81,12 @@ class Load {
     readonly slots: Slot[],
   ) {}
 
-  /** Makes the member whom all look-ups are of. */
+  /** Creates the member that all look-ups ask for. */
   async begin(): Promise<void> {
     await this.#post(booking('soak-known'), 201)
   }
 
-  /** Sends the next request of the mixture and waits for its answer. */
+  /** Sends the next request of the mix and waits for its answer. */
   async next(): Promise<void> {
     const count = this.#count++
     const place = count % 12
@@ -126,7 +126,7 @@ class Load {
     return this.#send(paths.booking, { method: 'POST', headers, body: JSON.stringify(body) }, expected)
   }
 
-  /** On a connection of its own, so that each is a descriptor which has to be given back. */
+  /** Uses a new connection for each request, so that a leaked descriptor shows. */
   async #send(path: string, init: RequestInit, expected: number) {
     const response = await fetch(`http://127.0.0.1:${this.service.port}${path}`, {
       ...init,
@@ -154,7 +154,7 @@ function sampleOf(operator: Operator, service: Served): Sample {
   }
 }
 
-/** Sends at an even rate, whatever has been answered, until some time is over. */
+/** Sends at a steady rate for some ms, without waiting for answers. */
 async function sendFor(millis: number, load: Load): Promise<void> {
   const startedAt = performance.now()
   const underWay: Promise<void>[] = []
@@ -165,7 +165,7 @@ async function sendFor(millis: number, load: Load): Promise<void> {
   await Promise.all(underWay)
 }
 
-/** The operator declines the newest booking, whose slot is booked again. */
+/** Declines the newest booking as the operator does. Its slot can be booked again. */
 async function decline(operator: Operator, load: Load): Promise<void> {
   const { id, slot } = load.held.pop() as (typeof load.held)[number]
   await operator.do('request', 'decline', String(id), '--yes')
@@ -174,13 +174,13 @@ async function decline(operator: Operator, load: Load): Promise<void> {
 
 const mean = (numbers: readonly number[]) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length
 
-/** The mean of what samples of one third of the time have. */
+/** The mean of a value in the first, second or last third of the samples. */
 function inThird(taken: readonly Sample[], third: 0 | 1 | 2, of: keyof Sample): number {
   const size = taken.length / 3
   return mean(taken.slice(third * size, (third + 1) * size).map((sample) => sample[of]))
 }
 
-test(`memory, descriptors and log do not grow in ${seconds} s of a mixed load`, async () => {
+test(`faults: memory, descriptors and log do not grow in ${seconds} s of a mixed load`, async () => {
   using operator = new Operator()
   const { service, token } = await start(operator)
   await using _ = service
@@ -204,7 +204,7 @@ test(`memory, descriptors and log do not grow in ${seconds} s of a mixed load`, 
   expect(growth).toBeLessThan(bounds.memoryGrowth)
   expect(Math.max(...taken.map(({ log }) => log))).toBeLessThan(bounds.log)
   await eventually(
-    'the descriptors to be given back',
+    'the descriptors to be closed',
     () => descriptorsOf(service) <= before + bounds.descriptors,
   )
   expect((await service.stop()).code).toBe(0)

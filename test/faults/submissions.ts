@@ -11,7 +11,7 @@ import type { Answer } from '../support/service'
 import { faultsIn } from './database'
 import type { Files } from './disk'
 
-/** What a partner submitted, and what it was answered: null for nothing, since the server was gone. */
+/** A submission of a partner and its answer; null if the server was gone. */
 export interface Submission {
   readonly mark: string
   readonly body: ReturnType<typeof booking>
@@ -21,7 +21,7 @@ export interface Submission {
 const databaseName = 'anteroom.sqlite'
 const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
 
-/** A production database with a partner and slots, as its files are after a clean stop. */
+/** The files of a production database with a partner and slots, after a clean stop. */
 export class Practice {
   private constructor(
     readonly files: Files,
@@ -29,7 +29,7 @@ export class Practice {
     private readonly slots: readonly OfferedSlot[],
   ) {}
 
-  /** @param providers each of whom is there day and night: some 900 slots */
+  /** @param providers each works day and night, which gives about 900 slots */
   static async make(providers: number): Promise<Practice> {
     using operator = new Operator()
     const always = {
@@ -58,7 +58,7 @@ export class Practice {
     return new Practice(new Map(files), token, later)
   }
 
-  /** An operator whose folder holds these files, or some that were made of them. */
+  /** An operator whose folder contains these files, or files derived from them. */
   place(files: Files = this.files): Operator {
     return operatorWith(files)
   }
@@ -67,15 +67,15 @@ export class Practice {
     return command ? operator.serveBy(command, ...unlimited) : operator.serve(...unlimited)
   }
 
-  /** Asks a server for a member, who may be unknown: it is ready once it answers. */
+  /** Looks up a member, known or not. The server is ready once it answers. */
   async findAny(service: Served): Promise<void> {
     const { status } = await service.get('/partners/v1/user/?external_user_id=member-0', this.token)
     if (status !== 200 && status !== 404) throw new Error(`a look-up was answered ${status}`)
   }
 
   /**
-   * The submission of a number, not yet sent: of three, two are bookings of a slot and a new member each, and one is an
-   * intake of a member who has booked before, whom it changes.
+   * Builds submission `number` without sending it. Two of three are bookings of a new member; the third is an intake
+   * that changes a member who has booked before.
    */
   submission(number: number): Submission {
     const mark = `mark-${number}`
@@ -88,7 +88,7 @@ export class Practice {
     return { mark, body: { ...body, phq9Data }, answer: null }
   }
 
-  /** Submits one after the other on some connections at once, until so many are sent or the server is gone. */
+  /** Submits on several connections until `most` are sent or the server is gone. */
   async submit(service: Served, from: number, most: number, connections = 12): Promise<Submission[]> {
     const sent: Submission[] = []
     const connection = async (): Promise<void> => {
@@ -104,11 +104,11 @@ export class Practice {
   }
 }
 
-/** An operator whose folder holds some files. */
+/** An operator whose folder contains some files. */
 export function operatorWith(files: Files, command?: readonly string[]): Operator {
   const operator = new Operator(command)
   const placed = new Map<Buffer, string>()
-  // By name, so that a folder comes before what is in it.
+  // Sorted by name, so that a folder comes before its contents.
   for (const [name, bytes] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
     const path = operator.folder.file(name)
     const same = bytes && placed.get(bytes)
@@ -120,7 +120,7 @@ export function operatorWith(files: Files, command?: readonly string[]): Operato
   return operator
 }
 
-/** The requests of a database by id, after one id. */
+/** The ids of the requests after one id. */
 function idsAfter(path: string, id: number): number[] {
   using database = new Database(path, { readonly: true })
   const select = 'SELECT id FROM booking_requests WHERE id > ? ORDER BY id'
@@ -131,8 +131,8 @@ function idsAfter(path: string, id: number): number[] {
 }
 
 /**
- * How a database, and what is sealed in it, differs from what was submitted and answered: each a line, none where
- * nothing that was answered is lost, torn or there twice, and what was not answered is there whole or not at all.
+ * Compares a database with what was submitted and answered. Returns a line for each difference: an answered request
+ * that is lost, corrupted or duplicated, or an unanswered one that is stored in part.
  *
  * @param after the newest request before these submissions
  */
@@ -149,7 +149,7 @@ export async function differences(path: string, sent: readonly Submission[], aft
     const store = actsOf(records)
     const ids = idsAfter(path, after)
     const screenings = await store.sortingAnswers(ids)
-    const stored = Map.groupBy(ids, (id) => screenings.get(id)?.at(0)?.answer ?? 'what cannot be read')
+    const stored = Map.groupBy(ids, (id) => screenings.get(id)?.at(0)?.answer ?? 'an unreadable request')
     const newest = new Map<string, { id: number; mark: string }>()
     const found: string[] = []
     for (const submission of sent) {
@@ -157,7 +157,7 @@ export async function differences(path: string, sent: readonly Submission[], aft
       const [id, ...more] = stored.get(mark) ?? []
       stored.delete(mark)
       if (answer && answer.status !== 201) found.push(`${mark} was answered ${answer.status}`)
-      if (more.length > 0) found.push(`${mark} is there twice`)
+      if (more.length > 0) found.push(`${mark} is stored twice`)
       if (id === undefined) {
         if (answer?.status === 201) found.push(`${mark} is lost`)
         continue
@@ -165,14 +165,15 @@ export async function differences(path: string, sent: readonly Submission[], aft
       const member = body.user.external_user_id
       if (id > (newest.get(member)?.id ?? 0)) newest.set(member, { id, mark })
       const is = asStored(await store.findRequest(id), screenings.get(id))
-      // What was not answered has an id and a number that nobody was told.
+      // The id and number of an unanswered request are unknown: take the stored ones.
       const should = asSubmitted(submission, is)
-      if (!Bun.deepEquals(is, should)) found.push(`${mark} is torn: ${JSON.stringify({ is, should })}`)
+      if (!Bun.deepEquals(is, should)) found.push(`${mark} is corrupted: ${JSON.stringify({ is, should })}`)
     }
-    for (const [mark, requests] of stored) found.push(`requests ${requests} are nobody's: ${mark}`)
+    for (const [mark, requests] of stored) found.push(`requests ${requests} match no submission: ${mark}`)
     for (const [externalUserId, { mark }] of newest) {
       const member = await store.findMember(1, externalUserId)
-      if (member?.profile.preferredName !== mark) found.push(`${externalUserId} is not as ${mark} left them`)
+      if (member?.profile.preferredName !== mark)
+        found.push(`${externalUserId} does not have the profile of ${mark}`)
     }
     const verdict = await store.verifyAudit(null)
     if (!verdict.intact) found.push(`the audit log is not intact: ${JSON.stringify(verdict)}`)
@@ -182,7 +183,7 @@ export async function differences(path: string, sent: readonly Submission[], aft
   }
 }
 
-/** What is to be compared of a request that is stored. */
+/** The stored values of a request that are compared. */
 function asStored(request: RequestRecord | null, screening: readonly ScreeningAnswer[] | undefined) {
   return {
     id: request?.id,
@@ -194,7 +195,7 @@ function asStored(request: RequestRecord | null, screening: readonly ScreeningAn
   }
 }
 
-/** The same as it was submitted and answered. */
+/** The same values as submitted and answered. */
 function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asStored>): typeof stored {
   const { user, bookingData: slot, memberData, phq9Data } = body
   const [memberId] = stored.member
@@ -213,15 +214,15 @@ function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asS
 const halves = {
   'a member without a request':
     'SELECT id FROM members WHERE NOT EXISTS (SELECT 1 FROM booking_requests WHERE member_id = members.id)',
-  'a slot that the directory was not told of': `SELECT id FROM booking_requests WHERE starts_at IS NOT NULL AND NOT EXISTS
+  'a taken slot without a directory change': `SELECT id FROM booking_requests WHERE starts_at IS NOT NULL AND NOT EXISTS
      (SELECT 1 FROM changes WHERE noun = 'taken' AND record_id = provider_id)`,
-  'a slot that was sold twice': `SELECT min(id) AS id FROM booking_requests WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL
+  'a slot booked twice': `SELECT min(id) AS id FROM booking_requests WHERE state IN ('pending', 'accepted') AND starts_at IS NOT NULL
      GROUP BY provider_id, starts_at HAVING count(*) > 1`,
-  'a member who is there twice':
+  'a member stored twice':
     'SELECT min(id) AS id FROM members GROUP BY partner_id, external_user_id_hash HAVING count(*) > 1',
 }
 
-/** What is there of a booking without the rest of it, or more than once. */
+/** Rows that show a partly stored or duplicated booking. */
 function halvesIn(path: string): string[] {
   using database = new Database(path, { readonly: true })
   return Object.entries(halves).flatMap(([what, select]) =>

@@ -3,7 +3,7 @@ import { Folder, startSandbox, withFewProviders } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-test('two sandboxes that are started at once on one new database both come up, with the same tokens', async () => {
+test('faults: two sandboxes started at once on a new database both start, with the same tokens', async () => {
   using place = new Folder()
   const database = place.file('new.sqlite')
   const started = await Promise.allSettled([

@@ -28,8 +28,8 @@ afterEach(() => operator[Symbol.dispose]())
 
 const namesIn = (folder: Folder) => readdirSync(folder.path).sort()
 
-describe('an init that was killed', () => {
-  test('at any moment can be run again, and has made nothing or all', async () => {
+describe('faults: a killed init', () => {
+  test('an init killed at a random moment made everything or nothing, and can be run again', async () => {
     await killInside(operator, 'init', {
       ready() {
         for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
@@ -45,7 +45,7 @@ describe('an init that was killed', () => {
     })
   })
 
-  test('between the names of the key and of the database leaves what the next one finishes', async () => {
+  test('an init killed after naming the key and before naming the database is finished by the next init', async () => {
     await operator.do('init')
     const { database } = operator
     const aside = `${database}.unfinished-0a1b2c3d`
@@ -58,7 +58,7 @@ describe('an init that was killed', () => {
     await operator.do('organization', 'add', 'North Care')
   })
 
-  test('does not make the key of another database its own', async () => {
+  test('init does not adopt the key of another database', async () => {
     writeFileSync(`${operator.database}.key`, `${Buffer.alloc(32, 7).toString('base64')}\n`)
     mkdirSync(`${operator.database}.unfinished-0a1b2c3d`)
     writeFileSync(`${operator.database}.unfinished-0a1b2c3d/key`, 'another')
@@ -67,7 +67,7 @@ describe('an init that was killed', () => {
   })
 })
 
-test('two inits at once make one database with its key', async () => {
+test('faults: two inits at once make one database with its key', async () => {
   for (let round = 0; round < 3; round++) {
     for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
     await Promise.all([operator.run(['init']), operator.run(['init'])])
@@ -76,7 +76,7 @@ test('two inits at once make one database with its key', async () => {
   }
 })
 
-describe('a backup', () => {
+describe('faults: an interrupted backup', () => {
   beforeEach(async () => {
     await operator.do('init')
     const large = withGenerated(builtInDirectory(Math.floor(Date.now() / 86_400_000)), 1_000)
@@ -86,7 +86,7 @@ describe('a backup', () => {
 
   const backups = () => namesIn(operator.folder).filter((name) => name.startsWith('backup'))
 
-  test('that is asked to end leaves nothing, readable or not', async () => {
+  test('a backup ended by a signal leaves no file', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       await using program = new Program(['backup', operator.folder.file('backup.sqlite')], {
         cwd: operator.folder.path,
@@ -99,17 +99,17 @@ describe('a backup', () => {
     }
   })
 
-  test('lies readable nowhere but beside the database, for its owner alone, until it is made', async () => {
+  test('the plain copy of a running backup is next to the database, readable by its owner only', async () => {
     const away = operator.folder.file('away')
     mkdirSync(away)
     await using program = new Program(['backup', `${away}/backup.age`], {
       cwd: operator.folder.path,
       env: { ANTEROOM_DATABASE: operator.database },
     })
-    // What is listed may have its own name by the time that it is read.
+    // A listed file may have been renamed before it is read.
     const isReadable = (path: string) => existsSync(path) && readFileSync(path).includes('SQLite format 3')
     const copy = () => namesIn(operator.folder).find((name) => name.startsWith('anteroom.sqlite.copy.'))
-    await eventually('the copy', () => copy() !== undefined || !program.isRunning)
+    await eventually('the copy to appear', () => copy() !== undefined || !program.isRunning)
     expect(statSync(operator.folder.file(copy() as string)).mode & 0o777).toBe(0o600)
     while (program.isRunning) {
       for (const name of readdirSync(away)) expect(isReadable(`${away}/${name}`)).toBe(false)
@@ -120,7 +120,7 @@ describe('a backup', () => {
     expect(copy()).toBeUndefined()
   })
 
-  test('that finds no room leaves nothing, says so, and is neither noted nor audited', async () => {
+  test('a backup without enough disk space leaves no file, says so, and is neither recorded nor audited', async () => {
     const { code, stderr, stdout } = await runProgram(['backup', operator.folder.file('backup.sqlite')], {
       command: withFilesUpTo(300),
       cwd: operator.folder.path,
@@ -134,7 +134,7 @@ describe('a backup', () => {
   })
 })
 
-test('a backup that cannot be noted, since another holds the lock, leaves nothing under its name', async () => {
+test('faults: a backup that cannot be recorded because of a lock leaves no file under its name', async () => {
   await operator.do('init')
   const backup = operator.folder.file('backup.sqlite')
   using other = new Database(operator.database)
@@ -147,11 +147,11 @@ test('a backup that cannot be noted, since another holds the lock, leaves nothin
   expect(await operator.do('audit', 'list')).toContain('database.back-up')
 })
 
-describe('an erasure that was killed after its commit', () => {
+describe('faults: an erasure that was killed after its commit', () => {
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const membersModule = new URL('../../src/operations/members.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
-  /** What is sealed of a member, as it lies in the database. */
+  /** The sealed profile of a member, as stored. */
   const sealedOf = (id: number) => {
     using database = new Database(operator.database, { readonly: true })
     const select = 'SELECT sealed_profile AS sealed FROM members WHERE id = ?'
@@ -170,7 +170,7 @@ describe('an erasure that was killed after its commit', () => {
     await service.stop()
   })
 
-  test('is finished by running it again, as often as one likes, and leaves no trace', async () => {
+  test('running a killed erasure again finishes it and leaves no trace, also if run twice', async () => {
     const masterKey = readFileSync(`${operator.database}.key`, 'utf8').trim()
     const [leaver, stays] = [sealedOf(1), sealedOf(2)]
     const killed = Bun.spawnSync([
@@ -200,7 +200,7 @@ describe('an erasure that was killed after its commit', () => {
     expect(tracesOf(stays)).toEqual(['anteroom.sqlite'])
   })
 
-  test('is none for an id that nobody ever had', async () => {
+  test('erasing an unknown member id is refused', async () => {
     const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
     expect([code, stderr]).toEqual([3, 'anteroom: there is no member of that id\n'])
   })

@@ -5,57 +5,57 @@ import { Standstill } from '../support/standstill'
 import { type Call, Load, type Submission } from './load'
 import type { Nodes } from './nodes'
 
-/** A fault, and where it is: at some nodes, or at the server that all of them need. */
+/** A fault and the nodes that it affects. */
 export interface Fault {
   readonly title: string
-  /** The nodes that may fail, and be slow, from its beginning until it is over. */
+  /** The nodes that may fail or be slow while the fault lasts. */
   readonly victims: readonly number[]
-  /** Brings it about, under load, and resolves once it is over: whoever can then work must do so by itself. */
+  /** Causes the fault under load, and resolves once it is over. From then on all nodes must recover by themselves. */
   inject(nodes: Nodes): Promise<void>
 }
 
-/** What came of a fault. */
+/** The results of a fault. */
 export interface Report {
   readonly acknowledged: number
-  /** 503 and failed connections, by node's share: at victims, and at all others. */
+  /** Counts of 503 answers and failed connections at the victims and at the other nodes. */
   readonly failed: { readonly victims: Record<string, number>; readonly others: Record<string, number> }
-  /** The longest request at a node that was not a victim, in ms. */
+  /** The longest request at a node that is not a victim, in ms. */
   readonly longestMillis: number
-  /** The longest before the fault, in ms: it tells how busy the machine is. */
+  /** The longest request before the fault, in ms: a measure of how busy the machine is. */
   readonly usualMillis: number
-  /** For how long the machine stood still at most. */
+  /** Records how long the machine stalled. */
   readonly standstill: Standstill
-  /** The longest at one that was, in ms: one that is halted answers nobody. */
+  /** The longest request at a victim, in ms. */
   readonly longestAtVictimsMillis: number
-  /** From the end of the fault to the first booking that was acknowledged behind it at the slowest node, in ms. */
+  /** From the end of the fault to the first acknowledged booking at the slowest node, in ms. */
   readonly againMillis: number
-  /** What must never be, in words. */
+  /** Violations, as sentences. */
   readonly faults: readonly string[]
 }
 
-/** Whether a report shows how long a fault makes others wait. */
+/** Returns false, and says so, if the machine stalled too long for the times to be meaningful. */
 export function showsTimes({ standstill }: Report): boolean {
-  if (!standstill.isShort) console.log(`SKIPPED: how long others waited: ${standstill}`)
+  if (!standstill.isShort) console.log(`SKIPPED: how long requests at other nodes waited: ${standstill}`)
   return standstill.isShort
 }
 
-/** What failed at others, but for those who were refused in time where the machine stood still. */
+/** Failures at other nodes. If the machine stalled, 503 storage_busy is not counted. */
 export function failedAtOthers({ standstill, failed }: Report): Record<string, number> {
   const { '503 storage_busy': refused = 0, ...rest } = failed.others
   return standstill.isShort && refused > 0 ? failed.others : rest
 }
 
-/** How many a node must have acknowledged, before the fault begins and once it is over. */
+/** Bookings that each node must acknowledge before the fault and after it. */
 const enough = 5
-/** How long every node is waited for, before a fault and once it is over. */
+/** How long to wait for every node, before a fault and after it. */
 const againPatienceMillis = 60_000
 
-/** Faults, one after another, while partners book at all nodes of a database, and what holds of it after each. */
+/** Runs faults while partners book at all nodes of a database, and checks the database after each. */
 export class Campaign {
   #next = 0
   readonly #before: Submission[] = []
 
-  /** @param database the database's URL, of a server that can be asked once the faults are over */
+  /** @param database returns the URL of a server that can be queried after the fault */
   constructor(
     private readonly nodes: Nodes,
     private readonly database: () => string,
@@ -96,12 +96,12 @@ export class Campaign {
       againMillis: Math.max(...this.nodes.nodes.map((_, node) => firstStored(load, node, over))),
       faults: [...load.faults, ...(await this.compare())],
     }
-    const looked = `${load.searches} searches, ${load.recovered} retries found what nobody had been told`
+    const looked = `${load.searches} searches, ${load.recovered} retries found a booking that had not been answered`
     tellFigure(`${title}: ${told(report)}; ${looked}`)
     return report
   }
 
-  /** How the database differs from all that was acknowledged so far: each in words. */
+  /** Compares the database with everything acknowledged so far. Returns one sentence for each difference. */
   async compare(): Promise<string[]> {
     const url = this.database()
     const found: string[] = []
@@ -113,12 +113,15 @@ export class Campaign {
       byId.delete(answer.id)
       const should = [answer.memberId, slot?.providerId ?? 0, slot ? Date.parse(slot.utcStartTime) : 0]
       const is = row && [row.member_id, row.provider_id, row.starts_at].map(Number)
-      if (!is) found.push(`${number} is lost, or has another's id`)
+      if (!is) found.push(`${number} is lost, or another request has its id`)
       else if (!Bun.deepEquals(is, should)) found.push(`${number} is stored as ${is} and not ${should}`)
     }
-    // What was neither acknowledged nor may have been stored is nobody's.
+    // Rows that were not acknowledged must belong to requests with an unknown outcome.
     const unknown = this.#before.filter(({ isUnknown }) => isUnknown).length
-    if (byId.size > unknown) found.push(`${byId.size} are stored beside what was acknowledged, of ${unknown}`)
+    if (byId.size > unknown)
+      found.push(
+        `${byId.size} more requests are stored than acknowledged, but only ${unknown} outcomes are unknown`,
+      )
     for (const [what, select] of Object.entries(never))
       for (const { id } of await runSql<{ id: number }>(url, select)) found.push(`${what}: ${id}`)
     const told = this.nodes.nodes.flatMap((node) => node.told)
@@ -140,9 +143,9 @@ const never = {
   'a member with two requests': 'SELECT member_id AS id FROM booking_requests GROUP BY 1 HAVING count(*) > 1',
   'a member without a request':
     'SELECT id FROM members WHERE NOT EXISTS (SELECT 1 FROM booking_requests WHERE member_id = members.id)',
-  'a member who is there twice':
+  'a member stored twice':
     'SELECT min(id) AS id FROM members GROUP BY partner_id, external_user_id_hash HAVING count(*) > 1',
-  'a slot that was sold twice': `SELECT a.id FROM booking_requests a JOIN booking_requests b
+  'a slot booked twice': `SELECT a.id FROM booking_requests a JOIN booking_requests b
     ON b.provider_id = a.provider_id AND b.id > a.id AND b.starts_at < a.ends_at AND b.ends_at > a.starts_at`,
 }
 
@@ -183,8 +186,8 @@ function told({
 }: Report): string {
   const { victims, others } = failed
   return (
-    `${acknowledged} acknowledged, ${faults.length} faults; failed at victims ${JSON.stringify(victims)}, at others ` +
-    `${JSON.stringify(others)}; longest before ${usualMillis} ms, at others ${longestMillis} ms, at victims ${longestAtVictimsMillis} ms; works again after ${againMillis} ms; ` +
+    `${acknowledged} bookings acknowledged, ${faults.length} violations; failures at the victims ${JSON.stringify(victims)}, at other nodes ` +
+    `${JSON.stringify(others)}; longest request before the fault ${usualMillis} ms, at other nodes ${longestMillis} ms, at the victims ${longestAtVictimsMillis} ms; recovered after ${againMillis} ms; ` +
     `${standstill}`
   )
 }

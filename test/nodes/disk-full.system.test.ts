@@ -9,10 +9,10 @@ import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/** A disk is mounted and filled, and the server ends: not beside all other tests. */
+/** Only in the long run: it mounts and fills a disk, and the database server ends. */
 const testInLong = isLong ? testOnPostgres : test.skip
 
-/** Puts a server's data on a small disk of its own. Null where none can be mounted; leaving its scope takes it away. */
+/** Moves a server's data to a small tmpfs. Returns null if none can be mounted. Disposing unmounts it. */
 function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {
   const aside = `${data}-aside`
   renameSync(data, aside)
@@ -24,7 +24,7 @@ function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {
   return null
 }
 
-/** Fills what is left of a disk, where the server may be quicker. */
+/** Fills the free space of a disk, while the server may take some of it. */
 function fill(file: string): void {
   const left = () => statfsSync(join(file, '..'))
   try {
@@ -35,29 +35,32 @@ function fill(file: string): void {
   }
 }
 
-testInLong('a server whose disk is full refuses bookings, loses nothing, and is used again', async () => {
-  await using server = new Postgres({ fsync: true })
-  using disk = smallDisk(server, 160)
-  if (!disk) return console.log('SKIPPED: a full disk of the server: no disk can be mounted')
-  await server.start()
-  await using nodes = await Nodes.start([server.url, server.url], times(20, 60))
-  const campaign = new Campaign(nodes, () => server.url)
-  const filler = join(server.data, 'filler')
-  const report = await campaign.run({
-    title: `${times(1, 5)} x disk of the server full`,
-    victims: [0, 1],
-    async inject() {
-      for (let full = 0; full < times(1, 5); full++) {
-        fill(filler)
-        await Bun.sleep(times(2_000, 5_000))
-        rmSync(filler)
-        // It ends itself where it cannot write its log.
-        if (!server.isRunning) await server.start()
-        await Bun.sleep(1_000)
-      }
-    },
-  })
-  expect(report.faults).toEqual([])
-  expect(report.longestAtVictimsMillis).toBeLessThan(3_000 + 2 * report.usualMillis)
-  expect(Object.keys(report.failed.victims).filter((what) => !what.startsWith('503'))).toEqual([])
-})
+testInLong(
+  'nodes: a server with a full disk refuses bookings, loses none, and recovers once there is space',
+  async () => {
+    await using server = new Postgres({ fsync: true })
+    using disk = smallDisk(server, 160)
+    if (!disk) return console.log('SKIPPED: a full disk of the server: no disk can be mounted')
+    await server.start()
+    await using nodes = await Nodes.start([server.url, server.url], times(20, 60))
+    const campaign = new Campaign(nodes, () => server.url)
+    const filler = join(server.data, 'filler')
+    const report = await campaign.run({
+      title: `${times(1, 5)} x full disk of the server`,
+      victims: [0, 1],
+      async inject() {
+        for (let full = 0; full < times(1, 5); full++) {
+          fill(filler)
+          await Bun.sleep(times(2_000, 5_000))
+          rmSync(filler)
+          // PostgreSQL stops if it cannot write its log.
+          if (!server.isRunning) await server.start()
+          await Bun.sleep(1_000)
+        }
+      },
+    })
+    expect(report.faults).toEqual([])
+    expect(report.longestAtVictimsMillis).toBeLessThan(3_000 + 2 * report.usualMillis)
+    expect(Object.keys(report.failed.victims).filter((what) => !what.startsWith('503'))).toEqual([])
+  },
+)

@@ -8,7 +8,7 @@ import { follow, startPair } from './standby'
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 testOnPostgres.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1))(
-  'a server that is lost, and whose synchronous standby is promoted, has lost nothing of what was acknowledged (round %i)',
+  'nodes: no acknowledged booking is lost when the primary dies and its synchronous standby is promoted (round %i)',
   async () => {
     const { primary, standby, url } = await startPair()
     await using _primary = primary
@@ -31,11 +31,11 @@ testOnPostgres.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1)
     })
     expect(lost.faults).toEqual([])
 
-    // The former primary, at the first place of the address, as a standby.
+    // The former primary, the first host in the address, returns as a standby.
     await primary.stop('SIGKILL')
     follow(primary, standby)
     const back = await campaign.run({
-      title: 'the former primary back as a standby, a node started anew',
+      title: 'the former primary back as a standby, one node restarted',
       victims: [0],
       async inject() {
         await primary.start()

@@ -10,9 +10,12 @@ import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/** What a fault of one node, a command or a link may cost others, and what one of the server may cost anybody. */
+/**
+ * Longest waits in ms: at other nodes during a fault of one node, a command or a link; and anywhere during a fault of
+ * the server.
+ */
 const [othersMillis, allMillis] = [500, 2_000]
-/** What a machine adds that has other things to do: at least, and by what it shows before the fault. */
+/** Extra time for a busy machine: at least a second, plus twice the longest request before the fault. */
 const slackMillis = ({ usualMillis }: Report) => 1_000 + 2 * usualMillis
 const everybody = [0, 1, 2, 3]
 
@@ -25,18 +28,18 @@ function expectAnswersInTime(report: Report): void {
   if (showsTimes(report)) expect(report.longestAtVictimsMillis).toBeLessThan(allMillis + slackMillis(report))
 }
 
-/** Who holds the lock under which lines are appended to the audit log. */
+/** The sessions that hold the lock for appending to the audit log. */
 const auditLock = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND (classid, objid, mode) = (x'416e7465'::int4::oid, 1, 'ExclusiveLock')`
 
-/** What takes the suite longer than it tells. */
+/** Tests too slow for the normal run. */
 const testInLong = test.skipIf(!isLong)
 
 const whyNot = whyNoCut()
-if (whyNot !== null) console.log(`SKIPPED: a link that is cut: ${whyNot}`)
+if (whyNot !== null) console.log(`SKIPPED: a network link that is cut: ${whyNot}`)
 const testOfLink = whyNot === null ? testOnPostgres : test.skip
 
-describeOnPostgres('four nodes under bookings', () => {
+describeOnPostgres('nodes: four nodes under bookings', () => {
   let server: Postgres
   let nodes: Nodes
   let campaign: Campaign
@@ -57,7 +60,7 @@ describeOnPostgres('four nodes under bookings', () => {
     await server?.[Symbol.asyncDispose]()
   })
 
-  /** Does a thing so many times with a pause between, so that what is under way differs. */
+  /** Repeats an action with random pauses, so that it hits different moments. */
   async function again(count: number, millis: number, once: () => Promise<void>): Promise<void> {
     for (let done = 0; done < count; done++) {
       await once()
@@ -71,7 +74,7 @@ describeOnPostgres('four nodes under bookings', () => {
     signal('SIGCONT')
   }
 
-  /** Resolves once staff's acts are locked out by one of them, or the command has ended. */
+  /** Resolves once a session holds the audit lock, or the command has ended. */
   async function locked(command: Bun.Subprocess): Promise<void> {
     await using sql = new SQL(server.urlOf('anteroom'), { max: 1 })
     const isLocked = async () => (await sql.unsafe(auditLock)).length > 0 || command.exitCode !== null
@@ -79,7 +82,7 @@ describeOnPostgres('four nodes under bookings', () => {
     await Bun.sleep(Math.random() * 10)
   }
 
-  test('a node that is killed has lost and doubled nothing, and holds nobody up', async () => {
+  test('killing a node loses and duplicates no booking, and delays no other node', async () => {
     const report = await campaign.run({
       title: `${times(2, 40)} x kill -9 of a node`,
       victims: [1],
@@ -95,7 +98,7 @@ describeOnPostgres('four nodes under bookings', () => {
     expectNoHarmToOthers(report)
   })
 
-  testOnPostgres('a node that is frozen has lost and doubled nothing, and holds nobody up', async () => {
+  testOnPostgres('freezing a node loses and duplicates no booking, and delays no other node', async () => {
     const report = await campaign.run({
       title: `${times(4, 40)} x SIGSTOP of a node`,
       victims: [2],
@@ -105,7 +108,7 @@ describeOnPostgres('four nodes under bookings', () => {
   })
 
   testOnPostgres(
-    'a command that is frozen holds nobody up, and does its work or says that it has not',
+    'a frozen command delays no node, and then does its work or reports that it did not',
     async () => {
       let issued = 0
       const report = await campaign.run({
@@ -119,11 +122,11 @@ describeOnPostgres('four nodes under bookings', () => {
             if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
             const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
             const command = nodes.command(...words)
-            // Anywhere, or once it has locks, which it has for no longer than it takes to be looked at a few times.
+            // Freezes at any moment, or while the command holds locks, which lasts only a few polls.
             if (Math.random() < 0.25) await Bun.sleep(100 + Math.random() * 300)
             else await locked(command)
             await freeze((signal) => command.kill(signal))
-            // What was halted while it connected finds that it took too long, and has done nothing.
+            // A command frozen while it connects times out (exit code 7), having done nothing.
             expect([0, 7]).toContain(await command.exited)
           }),
       })
@@ -132,10 +135,10 @@ describeOnPostgres('four nodes under bookings', () => {
   )
 
   testOfLink(
-    'a node whose link to the server is cut has lost and doubled nothing, says so in time, and holds nobody up',
+    'cutting the link of a node to the server loses and duplicates no booking, is reported in time, and delays no other node',
     async () => {
       const report = await campaign.run({
-        title: `${times(1, 20)} x link of a node cut`,
+        title: `${times(1, 20)} x cut link of a node`,
         victims: [3],
         inject: () =>
           again(times(1, 20), 1_000, async () => {
@@ -148,7 +151,7 @@ describeOnPostgres('four nodes under bookings', () => {
     },
   )
 
-  test('a server that is killed has lost nothing of what was acknowledged, and is used again', async () => {
+  test('killing the server loses no acknowledged booking, and the nodes use it again once it is back', async () => {
     const report = await campaign.run({
       title: `${times(1, 20)} x kill -9 of the server`,
       victims: everybody,
@@ -157,7 +160,7 @@ describeOnPostgres('four nodes under bookings', () => {
           server.kill('SIGKILL')
           await eventually('no node to be ready', async () => !(await nodes.areReady()).includes(true))
           await server.start()
-          await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
+          await eventually('all nodes to be ready', async () => !(await nodes.areReady()).includes(false))
         }),
     })
     expect(report.faults).toEqual([])
@@ -165,7 +168,7 @@ describeOnPostgres('four nodes under bookings', () => {
     expectAnswersInTime(report)
   })
 
-  testOnPostgres('a server that is paused leaves nobody waiting for long, and is used again', async () => {
+  testOnPostgres('pausing the server makes no request wait long, and the nodes use it again', async () => {
     const report = await campaign.run({
       title: `${times(1, 15)} x SIGSTOP of the server`,
       victims: everybody,
@@ -175,7 +178,7 @@ describeOnPostgres('four nodes under bookings', () => {
           await Bun.sleep(3_000)
           expect(await nodes.areReady()).toEqual([false, false, false, false])
           server.resume()
-          await eventually('all to be ready', async () => !(await nodes.areReady()).includes(false))
+          await eventually('all nodes to be ready', async () => !(await nodes.areReady()).includes(false))
         }),
     })
     expect(report.faults).toEqual([])
@@ -184,10 +187,10 @@ describeOnPostgres('four nodes under bookings', () => {
   })
 
   testInLong(
-    'a server that lets no more connections in refuses bookings in time, and is used again',
+    'a server that refuses connections makes nodes refuse bookings in time, and the nodes use it again',
     async () => {
       const report = await campaign.run({
-        title: `${times(1, 10)} x no more connections let in (53300)`,
+        title: `${times(1, 10)} x connections refused (53300)`,
         victims: everybody,
         inject: () =>
           again(times(1, 10), 1_000, async () => {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 
-/** An address of this machine's own that nobody else uses (RFC 5735: all of 127/8). */
+/** A random loopback address (RFC 5735: all of 127/8), so that no other process uses it. */
 export const linkHost = `127.${randomInt(64, 250)}.${randomInt(256)}.${1 + randomInt(250)}`
 
 const rules = ['-d', '-s'].map((side) => ['INPUT', '-i', 'lo', side, linkHost, '-j', 'DROP'])
@@ -13,14 +13,14 @@ function change(how: '-I' | '-D'): string | null {
   return null
 }
 
-/** Cuts the link to that address: whatever is sent there, or from there, is lost without a word. Leaving its scope mends it. */
+/** Drops all packets from and to that address. Disposing restores the link. */
 export function cutLink(): Disposable {
   const why = change('-I')
   if (why !== null) throw new Error(`the link could not be cut: ${why}`)
   return { [Symbol.dispose]: () => void change('-D') }
 }
 
-/** Why no link can be cut here; null where one can. */
+/** Returns why no link can be cut on this machine, or null if it can. */
 export function whyNoCut(): string | null {
   try {
     const why = change('-I')

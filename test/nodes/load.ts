@@ -1,50 +1,49 @@
 import { booking } from '../support/builders'
 import { type KnownSlot, type Nodes, searchPath } from './nodes'
 
-/** One request to one node. */
 export interface Call {
   readonly node: number
-  /** On performance's clock, in ms, as is its end. */
+  /** Times are ms of `performance.now()`. */
   readonly beganAt: number
   readonly endedAt: number
-  /** Null where the connection failed. */
+  /** Null if the connection failed. */
   readonly status: number | null
   readonly code: string | null
 }
 
-/** What was submitted, by a member who submits nothing else. */
+/** A submission of a new member. */
 export interface Submission {
   readonly number: number
   readonly slot: KnownSlot | undefined
   readonly key: string | null
-  /** What was acknowledged; null where nothing was. */
+  /** The acknowledged result; null if there is none. */
   answer: { readonly id: number; readonly memberId: number; readonly text: string } | null
-  /** Whether it may be stored though that was not told. */
+  /** Whether it may be stored without an acknowledgement. */
   isUnknown: boolean
 }
 
-/** Nobody waits for longer. */
+/** The timeout of a request. */
 const patienceMillis = 20_000
-/** How long whoever was told to come back later, or found nobody, waits. */
+/** The pause after a 503 or a failed connection. */
 const pauseMillis = 100
 
-/** Partners' requests at all nodes at once, for as long as it is not stopped, and what became of each. */
+/** Sends partners' requests to all nodes until it is stopped, and records the result of each. */
 export class Load {
   readonly calls: Call[] = []
   readonly submissions: Submission[] = []
-  /** What must never be: each in words. */
+  /** Violations, as sentences. */
   readonly faults: string[] = []
-  /** Searches that began after a booking was acknowledged, of which none may offer it. */
+  /** Searches that began after a booking was acknowledged. None may offer its slot. */
   searches = 0
-  /** Retries that were told that the first try had succeeded, which nobody had been told. */
+  /** Retries that got the answer of a first attempt that had not been answered. */
   recovered = 0
   #isStopped = false
   readonly #workers: Promise<unknown>
 
   /**
    * @param from the number of the first submission
-   * @param perNode how many work at each node at once
-   * @param portOf where a node is asked, each time
+   * @param perNode concurrent workers for each node
+   * @param portOf the port at which to reach a node, asked for each request
    */
   constructor(
     private readonly nodes: Nodes,
@@ -60,7 +59,7 @@ export class Load {
     return this.submissions.filter(({ answer }) => answer !== null).length
   }
 
-  /** The number after those that were submitted. */
+  /** The number of the next submission. */
   get next(): number {
     return this.from
   }
@@ -76,13 +75,15 @@ export class Load {
       await this.#submit(submission, home)
       if (submission.answer && submission.slot && submission.number % 4 === 0)
         await this.#look(submission.slot, home + 1)
-      // Whatever is asked for with a key is answered the same once more, at another node.
+      // A repeated key gets the same answer at another node.
       if (submission.answer && submission.key && submission.number % 3 === 0)
         await this.#submit(submission, home + 2)
     }
   }
 
-  /** Of five: two want the same slot, one has its own, two are intakes. Every second has a key. */
+  /**
+   * Of five submissions two want the same slot, one has another slot, and two are intakes. Every second one has a key.
+   */
   #take(): Submission {
     const number = this.from++
     const [five, place] = [Math.floor(number / 5), number % 5]
@@ -122,8 +123,7 @@ export class Load {
 
   #note(submission: Submission, text: string): void {
     const { number, answer } = submission
-    if (answer && answer.text !== text)
-      this.faults.push(`${number} was answered otherwise when it was retried`)
+    if (answer && answer.text !== text) this.faults.push(`${number} got another answer when it was retried`)
     const { id, member } = JSON.parse(text)
     submission.answer = { id, memberId: member.id, text }
     submission.isUnknown = false

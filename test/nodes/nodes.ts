@@ -4,26 +4,26 @@ import { Operator, type Served } from '../support/operator'
 import { type OfferedSlot, theProgram, theProgramInHaste } from '../support/process'
 
 const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
-/** Eight slots a day: a page of one provider is soon read, and 400 of them have enough for all campaigns. */
+/** Eight slots a day keep the page of a provider short. 400 providers have enough slots for all campaigns. */
 const daily = {
   weekdays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'],
   start: '09:00',
   end: '15:00',
 }
-/** What each provider is found by alone: a language for private use (BCP 47: qaa to qtz). */
+/** A private-use language (BCP 47: qaa to qtz) that only one provider speaks, to search for that provider. */
 const languageOf = (index: number) => `q${letter(Math.floor(index / 26))}${letter(index % 26)}`
 const letter = (index: number) => String.fromCharCode(97 + index)
 
-/** A slot, and the language by which its provider is searched for. */
+/** A slot and the language of its provider. */
 export interface KnownSlot extends OfferedSlot {
   readonly language: string
 }
 
-/** Servers of one database, each a process, and the operator who gives commands beside them. */
+/** Server processes on one database, and an operator. */
 export class Nodes implements AsyncDisposable {
   readonly nodes: Served[] = []
   token = ''
-  /** None of them is offered by a provider twice, and none is soon over. */
+  /** Each slot is listed once and starts at least a day ahead. */
   slots: KnownSlot[] = []
 
   private constructor(
@@ -33,10 +33,10 @@ export class Nodes implements AsyncDisposable {
   ) {}
 
   /**
-   * Makes the database, with a partner and slots, and starts the nodes.
+   * Makes the database with a partner and slots, and starts the nodes.
    *
-   * @param addresses where each node finds the database; the commands as the first
-   * @param providers each with some 220 slots
+   * @param addresses the database address of each node; commands use the first
+   * @param providers each has about 220 slots
    */
   static async start(addresses: readonly string[], providers: number): Promise<Nodes> {
     const nodes = new Nodes(new Operator(theProgram, addresses[0]), addresses, providers)
@@ -61,7 +61,7 @@ export class Nodes implements AsyncDisposable {
     await operator.do('directory', 'load', this.directory)
   }
 
-  /** Writes the directory's file with another name for all providers: to load it changes each. */
+  /** Writes the directory file with another last name, so that loading it changes every provider. */
   rename(lastName: string): void {
     const described = Array.from({ length: this.providers }, (_, index) =>
       provider(`on-${index}`, {
@@ -73,12 +73,13 @@ export class Nodes implements AsyncDisposable {
     writeFileSync(this.directory, JSON.stringify({ regions: [region()], providers: described }))
   }
 
-  /** The file that the directory was loaded from. */
   get directory(): string {
     return this.operator.folder.file('directory.json')
   }
 
-  /** Starts a node, at a port of its own; again where the server did not answer in time, as who looks after it does. */
+  /**
+   * Starts a node on a free port. Retries, as a service manager does, if the database server did not answer in time.
+   */
   async begin(index: number, again = 5): Promise<void> {
     const words = ['--database', this.addresses[index] as string, ...unlimited]
     try {
@@ -89,7 +90,7 @@ export class Nodes implements AsyncDisposable {
     }
   }
 
-  /** Starts a command, and does not wait for its end. */
+  /** Starts a command without waiting for its end. */
   command(...words: string[]): Bun.Subprocess {
     const { folder, settings: env } = this.operator
     const output = { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' } as const
@@ -100,13 +101,12 @@ export class Nodes implements AsyncDisposable {
     return this.nodes[index % this.nodes.length] as Served
   }
 
-  /** Whether each node says that it is ready. */
   areReady(): Promise<boolean[]> {
     const ask = async ({ port }: Served) => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok
     return Promise.all(this.nodes.map(ask))
   }
 
-  /** What each node answers to a search under a token. */
+  /** The status of a search with the token at each node. */
   statuses(token: string): Promise<number[]> {
     return Promise.all(this.nodes.map(async (node) => (await node.get(searchPath('qaa'), token)).status))
   }
@@ -125,7 +125,7 @@ export class Nodes implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const node of this.nodes) {
-      // One that is halted would not end.
+      // A frozen process would not end.
       if (node.isRunning) node.signal('SIGCONT')
       await node[Symbol.asyncDispose]()
     }
@@ -133,7 +133,7 @@ export class Nodes implements AsyncDisposable {
   }
 }
 
-/** Where the one provider is searched for who speaks a language. */
+/** The path of a search for the one provider who speaks a language. */
 export function searchPath(language: string): string {
   return `/partners/v1/providers/?region_id=1&language=${language}`
 }

@@ -1,18 +1,15 @@
 import type { Nodes } from './nodes'
 
-/** How often each node is asked whether it is ready, in ms. */
+/** The interval of readiness checks, in ms. */
 const lookMillis = 100
 
-/**
- * What stands before the nodes: hands requests to those that are ready, one after another, and tries the next where a
- * connection is refused. Whatever else fails, fails.
- */
+/** A load balancer. Sends requests to ready nodes in turn, and tries the next node only if a connection is refused. */
 export class RoundRobin implements Disposable {
   readonly #ready = new Set<number>()
   readonly #server: Bun.Server<undefined>
   readonly #looking: Timer
   #next = 0
-  /** Connections that were refused, of which no client has heard. */
+  /** Refused connections that were retried at another node. */
   refused = 0
 
   constructor(private readonly nodes: Nodes) {

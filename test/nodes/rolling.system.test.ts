@@ -7,7 +7,7 @@ import { RoundRobin } from './proxy'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-testOnPostgres('nodes that are restarted one after another behind a proxy fail no request', async () => {
+testOnPostgres('nodes: a rolling restart behind a load balancer fails no request', async () => {
   await using database = await newDatabase()
   await using nodes = await Nodes.start(
     Array.from({ length: times(3, 4) }, () => database.url),
@@ -22,7 +22,7 @@ testOnPostgres('nodes that are restarted one after another behind a proxy fail n
   )
   const restarts = times(3, 40)
   const report = await campaign.run({
-    title: `${restarts} restarts behind a proxy`,
+    title: `${restarts} restarts behind a load balancer`,
     victims: [],
     async inject() {
       for (let restart = 0; restart < restarts; restart++) {
@@ -33,7 +33,7 @@ testOnPostgres('nodes that are restarted one after another behind a proxy fail n
       }
     },
   })
-  tellFigure(`${proxy.refused} connections were refused and handed to the next`)
+  tellFigure(`${proxy.refused} refused connections were retried at the next node`)
   expect(report.faults).toEqual([])
   expect(failedAtOthers(report)).toEqual({})
 })

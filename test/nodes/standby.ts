@@ -4,11 +4,11 @@ import { eventually } from '../support/eventually'
 import { Postgres, startPostgres } from '../support/postgres'
 import { giveToServer } from '../support/postgres-programs'
 
-/** A server, and another that has all that the first one acknowledges (synchronous replication). */
+/** A server and its synchronous standby. */
 export interface Pair {
   readonly primary: Postgres
   readonly standby: Postgres
-  /** Of both, the first one first. */
+  /** The URL with both hosts, the primary first. */
   readonly url: string
 }
 
@@ -32,7 +32,7 @@ export async function startPair(): Promise<Pair> {
   return { primary, standby, url: `postgres://postgres@${first},${second}/postgres` }
 }
 
-/** Makes a standby of a server that is not running. */
+/** Turns a stopped server into a standby. */
 export function follow(standby: Postgres, primary: Postgres): void {
   const from = `host=127.0.0.1 port=${primary.port} user=postgres`
   const lines = [`primary_conninfo = '${from}'`, `unix_socket_directories = '${standby.folder.path}'`]

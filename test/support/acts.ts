@@ -24,7 +24,7 @@ import * as requests from '../../src/operations/requests'
 import * as tokens from '../../src/operations/tokens'
 import { closeRequest, placeOn } from '../../src/operations/transitions'
 
-/** The acts of staff on a store, by ids alone: with no directory to check them first or to show them in. */
+/** The staff operations on a store by record id, without a directory. */
 export function actsOf({
   store,
   maintenance,
@@ -33,7 +33,6 @@ export function actsOf({
   readonly maintenance?: Maintenance | undefined
 }) {
   const records = { store, maintenance, directory: null } as unknown as Context
-  /** What an operation needs of a record. */
   const named = (id: number) => ({ id }) as never
   const orNull = (id: number | null) => (id === null ? null : named(id))
   return {
@@ -134,7 +133,6 @@ export function actsOf({
   }
 }
 
-/** A store with the acts of staff on it. */
 export type ActingStore = Store & ReturnType<typeof actsOf>
 
 export function withActs(engine: {

@@ -9,13 +9,13 @@ import {
 
 const hash = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
 
-/** Hashes for tests that hold the key of a log to be a secret. */
+/** Hashes without a key, for tests that need no secret. */
 export const hashes: AuditHashes = {
   line: (text) => hash(`line ${text}`),
   seal: (text) => hash(`seal ${text}`),
 }
 
-/** Checks lines that are all there. */
+/** Checks a complete list of lines. */
 export function verifyLines(
   state: AuditState,
   lines: Iterable<AuditLine>,

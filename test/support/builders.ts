@@ -3,7 +3,7 @@ import type { DirectoryFile } from '../../src/directory-files/document'
 type ProviderInFile = DirectoryFile['providers'][number]
 type RegionInFile = DirectoryFile['regions'][number]
 
-/** Ontario, as a directory file tells it; other regions by what differs. */
+/** Ontario as in a directory file; `different` overrides fields. */
 export function region(different: Partial<RegionInFile> = {}): RegionInFile {
   return {
     countryCode: 'CA',
@@ -14,7 +14,6 @@ export function region(different: Partial<RegionInFile> = {}): RegionInFile {
   }
 }
 
-/** The country-wide region of a country. */
 export function countryWide(countryCode: string, name: string): RegionInFile {
   return {
     countryCode,
@@ -24,7 +23,7 @@ export function countryWide(countryCode: string, name: string): RegionInFile {
   }
 }
 
-/** A provider licensed in Ontario who works on weekdays from 09:00 to 12:00 in Toronto, or what differs. */
+/** A provider licensed in Ontario who works on weekdays from 09:00 to 12:00 in Toronto. */
 export function provider(ref: string, different: Partial<ProviderInFile> = {}): ProviderInFile {
   return {
     ref,
@@ -45,7 +44,7 @@ export function provider(ref: string, different: Partial<ProviderInFile> = {}): 
   }
 }
 
-/** A booking of a slot, or an intake where no slot is given, for a member; 45 minutes are added to its start. */
+/** The body of a 45-minute booking, or of an intake if there is no slot. */
 export function booking(
   externalUserId: string,
   slot?: { providerId: number; utcStartTime: string },

@@ -1,4 +1,3 @@
-/** A calendar as the strict reader below understands it. */
 export interface ReadEvent {
   readonly uid: string
   /** ms */
@@ -10,7 +9,7 @@ export interface ReadEvent {
   readonly description: string
 }
 
-/** Reads a calendar by the letter of RFC 5545, as far as this service writes it. @throws Error for all else */
+/** Reads a calendar strictly by RFC 5545, as far as this service uses it. @throws Error for anything else */
 export function readCalendar(text: string): ReadEvent[] {
   const lines = unfold(text)
   const head = [
@@ -28,7 +27,7 @@ export function readCalendar(text: string): ReadEvent[] {
   return events
 }
 
-/** §3.1: every line ends in CR LF, has at most 75 octets, and stands for itself or goes on after a space. */
+/** §3.1: lines end in CR LF, have at most 75 octets, and continue after a space. */
 function unfold(text: string): string[] {
   if (!text.endsWith('\r\n')) throw new Error('the last line does not end')
   const physical = text.slice(0, -2).split('\r\n')
@@ -73,7 +72,7 @@ function instant(text: string): number {
   return at
 }
 
-/** §3.3.11: each comma, semicolon and backslash is escaped, and nothing else but n. */
+/** §3.3.11: commas, semicolons and backslashes are escaped; \n is the only other escape. */
 function textOf(text: string): string {
   if (!/^(?:[^\\;,]|\\[\\;,n])*$/.test(text)) throw new Error(`not escaped: ${text}`)
   return text.replaceAll(/\\(.)/g, (_, character) => (character === 'n' ? '\n' : character))

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { Folder } from './folder'
 
-/** The files of a certificate for localhost, and what is in them. */
+/** The files of a certificate for localhost, and their contents. */
 export interface TestCertificate {
   readonly certificate: string
   readonly key: string
@@ -13,11 +13,10 @@ export interface TestCertificate {
 const dayMillis = 24 * 60 * 60_000
 
 /**
- * Makes a certificate that signs itself (RFC 5280 §4.1), with its key, in a folder. It is written here, since the tests run
- * where there is no openssl.
+ * Makes a self-signed certificate (RFC 5280 §4.1) and its key without openssl.
  *
- * @param days how long it is valid
- * @param from when it begins, in ms: now, unless given
+ * @param days its validity
+ * @param from the start of its validity, in ms
  */
 export function makeCertificate(folder: Folder, name: string, days = 90, from = Date.now()): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
@@ -48,7 +47,7 @@ const commonName = der(0x06, Buffer.from('550403', 'hex'))
 const subjectAltName = der(0x06, Buffer.from('551d11', 'hex'))
 const ecdsaWithSha256 = der(0x06, Buffer.from('2a8648ce3d040302', 'hex'))
 
-/** A value with its tag and its length (X.690 §8.1). */
+/** A value with its tag and length (X.690 §8.1). */
 function der(tag: number, ...parts: Buffer[]): Buffer {
   const value = Buffer.concat(parts)
   const { length } = value

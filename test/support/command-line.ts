@@ -7,13 +7,13 @@ import { Folder } from './folder'
 export interface CommandOptions {
   readonly settings?: Readonly<Record<string, string>>
   readonly folder?: string
-  /** What stdin holds; it is never a terminal. */
+  /** The content of stdin, which is never a terminal. */
   readonly input?: string
 }
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs a command line in this process, one at a time: stdout, the environment and the working folder are the process's. */
+/** Runs a command line in this process. One at a time, because stdout, environment and working directory are shared. */
 export function runHere(words: readonly string[], options: CommandOptions = {}): Promise<Exit> {
   const exit = last.then(() => runAlone(words, options))
   last = exit.catch(() => {})
@@ -30,7 +30,7 @@ async function runAlone(words: readonly string[], { settings = {}, folder, input
     })
     restored.defer(() => write.mockRestore())
   }
-  // Secrets are written to the file descriptor.
+  // Commands write secrets directly to the file descriptor.
   using files = new Folder()
   const secrets = openSync(files.file('stdout'), 'w+')
   restored.defer(() => closeSync(secrets))
@@ -56,7 +56,6 @@ async function runAlone(words: readonly string[], { settings = {}, folder, input
   }
 }
 
-/** Sets properties until the stack is disposed of. */
 function replace(
   restored: DisposableStack,
   target: object,
@@ -72,33 +71,32 @@ function replace(
   }
 }
 
-/** An operator with a folder and settings, whose commands run in this process. */
+/** An operator whose commands run in this process. */
 export class CommandLine implements Disposable {
   readonly folder = new Folder()
 
-  /** The environment of each command: a new file in the folder unless a subclass names another database. */
+  /** Subclasses may name another database. */
   get settings(): Readonly<Record<string, string>> {
     return { ANTEROOM_DATABASE: this.folder.file('anteroom.sqlite') }
   }
 
-  /** Runs a command to its end, with `input` on its stdin. */
   run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
     return runHere(args, { settings: { ...this.settings, ...settings }, folder: this.folder.path, input })
   }
 
-  /** Runs a command that must succeed, and returns what it printed. */
+  /** Runs a command that must succeed, and returns its output. */
   async do(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(args)
     if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
     return stdout
   }
 
-  /** The same for a command that prints JSON. */
+  /** Runs a command with --json and parses its output. */
   async ask<T>(...args: string[]): Promise<T> {
     return JSON.parse(await this.do(...args, '--json')) as T
   }
 
-  /** Adds a partner of a new organization, and returns the token that it is issued. */
+  /** Adds an organization and a partner, and returns a token for it. */
   async onboard(partner: string, organization: string): Promise<string> {
     await this.do('organization', 'add', organization)
     await this.do('partner', 'add', partner, '--organization', organization)

@@ -1,4 +1,4 @@
-/** The time of a core that a process has taken so far, in us: Linux tells it in hundredths of a second. */
+/** The CPU time of a process in µs, at Linux's resolution of 10 ms. */
 export async function cpuMicrosOf(pid: number): Promise<number> {
   const stat = await Bun.file(`/proc/${pid}/stat`).text()
   const [user, system] = stat
@@ -8,15 +8,15 @@ export async function cpuMicrosOf(pid: number): Promise<number> {
   return (Number(user) + Number(system)) * 10_000
 }
 
-/** What the main thread of a process has taken of a core so far, in ms: of a thread Linux tells it in ns. */
+/** The CPU time of the main thread of a process, in ms. */
 export async function mainThreadMillisOf(pid: number): Promise<number> {
   const [nanos] = (await Bun.file(`/proc/${pid}/schedstat`).text()).split(' ')
   return Number(nanos) / 1e6
 }
 
 /**
- * What something takes of a program's main thread, in ms: nobody else who asks that thread waits longer for it. What others
- * make of the machine meanwhile is not in it, but where no Linux tells what a thread took.
+ * The CPU time, in ms, that some work takes on a program's main thread. Without Linux's counters it is the elapsed
+ * time.
  */
 export async function mainThreadMillisFor(pid: number, work: () => Promise<unknown>): Promise<number> {
   const taken = () => (process.platform === 'linux' ? mainThreadMillisOf(pid) : performance.now())

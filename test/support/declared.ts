@@ -3,8 +3,8 @@ import { endpoints } from '../../src/http/endpoints/endpoints'
 import { type ErrorCode, errorCodes } from '../../src/http/errors'
 
 /**
- * What is wrong with a refusal that was answered, where its endpoint, and with it the document, does not declare
- * it; null if it does. A path that no endpoint has may be unknown, and a method that none takes may be refused.
+ * Returns an error if an endpoint answers with a code that it does not declare, else null. Unknown paths and methods
+ * may answer with their own codes.
  */
 export function undeclared(
   method: string,
@@ -21,7 +21,7 @@ export function undeclared(
   return `${method} ${path} answers ${code}, which it does not declare`
 }
 
-/** The paths that an endpoint answers to, with and without the last slash. */
+/** Matches with and without the trailing slash. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '/?')}$`)
 }

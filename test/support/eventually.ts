@@ -1,4 +1,4 @@
-/** Asks again until the answer is yes, or it has taken too long. */
+/** Polls a condition until it is true. @throws Error after the timeout */
 export async function eventually(
   what: string,
   isSo: () => boolean | Promise<boolean>,

@@ -1,4 +1,3 @@
-/** How a program ended, and all that it printed. */
 export interface Exit {
   /** Null if a signal ended it. */
   readonly code: number | null

@@ -3,10 +3,9 @@ import { Refusal } from '../../src/domain/errors'
 import type { Facts, Store } from '../../src/domain/ports/store'
 import type { Write } from '../../src/domain/ports/writes'
 
-/** Some of the facts, as functions that a test writes. */
 type Given = { readonly [Noun in keyof Facts]?: Partial<Facts[Noun]> }
 
-/** A store whose facts a test gives, and what was decided to be written in it by whom. */
+/** A store with the given facts. `written` collects the decided writes. */
 export function factsStore(
   given: Given,
 ): Store & { readonly written: [act: Act | null, writes: readonly Write[]][] } {

@@ -6,8 +6,8 @@ const memory = '/dev/shm'
 const roomNeeded = 4 * 2 ** 30
 
 /**
- * Where tests have their files: in memory where there is room for all of them, so that none waits for a disk that others use.
- * What becomes of files when a process is killed is the same there; tests of a disk bring their own.
+ * The parent of all test folders: in memory if there is room, so that tests do not wait for a disk. The tests of disk
+ * faults simulate their own disk.
  */
 export const folders = hasRoom() ? memory : tmpdir()
 
@@ -18,7 +18,7 @@ function hasRoom(): boolean {
     const program = join(mkdtempSync(join(memory, 'anteroom-test-')), 'program')
     try {
       writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 })
-      // Where nothing may be run (noexec), this is not allowed.
+      // Fails if the file system is mounted noexec.
       accessSync(program, constants.X_OK)
       return true
     } finally {
@@ -29,7 +29,7 @@ function hasRoom(): boolean {
   }
 }
 
-/** A folder that goes when its scope is left. */
+/** A temporary folder. Disposing removes it. */
 export class Folder implements Disposable {
   readonly path: string
 

@@ -1,9 +1,8 @@
-/** A JSON Schema as a document holds it. */
 export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-// Those that say nothing of a value, or more than a test of the service's own answers wants to know.
+// Keywords that say nothing about a value, or more than these tests need.
 const ignored = ['description', 'examples', 'default', 'minLength', 'maxLength', 'additionalProperties']
 
 const typeChecks: Record<string, (value: unknown) => boolean> = {
@@ -15,10 +14,11 @@ const typeChecks: Record<string, (value: unknown) => boolean> = {
 }
 
 /**
- * Where a value does not fit a schema, each as a path and what is wrong; empty if it fits. Members that the schema
- * does not name do not fit either: a document has to tell them. It throws for a keyword that it does not know.
+ * Lists where a value does not match a schema, as path and error. Unlike JSON Schema it also rejects members that the
+ * schema does not name.
  *
- * @param schemas the schemas under components, to which references lead
+ * @param schemas the schemas that references point to
+ * @throws Error for an unknown keyword
  */
 export function misfits(
   value: unknown,

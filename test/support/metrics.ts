@@ -1,14 +1,13 @@
-/** What was told of one metric. */
 interface Told {
   readonly type: string
-  /** Values by the series as it is written, labels and all. */
+  /** Values by series name with labels. */
   readonly series: Map<string, number>
 }
 
 const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"`
 const line = new RegExp(String.raw`^([a-z_]+)(\{${label}(?:,${label})*\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$`)
 
-/** Reads metrics back (text-based format 0.0.4), and throws where a line is none, twice there, or of no metric. */
+/** Parses metrics in the text format 0.0.4. @throws Error for an invalid, repeated or misplaced line */
 export function parseMetrics(text: string): Map<string, Told> {
   const metrics = new Map<string, Told>()
   if (!text.endsWith('\n')) throw new Error('the last line has no end')

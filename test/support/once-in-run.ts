@@ -2,21 +2,21 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Under --parallel each file is read by a process of its own making, and one process began them all. */
+/** With --parallel each test file has a process, whose parent is the runner. */
 export const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
-// What another user's runs have left is theirs.
+// Folders of other users are left alone.
 const prefix = `anteroom-run-${process.getuid?.() ?? ''}-`
 
 const patienceMillis = 120_000
 
 /**
- * What is made once in a run of the tests: by the process that first needs it, while all others wait.
+ * Makes a folder once in a run of the tests. Other processes that need it wait.
  *
- * @param name what is made, and of what: another run had this number once, and other sources
- * @param make makes it in a folder that is still empty, and has another path then
+ * @param name names the content and its version, because process ids are reused
+ * @param make fills an empty folder, which is then renamed
  * @returns the path of the folder
- * @throws Error where it could not be made
+ * @throws Error if it could not be made
  */
 export function onceInRun(name: string, make: (folder: string) => void): string {
   const folder = join(tmpdir(), `${prefix}${runner}-${name}`)
@@ -30,7 +30,7 @@ export function onceInRun(name: string, make: (folder: string) => void): string 
   return made
 }
 
-/** Whether a folder was made by us; the first to do so makes what is in it, and all others wait. */
+/** Returns true for the first process that creates the folder. */
 function isFirst(folder: string): boolean {
   try {
     mkdirSync(folder)
@@ -49,13 +49,13 @@ function makeIn(folder: string, made: string, make: (folder: string) => void): v
     make(half)
     renameSync(half, made)
   } catch (error) {
-    // Whoever waits tries for themselves.
+    // Processes that wait try it themselves.
     rmSync(folder, { recursive: true })
     throw error
   }
 }
 
-/** Removes what earlier runs have made: under `bun test` a process is not told that it ends. */
+/** Removes folders of earlier runs: `bun test` gives a process no chance to clean up at its end. */
 function removeThoseOfOldRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue
@@ -64,7 +64,6 @@ function removeThoseOfOldRuns(): void {
   }
 }
 
-/** Whether there is a process of this number. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -5,23 +5,23 @@ import { type Exit, eventually, Program, theProgram } from './process'
 import type { Answer } from './service'
 import type { Storage } from './storage'
 
-// As an operator has it, who is told by doctor where it is not.
+// fsync is on, because doctor reports a server without it.
 const server = isOnPostgres ? await startPostgres({ fsync: true, settings: { max_connections: 200 } }) : null
 let operators = 0
 
-/** An operator with the program and a folder: commands run on one production database, made by init. */
+/** An operator with a production database, which init creates. */
 export class Operator extends CommandLine {
   readonly #name = `operator_${operators++}`
-  /** A file, or on PostgreSQL the address of a database that is there and empty. */
+  /** A path, or the URL of an empty PostgreSQL database. */
   readonly database: string
-  /** Beside the file, where it is found unnamed. */
+  /** Next to a database file, the default place of the key. */
   readonly keyFile: string
   readonly #settings: Readonly<Record<string, string>>
   #made: Promise<unknown> | undefined
 
   /**
-   * @param command starts the program; null runs commands in this process, and only a service as a program
-   * @param address of a database on a server that is there, null for a file; unless given, on the engine that TEST_ENGINE names
+   * @param command starts the program; null runs commands in this process and only services as programs
+   * @param address URL of an existing database, null for a file; by default TEST_ENGINE decides
    */
   constructor(
     private readonly command: readonly string[] | null = null,
@@ -38,17 +38,15 @@ export class Operator extends CommandLine {
     }
   }
 
-  /** Which database, and where its key is, for every command. */
   override get settings(): Readonly<Record<string, string>> {
     return this.#settings
   }
 
-  /** What opens the database in this process. */
   get storage(): Storage {
     return { database: this.database, masterKey: { file: this.keyFile } }
   }
 
-  /** On PostgreSQL it is an administrator who makes the database that init fills. */
+  /** On PostgreSQL an administrator creates the database that init fills. */
   #provide(): Promise<unknown> {
     this.#made ??= server ? server.run(`CREATE DATABASE ${this.#name} TEMPLATE template0`) : Promise.resolve()
     return this.#made
@@ -64,7 +62,7 @@ export class Operator extends CommandLine {
     return super.run(args, input, settings)
   }
 
-  /** Runs the words of a shell's command line that follow the program's name. */
+  /** Runs a shell command line. `words` follow the name of the program. */
   async runShell(words: string): Promise<Exit> {
     return this.#runWords(['sh', '-c', `"$0" ${words}`, ...(this.command ?? theProgram)])
   }
@@ -83,12 +81,11 @@ export class Operator extends CommandLine {
     return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
   }
 
-  /** Starts the service on the database, at a free port. */
+  /** Starts the service on a free port. */
   serve(...flags: string[]): Promise<Served> {
     return this.serveBy(this.command ?? theProgram, ...flags)
   }
 
-  /** The same by other words than the operator's own. */
   async serveBy(command: readonly string[], ...flags: string[]): Promise<Served> {
     await this.#provide()
     const program = new Served(['serve', '--port', '0', '--base-url', 'https://api.example', ...flags], {
@@ -98,7 +95,7 @@ export class Operator extends CommandLine {
     })
     const listens = () => program.stdout.includes('\n') || !program.isRunning
     await eventually('the service to listen', listens).catch(async (error) => {
-      // Nobody else could end it.
+      // The caller has no program to dispose of.
       await program[Symbol.asyncDispose]()
       throw error
     })
@@ -108,10 +105,10 @@ export class Operator extends CommandLine {
   }
 }
 
-/** A line of a service's log: a request, or what is told beside them. */
+/** A line of a service's log. */
 export type LogLine = Readonly<Record<string, string | number | null>>
 
-/** The lines of a service's stderr that are whole. @throws SyntaxError for one that is no JSON */
+/** The complete log lines. @throws SyntaxError for a line that is not JSON */
 export function logLines(stderr: string): LogLine[] {
   return stderr
     .split('\n')
@@ -119,19 +116,17 @@ export function logLines(stderr: string): LogLine[] {
     .map((line) => JSON.parse(line))
 }
 
-/** What a service's stderr tells beside requests, each after its level. */
+/** The messages of a log without request lines, each with its level. */
 export function toldIn(stderr: string): string[] {
   return logLines(stderr).flatMap(({ level, msg }) => (msg === undefined ? [] : [`${level}: ${msg}`]))
 }
 
-/** What every service tells that is stopped. */
+/** The log messages of a clean stop. */
 export const stopping = ['info: stopping', 'info: stopped']
 
-/** A running service. */
 export class Served extends Program {
   port = 0
 
-  /** What it has told so far beside requests. */
   get told(): string[] {
     return toldIn(this.stderr)
   }

@@ -2,53 +2,50 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Folder, theProgram } from './process'
 
-/** The folder of the repository. */
 export const root = new URL('../..', import.meta.url).pathname
 
-/** From where this page ends the commands of the others go on. */
+/** Commands of other pages continue from the state after this page. */
 export const operating = 'docs/operating.md'
 
-/** What is in each block of a page that is for a shell, or for the administrator of a PostgreSQL server. */
+/** The code blocks of a page in one language. */
 export function blocksOf(page: string, language: 'sh' | 'sql' = 'sh'): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
   return [...blocks].map(([, commands = '']) => commands)
 }
 
-/** All commands of a page, as one script. */
 export const scriptOf = (page: string) => blocksOf(page).join('\n')
 
-/** How a script ended, and all that it said. */
 interface Ran {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null
   readonly output: string
 }
 
-/** Where commands of pages are run as they are written. Leaving its scope removes what they made. */
+/** Runs the commands of documentation pages. Disposing removes the files. */
 export class PageCommands implements Disposable {
   readonly #folder = new Folder()
   readonly #bin = this.#folder.file('bin')
   readonly #home = this.#folder.file('home')
-  /** Where the operating page was run to its end. */
+  /** The folder in which the operating page was run. */
   readonly #practice = this.#folder.file('practice')
 
-  /** @param mostMillis how long a script may take */
+  /** @param mostMillis the timeout of a script */
   constructor(private readonly mostMillis = 200_000) {
     for (const path of [this.#bin, this.#home, this.#practice]) mkdirSync(path)
     const program = `#!/bin/sh\nexec ${theProgram.join(' ')} "$@"\n`
     writeFileSync(join(this.#bin, 'anteroom'), program, { mode: 0o755 })
   }
 
-  /** Does what the operating page says. @throws Error with what was said where that fails */
+  /** Runs the operating page. @throws Error with the output if it fails */
   async begin(): Promise<void> {
     const { code, output } = await this.run(scriptOf(operating), this.#practice)
     if (code !== 0) throw new Error(`${operating} ended with ${code}:\n${output}`)
   }
 
-  /** Runs a script, which ends at the first command that fails. */
+  /** Runs a script, which ends at the first failing command. */
   async run(script: string, cwd: string, env: Record<string, string> = {}): Promise<Ran> {
-    // What a page leaves running ends with its shell.
+    // Background processes of a page end with its shell.
     const shell = `set -euo pipefail
 trap 'kill "$service" $(jobs -p) 2>/dev/null || true' EXIT
 service=
@@ -66,11 +63,11 @@ ${onFreePorts(script)}`
     return { code: child.exitCode, output: `${stdout}\n${stderr}` }
   }
 
-  /** Runs commands in a copy of what the operating page leaves. */
+  /** Runs a script in a copy of the operating page's folder. */
   practise(script: string, name: string): Promise<Ran> {
     const cwd = this.#folder.file(name)
     cpSync(this.#practice, cwd, { recursive: true })
-    // A service that is no job of the shell's, since the page may count its own.
+    // Disowned, because a page may count its own jobs.
     const beside = `rm -f serve.log
 anteroom serve --base-url https://api.example.org --port 8080 > serve.log 2>&1 & service=$!
 disown
@@ -85,7 +82,7 @@ until [ -s serve.log ]; do sleep 0.1; done`
   }
 }
 
-/** The pages name 8080 and ports behind it, on which somebody may listen: so each is another, on which nobody does. */
+/** Replaces 8080 and the ports after it with free ports. */
 function onFreePorts(script: string): string {
   const named = [...new Set(script.match(/\b808\d\b/g))]
   const listeners = named.map(() =>

@@ -6,14 +6,13 @@ import { whyNoPostgres } from './postgres-programs'
 const why = whyNoPostgres()
 if (why !== null) {
   onceInRun('without-postgres', () =>
-    console.log(`SKIPPED: all tests on PostgreSQL, for want of one: ${why}`),
+    console.log(`SKIPPED: all tests on PostgreSQL, because none can be started: ${why}`),
   )
 }
 
-/** Whether a PostgreSQL can be started here. */
 export const hasPostgres = why === null
 
-/** Describes what holds on PostgreSQL; it is skipped where none can be started. */
+/** Skipped if PostgreSQL cannot be started. */
 export const describeOnPostgres = describe.skipIf(!hasPostgres)
 
 export const testOnPostgres = test.skipIf(!hasPostgres)
@@ -21,35 +20,33 @@ export const testOnPostgres = test.skipIf(!hasPostgres)
 let shared: Promise<Postgres> | undefined
 
 /**
- * The server of this process's tests, started when it is first needed. It ends with the process, or with the file of
- * tests where each file is isolated. Whoever stops or halts a server starts one with startPostgres.
+ * The server that tests of this process share. Tests that stop or pause a server start their own with `startPostgres`.
  */
 export function sharedPostgres(): Promise<Postgres> {
   shared ??= startPostgres({ settings: { max_connections: 200 } })
   return shared
 }
 
-/** What databases begin with, made once for a process. */
+/** The initial content of databases, made once in a process. */
 export interface Template {
-  /** Of a-z and _. */
+  /** Letters a-z and _ only. */
   readonly name: string
-  /** Fills the database of a URL, and leaves no connection to it. */
+  /** Fills a database and leaves no connection open. */
   readonly fill: (url: string) => Promise<void>
 }
 
-/** A database of one's own on the shared server. Leaving its scope drops it. */
+/** A database on the shared server. Disposing drops it. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string
-  /** Drops it, whoever is connected. */
+  /** Drops it even if clients are connected. */
   drop(): Promise<void>
 }
 
-/** Makes a database that is empty, or as the template's. */
 export async function newDatabase(template?: Template): Promise<TestDatabase> {
   const server = await sharedPostgres()
   const source = template ? await filled(server, template) : 'template0'
   const name = await (spares.get(source) ?? create(server, source))
-  // The next one is created while the test runs.
+  // The next database is created while the test runs.
   const spare = create(server, source)
   spare.catch(() => {})
   spares.set(source, spare)

@@ -8,28 +8,27 @@ const packageFolder = join(
   `${process.platform}-${process.arch}`,
 )
 
-/** PostgreSQL refuses to run as root: then it runs as nobody, a number that has no rights anywhere. */
+/** PostgreSQL refuses to run as root, so it runs as an unprivileged user. */
 const nobody = 65534
 export const serverUser: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
-/** What a server is started of. */
 export interface PostgresPrograms {
   /** The folder of `postgres` and `initdb`. */
   readonly bin: string
-  /** A folder of data as initdb leaves it, to be copied: that takes a sixth of the time. */
+  /** A data folder made by initdb. Copying it is six times faster than initdb. */
   readonly data: string
 }
 
-/** Gives a file or folder to the user that the server runs as. */
+/** Makes the server's user the owner of a file or folder. */
 export function giveToServer(path: string): void {
   if (serverUser.uid !== undefined) chownSync(path, serverUser.uid, serverUser.uid)
 }
 
 /**
- * PostgreSQL's programs: those in the folder that TEST_POSTGRES_BIN names, else those of the npm package.
+ * PostgreSQL from the folder TEST_POSTGRES_BIN, or from the npm package.
  *
- * @throws Error where they are not there or do not run
+ * @throws Error if it is missing or does not run
  */
 export function postgresPrograms(): PostgresPrograms {
   const given = process.env.TEST_POSTGRES_BIN
@@ -45,8 +44,8 @@ export function postgresPrograms(): PostgresPrograms {
 }
 
 /**
- * A copy of the package, with the links that its postinstall would make, which Bun does not run. Nothing is written
- * into the package: its files may be those of Bun's cache, and the server's user may not read them there.
+ * A copy of the package with the links that its postinstall script would make, because Bun does not run that. The
+ * original may be in Bun's cache, which must not be changed and which the server's user may not read.
  */
 function copiedPackage(): string {
   if (!existsSync(packageFolder)) throw new Error(`there is no package for ${basename(packageFolder)}`)
@@ -61,7 +60,7 @@ function copiedPackage(): string {
   })
 }
 
-/** The order of texts is that of a language, as with most providers: a column that must not depend on it has to say so. */
+/** Sorts text by language as most providers do, so that a column that needs another order must say so. */
 function initialize(bin: string, data: string): void {
   const texts = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
   run([join(bin, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', ...texts], serverUser)
@@ -72,7 +71,7 @@ function run(command: string[], user: typeof serverUser = {}): void {
   if (exitCode !== 0) throw new Error(stderr.toString().trim().split('\n')[0])
 }
 
-/** Null where a PostgreSQL can be started here, else why it cannot. */
+/** Returns why PostgreSQL cannot be started, or null if it can. */
 export function whyNoPostgres(): string | null {
   try {
     postgresPrograms()
@@ -82,7 +81,7 @@ export function whyNoPostgres(): string | null {
   }
 }
 
-// `bun test/support/postgres-programs.ts`: exit code 1 where tests on PostgreSQL are skipped and nobody expects it.
+// Run as a script: exit code 1 if PostgreSQL tests would be skipped unexpectedly.
 if (import.meta.main) {
   const why = whyNoPostgres()
   console.log(why === null ? 'PostgreSQL can be started' : `PostgreSQL cannot be started here: ${why}`)

@@ -1,4 +1,4 @@
-/** Ends what it was last told of when its stdin ends, which is when this process does, whatever ended it. */
+/** Kills the last process id it read when its stdin closes, so also after a crash of this process. */
 const script = `
 trap : HUP INT TERM # which end the reading as well
 while read -r line; do pid=$line; done
@@ -9,27 +9,24 @@ if [ -n "$pid" ]; then
 fi 2>/dev/null
 rm -rf "$1"`
 
-/**
- * Sees to it that a server and its folder are gone after whoever started it, even where that was killed: under
- * `bun test` a process is not told that it ends.
- */
+/** Kills a server and removes its folder after the process that started it, even if that was killed. */
 export class Watchdog {
   readonly #child: Bun.Subprocess<'pipe', 'ignore', 'inherit'>
 
   constructor(folder: string) {
-    // Detached: what is sent to the group of this process, as by Ctrl-C, is not for it.
+    // Detached, so that Ctrl-C does not reach it.
     const options = { stdin: 'pipe', stdout: 'ignore', stderr: 'inherit', cwd: '/', detached: true } as const
     this.#child = Bun.spawn(['sh', '-c', script, 'sh', folder], options)
     this.#child.unref()
   }
 
-  /** Tells it which process to end from now on; null for none. */
+  /** Sets the process to kill; null for none. */
   tell(pid: number | null): void {
     this.#child.stdin.write(`${pid ?? ''}\n`)
     this.#child.stdin.flush()
   }
 
-  /** Lets it do its work now, and waits until it has. */
+  /** Kills the process and removes the folder now. */
   async end(): Promise<void> {
     this.#child.stdin.end()
     await this.#child.exited

@@ -9,17 +9,17 @@ import { serverUser } from './postgres-programs'
 
 setDefaultTimeout(300_000)
 
-/** PostgreSQL's code of an error (SQLSTATE); of a promise that is kept, what it is kept with. */
+/** The SQLSTATE of a rejected promise, or the value of a resolved one. */
 function stateOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch((error: { errno?: string }) => error.errno)
 }
 
-describeOnPostgres('a PostgreSQL of a test', () => {
-  test('takes connections, in a folder that is its own, and leaves nothing when its scope is left', async () => {
+describeOnPostgres('support: a PostgreSQL server for tests', () => {
+  test('a test server accepts connections and leaves neither process nor folder when disposed', async () => {
     const { pid, folder } = await (async () => {
       await using server = await startPostgres()
       expect(await server.run('SELECT 1 AS a; SELECT 2 AS b')).toEqual([{ b: 2 }])
-      // Never as root, whom it refuses.
+      // PostgreSQL refuses to run as root.
       expect(statSync(server.data).uid).toBe(serverUser.uid ?? process.getuid?.() ?? 0)
       const sockets = [`.s.PGSQL.${server.port}`, `.s.PGSQL.${server.port}.lock`]
       expect(readdirSync(server.folder.path).sort()).toEqual([...sockets, 'data', 'log'])
@@ -28,7 +28,7 @@ describeOnPostgres('a PostgreSQL of a test', () => {
     expect([isAlive(pid), existsSync(folder.path)]).toEqual([false, false])
   })
 
-  test('that is killed starts again with all that was committed, under the same URL', async () => {
+  test('a killed test server starts again with all committed data at the same URL', async () => {
     await using server = await startPostgres()
     const { url, pid } = server
     await server.run('CREATE TABLE kept (id int); INSERT INTO kept VALUES (7)')
@@ -40,7 +40,7 @@ describeOnPostgres('a PostgreSQL of a test', () => {
     expect(server.log).toContain('database system was not properly shut down')
   })
 
-  test('that is halted answers nothing, on a connection that is open, until it goes on', async () => {
+  test('a paused test server keeps connections open and answers once it is resumed', async () => {
     await using server = await startPostgres()
     await using sql = new SQL(server.url, { max: 1 })
     await sql`SELECT 1`
@@ -56,7 +56,7 @@ describeOnPostgres('a PostgreSQL of a test', () => {
     expect(await asked).toEqual([{ a: 2 }])
   })
 
-  test('that is halted ends with its scope', async () => {
+  test('a paused test server ends when disposed', async () => {
     const { pid } = await (async () => {
       await using server = await startPostgres()
       server.pause()
@@ -65,7 +65,7 @@ describeOnPostgres('a PostgreSQL of a test', () => {
     expect(isAlive(pid)).toBe(false)
   })
 
-  test('asks for a password and for TLS where it is told to', async () => {
+  test('a test server can require a password and TLS', async () => {
     const password = `'"@:/% ü`
     await using server = await startPostgres({ password, tls: true })
     const ask = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'
@@ -86,7 +86,7 @@ describeOnPostgres('a PostgreSQL of a test', () => {
     expect(answers).toEqual([[{ ssl: true }], '28P01', '28000'])
   })
 
-  test('writes to the disk only where it is told to, and has the settings that are given', async () => {
+  test('a test server syncs only with fsync, and has the given settings', async () => {
     const ask = `SELECT current_setting('fsync') || ' ' || current_setting('application_name') AS settings`
     const asked = async (options: PostgresOptions) => {
       await using server = await startPostgres(options)
@@ -97,12 +97,12 @@ describeOnPostgres('a PostgreSQL of a test', () => {
     expect(await asked({ fsync: true, settings })).toEqual([{ settings: "on it's" }])
   })
 
-  test('that cannot start says why', async () => {
+  test('a test server that cannot start throws its log', async () => {
     const starting = startPostgres({ settings: { wal_level: 'other' } })
     await expect(starting).rejects.toThrow('invalid value for parameter "wal_level": "other"')
   })
 
-  test('is gone, with its folder, when the process that started it was killed', async () => {
+  test('a test server and its folder are removed after the process that started it was killed', async () => {
     const code = `
       import { startPostgres } from '${import.meta.dir}/postgres'
       const { pid, folder } = await startPostgres()
@@ -117,7 +117,7 @@ describeOnPostgres('a PostgreSQL of a test', () => {
   })
 })
 
-describeOnPostgres('a database of a test', () => {
+describeOnPostgres('support: a database on the shared test server', () => {
   const people: Template = {
     name: 'people',
     fill: async (url) => {
@@ -127,7 +127,7 @@ describeOnPostgres('a database of a test', () => {
   }
   let fills = 0
 
-  test('is empty, and sees nothing of another', async () => {
+  test('a new test database is empty and separate from others', async () => {
     await using one = await newDatabase()
     await using other = await newDatabase()
     await runSql(one.url, 'CREATE TABLE mine (id int)')
@@ -136,7 +136,7 @@ describeOnPostgres('a database of a test', () => {
     expect(await runSql(other.url, ask)).toEqual([])
   })
 
-  test('begins with what its template holds, which is made once and which it cannot change', async () => {
+  test('a test database starts with the content of its template, which is filled once', async () => {
     const [one, other] = await Promise.all([newDatabase(people), newDatabase(people)])
     await runSql(one.url, `DELETE FROM people`)
     await using later = await newDatabase(people)
@@ -146,14 +146,14 @@ describeOnPostgres('a database of a test', () => {
     expect(fills).toBe(1)
   })
 
-  test('has texts in the order of a language, unless a column says otherwise', async () => {
+  test('text is sorted by language unless a collation is given', async () => {
     await using database = await newDatabase(people)
     const ordered = (order: string) => runSql(database.url, `SELECT name FROM people ORDER BY name ${order}`)
     expect(await ordered('')).toEqual([{ name: 'b' }, { name: 'C' }])
     expect(await ordered('COLLATE "C"')).toEqual([{ name: 'C' }, { name: 'b' }])
   })
 
-  test('is dropped with its scope, whoever is connected to it', async () => {
+  test('disposing a test database drops it even if a client is connected', async () => {
     const database = await newDatabase()
     await using connected = new SQL(database.url, { max: 1 })
     await connected`SELECT 1`

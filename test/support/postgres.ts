@@ -8,22 +8,22 @@ import { isAlive } from './once-in-run'
 import { giveToServer, postgresPrograms, serverUser } from './postgres-programs'
 import { Watchdog } from './postgres-watchdog'
 
-/** How a server differs from one that trusts everybody on this machine and writes no more than it must. */
+/** How a server differs from the default: no password, no TLS, no fsync. */
 export interface PostgresOptions {
-  /** Whether what is committed is on the disk, as where real data is. */
+  /** Whether commits are synced to disk, as in production. */
   readonly fsync?: boolean
-  /** With it, TCP asks for this password (SCRAM-SHA-256). */
+  /** Requires this password over TCP (SCRAM-SHA-256). */
   readonly password?: string
-  /** Whether TCP takes TLS alone, with a certificate that the URL names. */
+  /** Requires TLS over TCP. The URL names the certificate. */
   readonly tls?: boolean
-  /** Of postgresql.conf. */
+  /** Lines of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Recovery after a kill too, on a machine that has much else to do. */
+/** Includes recovery after a kill on a busy machine. */
 const patienceMillis = 60_000
 
-/** A PostgreSQL of one's own, in a folder that goes with it. Leaving its scope ends it. */
+/** A PostgreSQL server in a temporary folder. Disposing ends it and removes the folder. */
 export class Postgres implements AsyncDisposable {
   readonly folder = new Folder()
   readonly #watchdog = new Watchdog(this.folder.path)
@@ -38,7 +38,7 @@ export class Postgres implements AsyncDisposable {
   constructor({ fsync = false, password, tls = false, settings = {} }: PostgresOptions = {}) {
     this.#password = password
     giveToServer(this.folder.path)
-    // As the server's user, who alone may read the one and shall own the other.
+    // Runs as the server's user, who must own the copy.
     const cp = ['cp', '-R', this.#programs.data, this.data]
     const { exitCode, stderr } = Bun.spawnSync(cp, { ...serverUser, cwd: '/', stderr: 'pipe' })
     if (exitCode !== 0) throw new Error(`the data could not be copied: ${stderr}`)
@@ -53,9 +53,9 @@ export class Postgres implements AsyncDisposable {
     const all = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: this.folder.path,
-      // Files of the data, so that what a kill leaves goes with them.
+      // In files of the data folder, so that a kill leaves nothing elsewhere.
       dynamic_shared_memory_type: 'mmap',
-      // Not the one that code is tempted to take for granted.
+      // An unusual zone, so that code that assumes UTC fails.
       timezone: 'America/St_Johns',
       ...(!fsync && { fsync, full_page_writes: false }),
       ...(certificate && key && { ssl: true, ssl_cert_file: certificate, ssl_key_file: key }),
@@ -80,7 +80,7 @@ export class Postgres implements AsyncDisposable {
     if (exitCode !== 0) throw new Error(`the password could not be set: ${stderr}`)
   }
 
-  /** Where PostgreSQL keeps all it has. */
+  /** The data folder. */
   get data(): string {
     return this.folder.file('data')
   }
@@ -89,12 +89,11 @@ export class Postgres implements AsyncDisposable {
     return this.#port
   }
 
-  /** The URL of its first database. */
   get url(): string {
     return this.urlOf('postgres')
   }
 
-  /** The URL of one of its databases, with the password and the certificate that it takes. */
+  /** The URL of a database, with password and certificate. */
   urlOf(database: string): string {
     const url = new URL(`postgres://postgres@127.0.0.1:${this.port}/${database}`)
     if (this.#password !== undefined) url.password = encodeURIComponent(this.#password)
@@ -102,7 +101,7 @@ export class Postgres implements AsyncDisposable {
     return url.href
   }
 
-  /** The process that began all others of the server. */
+  /** The process id of the postmaster. */
   get pid(): number {
     if (!this.#child) throw new Error('the server was not started')
     return this.#child.pid
@@ -112,15 +111,14 @@ export class Postgres implements AsyncDisposable {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** All that the server has logged. */
   get log(): string {
     return readFileSync(this.folder.file('log'), 'utf8')
   }
 
   /**
-   * Starts it, as it was left, even by a kill, and waits until it takes connections.
+   * Starts the server and waits until it accepts connections, also after a kill.
    *
-   * @throws Error with what it logged where it cannot start
+   * @throws Error with its log if it cannot start
    */
   async start(): Promise<void> {
     let logged: number | undefined
@@ -135,7 +133,7 @@ export class Postgres implements AsyncDisposable {
     this.#hasStarted = true
   }
 
-  /** Ends it, and waits until it has ended: SIGINT in good order, SIGQUIT in haste, SIGKILL as a crash does. */
+  /** Stops the server and waits for its end: SIGINT fast, SIGQUIT immediate, SIGKILL as a crash. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     this.kill(signal)
     this.resume()
@@ -143,26 +141,25 @@ export class Postgres implements AsyncDisposable {
     this.#watchdog.tell(null)
   }
 
-  /** Sends a signal to the process that began the others, and does not wait. */
+  /** Signals the postmaster without waiting. */
   kill(signal: NodeJS.Signals): void {
     this.#child?.kill(signal)
   }
 
-  /** Halts all of its processes: connections stay, and nothing is answered. */
+  /** Stops all processes of the server: connections stay open, and nothing is answered. */
   pause(): void {
-    // The one that begins others comes first, so that all that there are get listed.
+    // The postmaster first, so that no new process escapes.
     process.kill(this.pid, 'SIGSTOP')
     this.#paused = [this.pid, ...childrenOf(this.pid)]
     for (const pid of this.#paused) signalTo(pid, 'SIGSTOP')
   }
 
-  /** Lets all go on that was paused. */
   resume(): void {
     for (const pid of this.#paused) signalTo(pid, 'SIGCONT')
     this.#paused = []
   }
 
-  /** Runs SQL on a connection of its own, several statements too. Returns what the last of them returns. */
+  /** Runs SQL on a new connection. Returns the rows of the last statement. */
   async run<Row = Record<string, unknown>>(text: string, database = 'postgres'): Promise<Row[]> {
     return await runSql<Row>(this.urlOf(database), text)
   }
@@ -172,7 +169,7 @@ export class Postgres implements AsyncDisposable {
     await this.#watchdog.end()
   }
 
-  /** Returns how long the log was before. */
+  /** Returns the length of the log before the start. */
   #launch(): number {
     const log = openSync(this.folder.file('log'), 'a')
     const logged = this.log.length
@@ -185,7 +182,7 @@ export class Postgres implements AsyncDisposable {
     return logged
   }
 
-  /** Whether another start may help: the processes of a server that was killed end a moment later, and ports are taken. */
+  /** Throws unless another start may help: a port was taken, or processes of a killed server still run. */
   #requirePassing(logged: string): void {
     const isPortTaken = /could not bind/.test(logged)
     if (isPortTaken && !this.#hasStarted) this.#port = freePort()
@@ -200,7 +197,7 @@ export class Postgres implements AsyncDisposable {
   }
 }
 
-/** Starts a PostgreSQL that nobody else uses: it may be stopped, killed and paused. */
+/** Starts a server that a test may stop, kill and pause. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const server = new Postgres(options)
   try {
@@ -212,14 +209,13 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-/** Runs SQL on a connection of its own, several statements too. Returns what the last of them returns. */
 export async function runSql<Row = Record<string, unknown>>(url: string, text: string): Promise<Row[]> {
   await using sql = new SQL(url, { max: 1 })
   const answer: Row[] | Row[][] = await sql.unsafe(text).simple()
   return Array.isArray(answer[0]) ? ((answer.at(-1) ?? []) as Row[]) : ([...answer] as Row[])
 }
 
-/** A word of postgresql.conf or of SQL (standard_conforming_strings). */
+/** Quotes a value for postgresql.conf or SQL. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
@@ -229,7 +225,6 @@ function freePort(): number {
   return listener.port
 }
 
-/** Sends a signal to a process that may have ended. */
 function signalTo(pid: number, signal: NodeJS.Signals): void {
   if (isAlive(pid)) process.kill(pid, signal)
 }

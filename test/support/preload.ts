@@ -1,4 +1,4 @@
 import { haveLongPatience } from './patience'
 
-// Before each file of tests (bunfig.toml).
+// Loaded before each test file (bunfig.toml).
 haveLongPatience()

@@ -13,17 +13,14 @@ export { type Exit, eventually, Folder }
 const root = new URL('../..', import.meta.url).pathname
 
 const given = process.env.TEST_EXECUTABLE
-/**
- * The words that start the program: the executable that TEST_EXECUTABLE names, else one built once in a run of the tests, which
- * has patience.
- */
+/** The command of the program: TEST_EXECUTABLE, or a build made once in a test run, with long timeouts. */
 export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
 
-/** The same with no more patience than it has where it is used. */
+/** The same with the program's real timeouts. */
 export const theProgramInHaste: readonly string[] = ['env', 'TEST_PATIENCE=real', ...theProgram]
 
 function builtExecutable(): string {
-  // With a mark of the sources: another run had this number once, and other sources.
+  // The fingerprint of the sources is part of the name, because process ids are reused.
   const folder = onceInRun(`built-${markOfSources()}`, (folder) => build(join(folder, 'anteroom')))
   return join(folder, 'anteroom')
 }
@@ -36,7 +33,7 @@ function build(executable: string): void {
   if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
 }
 
-/** Differs whenever a file has changed that the executable is made of. */
+/** Changes whenever a source file of the executable changes. */
 function markOfSources(): string {
   const files = [
     'src/**',
@@ -54,37 +51,37 @@ function markOfSources(): string {
   return Bun.hash([root, ...marks.sort()].join('\n')).toString(36)
 }
 
-/** What package.json's build script has Bun do, for an executable of another path, or of another first module. */
+/** Arguments of the build script in package.json for another output path or entry. */
 export function buildWords(executable: string, ...entry: string[]): string[] {
   const words = scripts.build.split(' ')
   return [...words.slice(words.indexOf('src/with-bun.mjs') + 1, -1), executable, ...entry]
 }
 
-/** The words that start it so that no file of its can grow beyond so many blocks of 512 bytes. */
+/** The command of the program with a limit on file sizes, in blocks of 512 bytes. */
 export function withFilesUpTo(blocks: number): readonly string[] {
-  // Without the signal, a write that is too large fails as on a full disk.
+  // With SIGXFSZ ignored, a write beyond the limit fails as on a full disk.
   return ['sh', '-c', `trap '' XFSZ; ulimit -S -f ${blocks}; exec "$@"`, 'sh', ...theProgram]
 }
 
 export interface ProgramOptions {
-  /** The words before the arguments: the executable, unless another is named. */
+  /** The program, or another command that takes its arguments. */
   readonly command?: readonly string[]
   readonly cwd?: string
-  /** All of the environment; this process's, unless one is given. */
+  /** The complete environment; by default that of this process. */
   readonly env?: Record<string, string>
 }
 
-/** The program as a child process. Leaving its scope kills it. */
+/** The program as a child process. Disposing kills it. */
 export class Program implements AsyncDisposable {
   readonly #child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
-  /** Where its temporary files go, so that they go with it even where it is killed. */
+  /** Its temporary files, which are removed even if it is killed. */
   readonly #temporary = new Folder()
   readonly #read: Promise<unknown>
   stdout = ''
   stderr = ''
 
   constructor(args: readonly string[], { command = theProgram, cwd, env }: ProgramOptions = {}) {
-    // The test runner's own mark on the environment would make another program of it.
+    // The test runner sets NODE_ENV, which would change the program.
     const { NODE_ENV: _, ...inherited } = process.env
     this.#child = Bun.spawn([...command, ...args], {
       ...(cwd !== undefined && { cwd }),
@@ -111,12 +108,11 @@ export class Program implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Sends a signal and does not wait. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
   }
 
-  /** How it ended, once it has. */
+  /** Waits for the end. */
   async exit(): Promise<Exit> {
     await within(this.#child.exited, 20_000, 'the program to end')
     await this.#read
@@ -125,7 +121,7 @@ export class Program implements AsyncDisposable {
     return { code: signal === null ? exitCode : null, signal, stdout: this.stdout, stderr: this.stderr }
   }
 
-  /** Asks it to stop, as an operator does, and tells how it ended. */
+  /** Stops it as an operator does. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     this.signal(signal)
     return this.exit()
@@ -138,13 +134,12 @@ export class Program implements AsyncDisposable {
   }
 }
 
-/** Runs the program to its end. */
 export async function runProgram(args: readonly string[], options: ProgramOptions = {}): Promise<Exit> {
   await using program = new Program(args, options)
   return await program.exit()
 }
 
-/** What the sandbox prints with --json. */
+/** The output of `sandbox --json`. */
 export interface SandboxReport {
   readonly baseUrl: string
   readonly docsUrl: string
@@ -167,13 +162,12 @@ export interface SandboxReport {
   }
 }
 
-/** A slot as a search offers it. */
 export interface OfferedSlot {
   readonly providerId: number
   readonly utcStartTime: string
 }
 
-/** A running sandbox. The token used where none is given is the first partner's. */
+/** A running sandbox. The default token belongs to the first partner. */
 export class Sandbox extends Program {
   report = {} as SandboxReport
 
@@ -193,7 +187,7 @@ export class Sandbox extends Program {
     })
   }
 
-  /** Sends a body with an Idempotency-Key. Tells the answer byte for byte, and whether it is an earlier one. */
+  /** Sends a body with an Idempotency-Key. Returns the exact answer, and whether it is a replay. */
   async postKeyed(key: string, body: string) {
     const response = await fetch(`${this.report.baseUrl}/partners/v1/booking-request/`, {
       method: 'POST',
@@ -215,7 +209,7 @@ export class Sandbox extends Program {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 
-  /** What can be booked in the example's region: of each provider the first slot, then the second, and so on. */
+  /** The slots of the example's region: the first of each provider, then the second, and so on. */
   async offered(): Promise<OfferedSlot[]> {
     const { regionId } = this.report.examples
     const { body } = await this.get(`/partners/v1/providers/?region_id=${regionId}&page_size=100`)
@@ -230,16 +224,12 @@ export class Sandbox extends Program {
   }
 }
 
-/**
- * What a sandbox is given where it does not matter who is in it: three providers of Ontario, who have no bookings and some
- * 1,000 free slots. To fill the built-in directory takes three times as long.
- */
+/** Options for a sandbox with three providers and about 1,000 free slots, which starts three times faster. */
 export const withFewProviders: readonly string[] = [
   '--directory',
   join(import.meta.dir, 'few-providers.json'),
 ]
 
-/** Starts a sandbox on a free port and waits until it is ready. */
 export async function startSandbox(
   args: readonly string[] = [],
   options: ProgramOptions = {},

@@ -16,43 +16,41 @@ import { actsOf } from './acts'
 import { undeclared } from './declared'
 import { type NewStorage, newStorage, type Storage } from './storage'
 
-/** A partner that was onboarded for a test, with the token that it holds. */
 export interface TestPartner {
   readonly partner: Partner
   readonly organization: Organization | null
   readonly token: string
 }
 
-/** An answer as a client sees it. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly body: ReturnType<typeof JSON.parse>
 }
 
-/** The service as partners know it, on a real port, with a clock that stands still. */
+/** A service on a real port, with a clock that only the test moves. */
 export interface TestService {
-  /** http://localhost and the port. */
+  /** http://localhost:PORT */
   readonly baseUrl: string
   readonly context: Context
   readonly storage: Storage
-  /** Where metrics are told; null for nowhere. */
+  /** Null if metrics are off. */
   readonly metricsPort: number | null
-  /** Makes the directory what a file says. */
+  /** Loads a directory file. */
   load(directory: unknown): Promise<DirectoryLoad>
-  /** Whoever changes things in a test, at the clock's time. */
+  /** An act of test staff at the current time. */
   act(): Act
-  /** Sets the clock: a UTC timestamp, or ms. */
+  /** Sets the clock to a UTC timestamp or ms. */
   setNow(timestamp: string | number): void
-  /** A new partner with a token; of an organization of its own unless told otherwise. */
+  /** Adds a partner with a token. By default it gets a new organization. */
   addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
-  /** Submits what the partner's request would lead to, without HTTP: a booking of a slot, or an intake. */
+  /** Submits a booking or an intake without HTTP. */
   submit(externalUserId: string, submission?: Partial<Submitted>): Promise<BookingRequest | Replay>
-  /** GET of a path below the base address; no token for null. */
+  /** GET; null sends no token. */
   get(path: string, token?: string | null): Promise<Answer>
-  /** POST of a JSON body, or of a text as it is. */
+  /** POST of JSON, or of a string as it is. */
   post(path: string, body: unknown, token?: string | null, headers?: Record<string, string>): Promise<Answer>
-  /** Any request below the base address. It throws where a refusal is answered that the document does not tell. */
+  /** Any request. @throws Error for an error code that the OpenAPI document does not declare */
   send(path: string, init?: RequestInit): Promise<Answer>
   stop(): Promise<void>
 }
@@ -64,27 +62,25 @@ interface Submitted {
 }
 
 export interface TestServiceOptions {
-  /** False for a service that nobody calls over HTTP: it starts and stops sooner. */
+  /** False for a service without HTTP, which starts faster. */
   readonly listens?: boolean
-  /** Where the clock stands. */
   readonly now?: string
   readonly directory?: DirectoryFile
-  /** Those that there are; none unless given. */
+  /** None by default. */
   readonly limits?: Partial<Limits>
   readonly noDocs?: boolean
-  /** Whether metrics are told. */
   readonly isMeasured?: boolean
   readonly proxies?: Networks
-  /** Where it keeps its data; a new database that goes with it unless one is given. */
+  /** A new database by default. */
   readonly storage?: Storage
-  /** Another service on the same database, whose partner is taken. */
+  /** Another service on the same database, whose partner is used. */
   readonly beside?: { readonly partner: TestPartner; readonly storage: Storage }
 }
 
-/** The clock's place in a test that says nothing of time: a Tuesday. */
+/** A Tuesday. */
 export const defaultNow = '2026-12-01T12:00:00Z'
 
-/** Starts a service on a free port with a database of its own. The token used where none is given is `partner`'s. */
+/** Starts a service on a free port. The default token belongs to `partner`. */
 export async function startService(
   options: TestServiceOptions = {},
 ): Promise<TestService & { readonly partner: TestPartner }> {
@@ -172,7 +168,6 @@ export async function startService(
   }
 }
 
-/** What a test does at an instant (ms). */
 export const actAt = (at: number): Act => ({ actor: 'test', at })
 
 function instantOf(timestamp: string): number {

@@ -1,4 +1,4 @@
-// A thread that only sleeps, and notes for how long it was kept from waking: see standstill.ts.
+// A thread that only sleeps and records how late it wakes. See standstill.ts.
 declare const self: Pick<Worker, 'onmessage'> & { close(): void }
 
 const [napMillis, tolerableMillis] = [10, 20]

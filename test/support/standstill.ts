@@ -1,6 +1,6 @@
 /**
- * Watches for how long this machine gives no time to a thread that only sleeps, as where others that share its processors have
- * them: whatever else was to be done on it was late then too. Leaving its scope ends it.
+ * Measures how long this machine stalls: a thread that only sleeps is then late, and so is everything else. Disposing
+ * ends it.
  */
 export class Standstill implements Disposable {
   readonly #shared = new SharedArrayBuffer(24)
@@ -12,23 +12,23 @@ export class Standstill implements Disposable {
     this.#sleeper.postMessage(this.#shared)
   }
 
-  /** Whether it was so short that what was late or refused meanwhile tells of the program, and not of the machine. */
+  /** Whether the stalls are too short to explain late or refused requests. */
   get isShort(): boolean {
     return this.longestMillis <= 300
   }
 
-  /** The longest so far, in ms. */
+  /** The longest stall so far, in ms. */
   get longestMillis(): number {
     return this.#noted[0] ?? 0
   }
 
-  /** Performance's clock, in ms, as if it stood still too. */
+  /** `performance.now()` without the stalls. */
   now(): number {
     return performance.now() - (this.#noted[1] ?? 0)
   }
 
   toString(): string {
-    return `the machine stood still for ${Math.round(this.longestMillis)} ms`
+    return `the machine stalled for ${Math.round(this.longestMillis)} ms`
   }
 
   [Symbol.dispose](): void {
@@ -38,7 +38,7 @@ export class Standstill implements Disposable {
   }
 }
 
-/** How long something takes, in ms, but for the time in which the machine stood still. */
+/** The duration of some work in ms, without stalls of the machine. */
 export async function millisOf(work: () => unknown): Promise<number> {
   using standstill = new Standstill()
   const beganAt = standstill.now()
@@ -46,7 +46,7 @@ export async function millisOf(work: () => unknown): Promise<number> {
   return standstill.now() - beganAt
 }
 
-/** What a work finds in which the right moment counts: where the machine stood still meanwhile it is done again, up to four times. */
+/** Runs work that depends on timing. Repeats it up to four times if the machine stalled. */
 export async function whileAwake<T>(work: () => Promise<T>, again = 4): Promise<T> {
   using standstill = new Standstill()
   const found = await work()

@@ -9,9 +9,9 @@ import { isOnPostgres } from './engine'
 import { Folder } from './folder'
 import { newDatabase } from './postgres-databases'
 
-/** Where a service keeps its data: what opens it in this process and in others. */
+/** The database of a service, for this process and others. */
 export interface Storage {
-  /** The path of a file, or the address of a database on PostgreSQL. */
+  /** A file path or a PostgreSQL URL. */
   readonly database: string
   readonly masterKey: MasterKeySource
 }
@@ -22,7 +22,7 @@ export interface NewStorage extends AsyncDisposable {
 
 const masterKey = Buffer.alloc(32, 7)
 
-/** A new database on the engine that TEST_ENGINE names. Leaving its scope removes it. */
+/** A new database on the engine of TEST_ENGINE. Disposing removes it. */
 export function newStorage(purpose: Purpose = 'sandbox'): Promise<NewStorage> {
   return isOnPostgres ? newStorageOnPostgres(purpose) : newStorageInFile()
 }
@@ -36,7 +36,6 @@ async function newStorageInFile(): Promise<NewStorage> {
   }
 }
 
-/** The same on PostgreSQL, whatever engine the tests run on. */
 export async function newStorageOnPostgres(purpose: Purpose = 'sandbox'): Promise<NewStorage> {
   const fill = async (url: string) => {
     const opening = { purpose, create: true, upgrade: false, alone: false }
@@ -50,9 +49,9 @@ export async function newStorageOnPostgres(purpose: Purpose = 'sandbox'): Promis
   }
 }
 
-/** A connection of one's own, which sees what is committed and nothing else. */
+/** A separate connection, which sees only committed data. */
 export interface Onlooker extends AsyncDisposable {
-  /** Asks in words that both engines know. */
+  /** Takes SQL that both engines understand. */
   ask<Row>(query: string): Promise<Row[]>
 }
 
@@ -74,7 +73,7 @@ export function openOnlooker({ database }: Storage): Onlooker {
   }
 }
 
-/** Of PostgreSQL, integers of 64 bits arrive as texts. */
+/** PostgreSQL returns 64-bit integers as text. */
 function withNumbers(row: Record<string, unknown>): Record<string, unknown> {
   const isInteger = (value: unknown) => typeof value === 'string' && /^-?\d{1,15}$/.test(value)
   return Object.fromEntries(
@@ -82,30 +81,28 @@ function withNumbers(row: Record<string, unknown>): Record<string, unknown> {
   )
 }
 
-/** Asks once, on such a connection. */
 export async function ask<Row>(storage: Storage, query: string): Promise<Row[]> {
   await using onlooker = openOnlooker(storage)
   return await onlooker.ask<Row>(query)
 }
 
-/** How many rows there are: of a table, or what else a query counts. */
+/** @param from a table, or another FROM clause */
 export async function countRows(storage: Storage, from: string): Promise<number> {
   const [row] = await ask<{ count: number }>(storage, `SELECT count(*) AS count FROM ${from}`)
   return row?.count ?? 0
 }
 
-/** A transaction of somebody else's, for which all writes wait. Leaving its scope takes back what it did. */
+/** A transaction that blocks all writes. Disposing rolls it back. */
 export interface Holding extends AsyncDisposable {
   run(statement: string): Promise<void>
   commit(): Promise<void>
 }
 
-/** Begins such a transaction. */
 export async function holdWrites({ database }: Storage): Promise<Holding> {
   if (!isAddress(database)) return holdFile(database)
   const sql = new SQL(database, { max: 1 })
   const run = async (statements: string) => void (await sql.unsafe(statements).simple())
-  // As an act of staff holds a node's groups up, and a full disk its signs of life.
+  // Blocks writes as staff acts do, and heartbeats as a full disk does.
   await run(`BEGIN; LOCK TABLE nodes IN EXCLUSIVE MODE; ${taking('audit')}; ${taking('directory')}`)
   const end = async (word: string) => {
     await run(word)

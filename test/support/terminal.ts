@@ -3,19 +3,19 @@ import { eventually, theProgram } from './process'
 interface OnTerminal {
   readonly columns?: number
   readonly env?: Readonly<Record<string, string>>
-  /** What is typed while the program starts. */
+  /** Input typed while the program starts. */
   readonly ahead?: string
-  /** What is typed, or the signal that comes, at the program's question. */
+  /** Input typed, or a signal sent, when the program waits. */
   readonly answer?: string | NodeJS.Signals
-  /** What it shows when it waits for that: a question, unless it is told. */
+  /** Output that shows that the program waits; a question by default. */
   readonly waiting?: RegExp
-  /** What happens while it waits, by what it has shown. */
+  /** Runs while the program waits. */
   readonly meanwhile?: (shown: string) => Promise<unknown>
 }
 
 const question = /\[y\/N\] $|^[A-Z][a-z]+: /
 
-/** Runs the program on a terminal (pty): how it ended, and all that the terminal was sent, its lines ended by \n. */
+/** Runs the program on a pseudo-terminal. Returns its exit code and output, with \n as line ends. */
 export async function runOnTerminal(
   words: readonly string[],
   { columns = 80, env = {}, ahead, answer, waiting = question, meanwhile }: OnTerminal = {},
@@ -38,7 +38,7 @@ export async function runOnTerminal(
     else terminal.write(answer)
   }
   await child.exited
-  // Its last lines may still be on their way, on a busy machine for longer.
+  // Waits for the last lines, which may arrive after the exit.
   for (let before = -1; before !== shown.length; ) {
     before = shown.length
     await Bun.sleep(100)

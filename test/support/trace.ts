@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 
-// What the tracer takes with a call: the places are those of tracer.c.
+// Which arguments of a call the tracer copies. The numbers are those in tracer.c.
 const bytesOf = {
   none: 0,
   path0: 1,
@@ -13,11 +13,11 @@ const bytesOf = {
   message: 7,
 } as const
 
-/** A call that is written down: its numbers on x64 and on arm64 (null where it has none), what it hands over. */
+/** A traced system call: its numbers on x64 and arm64, null if it does not exist there, and the bytes to copy. */
 type CallRow = readonly [x64: number | null, arm64: number | null, bytes: keyof typeof bytesOf, step?: 'step']
 
-// All by which a file's content or name is changed, or bytes leave by a socket. Those that are never used are listed
-// too, so that a later runtime that uses them is noticed.
+// All calls that change the content or name of a file, or send bytes to a socket. Unused ones are listed too, so that a
+// new runtime that uses them is noticed.
 const rows = {
   write: [1, 64, 'buffer'],
   writev: [20, 66, 'vector'],
@@ -63,26 +63,26 @@ const known = (Object.entries(rows) as [CallName, CallRow][]).flatMap(([name, [x
   return number === null ? [] : [{ name, number, bytes, isStep: step !== undefined }]
 })
 
-/** The calls as the tracer takes them: number, what it takes with one, whether it is a step on a disk. */
+/** For the tracer: the number of a call, the bytes to copy, and whether it is a disk step. */
 export const callTable = known.map(({ number, bytes, isStep }) => [number, bytesOf[bytes], Number(isStep)])
 
-/** One system call. Its moments are places in the trace: a call is under way from `began` until `ended`. */
+/** A system call. Its times are positions in the trace: it runs from `began` until `ended`. */
 export interface Call {
   readonly name: CallName
   readonly args: readonly number[]
-  /** What it wrote or sent. */
+  /** The bytes written or sent. */
   readonly bytes: Buffer
   readonly paths: readonly string[]
   readonly began: number
-  /** Infinity for one that never came back. */
+  /** Infinity if it did not return. */
   ended: number
-  /** Negative for an error, null for a call that never came back. */
+  /** Negative for an error, null if it did not return. */
   result: number | null
 }
 
 const headBytes = 80
 
-/** Reads what the tracer wrote: the calls in the order in which they began. */
+/** Reads a trace. Calls are in the order in which they began. */
 export function readTrace(path: string): Call[] {
   const trace = readFileSync(path)
   const calls: Call[] = []
@@ -109,7 +109,7 @@ export function readTrace(path: string): Call[] {
   return calls
 }
 
-/** The words that start a program under the tracer. */
+/** The command that runs a program under the tracer. */
 export function traced(
   command: readonly string[],
   trace: string,
@@ -125,13 +125,14 @@ export function traced(
   ]
 }
 
-/** Why no program can be traced here; null where one can. */
+/** Returns why no program can be traced, or null if one can. */
 export function whyUntraceable(): string | null {
-  if (platform() !== 'linux') return `${platform()} has no ptrace of Linux`
-  if (!['x64', 'arm64'].includes(arch())) return `the calls of ${arch()} are not listed`
+  if (platform() !== 'linux') return `${platform()} has no Linux ptrace`
+  if (!['x64', 'arm64'].includes(arch())) return `the system calls of ${arch()} are not listed`
   const { exitCode, stderr } = Bun.spawnSync([...traced(['true'], '/dev/null')], { timeout: 10_000 })
   if (exitCode === 0) return null
   return (
-    /^error: .*|^the program may not .*/m.exec(stderr.toString())?.[0] ?? `the tracer ended with ${exitCode}`
+    /^error: .*|^the program cannot be .*/m.exec(stderr.toString())?.[0] ??
+    `the tracer ended with ${exitCode}`
   )
 }

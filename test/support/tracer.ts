@@ -1,6 +1,5 @@
-// Runs a program under ptrace: bun tracer.ts TRACE END STEP PROGRAM [ARGUMENT]…
-// TRACE gets its system calls (trace.ts reads them); it is killed before the STEPth step on a file whose name ends in
-// END, never for 0. It ends as the program ends.
+// Runs a program under ptrace: bun tracer.ts TRACE END STEP PROGRAM [ARGUMENT]… Writes its system calls to TRACE and
+// exits as it exits. Kills it before the STEPth disk step on a file whose name ends in END; 0 for never.
 import { cc, ptr } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -20,11 +19,11 @@ const ending = Buffer.from(`${end}\0`)
 const status = symbols.trace(ptr(argv), file, ptr(calls), callTable.length, ptr(ending), Number(step))
 closeSync(file)
 if (status < 0) {
-  console.error(`the program may not be traced: error ${-status}`)
+  console.error(`the program cannot be traced: error ${-status}`)
   process.exit(125)
 }
 const signal = Object.entries(constants.signals).find(([, number]) => number === (status & 0x7f))?.[0]
 if (!signal) process.exit(status >> 8)
 process.kill(process.pid, signal)
-// A signal is not always there at once.
+// A signal may take a moment to arrive.
 setTimeout(() => {}, 10_000)

@@ -1,11 +1,10 @@
-/** One turn of the event loop. */
 export const nextTurn = () => new Promise<void>((go) => setImmediate(go))
 
 export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }
 
-/** Resolves once a condition holds, without sleeping. The test's own timeout ends it otherwise. */
+/** Polls a condition once in each turn of the event loop. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await nextTurn()
 }

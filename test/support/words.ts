@@ -1,2 +1,2 @@
-/** The words of a text, for tables of short values: words`a b c` is ['a', 'b', 'c']. */
+/** Splits a text into words: words`a b c` is ['a', 'b', 'c']. */
 export const words = (text: TemplateStringsArray) => text.join('').trim().split(/\s+/)

@@ -17,7 +17,7 @@ import { failureOf, TestPool } from './pools'
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
 
-/** Acts on a server on which each try ends as told, one after the other. */
+/** Acts on a fake server: each attempt ends with the next of `ends`. */
 function actsThat(...ends: readonly (() => Promise<never>)[]) {
   const use = mock(() => (ends[use.mock.calls.length - 1] as () => Promise<never>)())
   return { acts: createActs({ use } as unknown as Pool<Session>), use }
@@ -25,7 +25,7 @@ function actsThat(...ends: readonly (() => Promise<never>)[]) {
 
 const failing = (meaning: Meaning) => () => Promise.reject(new DatabaseFailure(meaning, 'ETIMEDOUT'))
 
-test('an act of which nobody knows whether it was stored says so, though the server cannot even be reached then', async () => {
+test('postgres: an act with an unknown outcome says so, even if the server cannot be reached to check', async () => {
   const { acts, use } = actsThat(failing('lost'), failing('unreachable'))
   const refusal = await acts
     .run(async () => ({ answer: null, lines: [], changed: [] }))
@@ -34,7 +34,7 @@ test('an act of which nobody knows whether it was stored says so, though the ser
   expect(use).toHaveBeenCalledTimes(2)
 })
 
-test('an act is not tried anew once a command has waited for as long as a server is waited for', async () => {
+test('postgres: an act is not retried once an attempt took as long as the call timeout', async () => {
   const slowly = () => Bun.sleep(2 * timeouts.call).then(failing('retry'))
   const { acts, use } = actsThat(slowly, slowly, slowly)
   const refusal = await acts
@@ -46,8 +46,8 @@ test('an act is not tried anew once a command has waited for as long as a server
 
 const line = { ...act, action: 'member.look-up', record: 'member 1', outcome: 'done' } as const
 
-describeOnPostgres('an act', () => {
-  test('fails in seconds where the server falls silent, and the next is done once it is back', async () => {
+describeOnPostgres('postgres: an act', () => {
+  test('an act on a silent server fails within seconds, and the next succeeds once the server is back', async () => {
     await using server = await startPostgres()
     const { store, close } = await openPostgresEngine(server.url)
     await store.appendAudit([line])
@@ -56,7 +56,10 @@ describeOnPostgres('an act', () => {
     expect(await endOf(store.appendAudit([line]))).toBe('storage_busy')
     expect(performance.now() - began).toBeLessThan(10_000)
     server.resume()
-    await eventually('another act', async () => (await endOf(store.appendAudit([line]))) === 'stored')
+    await eventually(
+      'another act to succeed',
+      async () => (await endOf(store.appendAudit([line]))) === 'stored',
+    )
     expect(await store.verifyAudit(null)).toMatchObject({ intact: true })
     expect((await store.listAudit(10, { after: 0 })).map(({ action }) => action)).toEqual([
       line.action,
@@ -65,21 +68,21 @@ describeOnPostgres('an act', () => {
     await close()
   }, 300_000)
 
-  test('waits no longer than half a second for a node that is frozen with one transaction waiting for another', async () => {
+  test('an act waits at most half a second for a frozen node on whose transaction another one waits', async () => {
     await using place = await openPostgresPlace()
     await using pool = new TestPool(place.url, 2)
     const begun = Promise.withResolvers<void>()
     const standing = pool.use(async (connection) => {
       await begin(connection, [taking('directory')], timeouts.call)
       begun.resolve()
-      await eventually('the server to end it', () => connection.hasEnded, 10_000)
+      await eventually('the server to end the transaction', () => connection.hasEnded, 10_000)
       await commit(connection, { changed: [] })
     })
     await begun.promise
     const waiting = pool.use((connection) =>
       begin(connection, [taking('audit'), taking('directory')], timeouts.call),
     )
-    await eventually('it to wait', async () => {
+    await eventually('the second transaction to wait for a lock', async () => {
       const [row] = await runSql(place.url, 'SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted')
       return row?.count === 1
     })
@@ -94,7 +97,7 @@ describeOnPostgres('an act', () => {
       ['retry', '25P03'],
       ['retry', '55P03'],
     ])
-    // With what the act itself takes.
+    // Half a second, plus the time of the act itself.
     expect(millis).toBeLessThan(700)
   })
 })

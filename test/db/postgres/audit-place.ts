@@ -23,14 +23,14 @@ const template: Template = {
 
 export type Audit = ReturnType<typeof auditQueries>
 
-/** A connection of a node, and the log on it. */
+/** A connection of one node, and its audit queries. */
 export interface Node {
   readonly connection: ReservedSQL
   readonly audit: Audit
   readonly asked: string[]
 }
 
-/** A database with an empty log. Leaving its scope drops it. */
+/** A database with an empty audit log. Disposing it drops the database. */
 export async function openAuditPlace() {
   const database = await newDatabase(template)
   const client = new SQL(database.url, { max: 8 })
@@ -44,7 +44,7 @@ export async function openAuditPlace() {
     return { connection, audit: auditQueries(engine, vault), asked }
   }
   const first = await node()
-  /** In a transaction that holds the lock of the log. */
+  /** Runs in a transaction that has locked the log. */
   const act = async <T>(
     work: (audit: Audit) => T | Promise<T>,
     { connection, audit } = first,
@@ -67,13 +67,13 @@ export async function openAuditPlace() {
     append: (entries: Parameters<Audit['append']>[0]): Promise<readonly AuditLine[]> =>
       act((audit) => audit.append(entries)),
     beginBooking,
-    /** A group of submissions by whichever node. Tells the id of its newest request. */
+    /** Commits one submission from the given node. Returns the id of its request. */
     async book(one = first): Promise<number> {
       const group = await beginBooking(one)
       await group.commit()
       return group.id
     },
-    /** Somebody with all rights on the server and without the key, whom no trigger stops. */
+    /** Changes rows as a superuser without the key could: no trigger fires. */
     attack: (...statements: string[]) =>
       runSql(database.url, ['SET session_replication_role = replica', ...statements].join(';')),
     async [Symbol.asyncDispose]() {
@@ -85,7 +85,7 @@ export async function openAuditPlace() {
 
 export type AuditPlace = Awaited<ReturnType<typeof openAuditPlace>>
 
-/** A group of submissions that is all written and not committed. */
+/** One submission, written and not yet committed. */
 async function beginBooking({ connection }: Node) {
   await connection.unsafe('BEGIN').simple()
   const [[id]] = (await connection

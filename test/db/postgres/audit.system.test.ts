@@ -16,14 +16,14 @@ const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry =>
 const refusal = (index: number) =>
   line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
 
-/** A log of ten lines, every third a refused authentication. */
+/** A log of ten lines; every third is a refused authentication. */
 async function openTenLines(): Promise<AuditPlace> {
   const place = await openAuditPlace()
   await place.append(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
   return place
 }
 
-/** One with requests, too: three groups of them, and an act after the second. */
+/** The same log with three booking requests, and one more act after the second. */
 async function openWithRequests(): Promise<AuditPlace> {
   const place = await openTenLines()
   await place.book()
@@ -36,25 +36,25 @@ async function openWithRequests(): Promise<AuditPlace> {
 
 const intactUpTo = (id: number) => ({ intact: true, head: { id } }) as const
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
-const asWritten = 'the line is not as it was written'
+const asWritten = 'the line was altered'
 const unsealed = 'the seal of the newest line is missing or not as it was written'
 
-describeOnPostgres('without the key, and with no head noted elsewhere, there is found on PostgreSQL', () => {
+describeOnPostgres('postgres: tampering with the audit log without the key', () => {
   const inserted = (id: string) =>
     `INSERT INTO audit SELECT ${id}, at, actor, action, record, outcome, hash FROM audit WHERE id = 4`
-  const before = 'the line stands among those that were pruned'
+  const before = 'the line lies in the part that was pruned'
   test.each<[what: string, statements: string[], id: number, fault: string]>([
-    ['all lines gone', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],
-    ['a line put in before all numbers', [inserted('-9223372036854775808')], -(2 ** 63), before],
-    ['a seal that is gone', [`DELETE FROM settings WHERE name = 'audit'`], 10, unsealed],
-  ])('%s', async (_, statements, id, fault) => {
+    ['the removal of all lines', ['DELETE FROM audit'], 1, 'the lines from here to line 10 are missing'],
+    ['a line inserted before all others', [inserted('-9223372036854775808')], -(2 ** 63), before],
+    ['a missing seal', [`DELETE FROM settings WHERE name = 'audit'`], 10, unsealed],
+  ])('verification finds %s', async (_, statements, id, fault) => {
     await using place = await openTenLines()
     expect(await place.audit.verify(null)).toMatchObject(intactUpTo(10))
     await place.attack(...statements)
     expect(await place.audit.verify(null)).toEqual(broken(id, fault))
   })
 
-  test('another value of any column of any line', async () => {
+  test('verification finds a changed value in any column of any line', async () => {
     await using place = await openTenLines()
     const others = {
       at: '7',
@@ -81,7 +81,7 @@ describeOnPostgres('without the key, and with no head noted elsewhere, there is 
   })
 })
 
-describeOnPostgres('the log of several nodes:', () => {
+describeOnPostgres('postgres: the audit log with several nodes', () => {
   const keepOld = [
     'CREATE TABLE old_audit AS TABLE audit',
     `CREATE TABLE old_settings AS SELECT * FROM settings WHERE name = 'audit'`,
@@ -93,18 +93,18 @@ describeOnPostgres('the log of several nodes:', () => {
     'INSERT INTO settings SELECT * FROM old_settings',
   ]
 
-  test('an older log that was put back is found by a head that was noted', async () => {
+  test('verification against a noted head finds an older log that was put back', async () => {
     await using place = await openWithRequests()
     await place.attack(...keepOld)
     const [noted] = await place.append([line(11)])
     await place.attack(...putBackLog)
     expect(await place.audit.verify(null)).toMatchObject(intactUpTo(11))
     expect(await place.audit.verify({ id: 12, hash: noted?.hash ?? '' })).toEqual(
-      broken(12, 'the lines up to the one noted are missing'),
+      broken(12, 'the lines up to the given head are missing'),
     )
   })
 
-  test('an erasure, and an act that was pruned, are no fault', async () => {
+  test('the log is intact after a member was erased and lines were pruned', async () => {
     await using place = await openWithRequests()
     await place.attack('UPDATE booking_requests SET member_id = NULL')
     const { state } = await place.audit.walked.stand()
@@ -120,7 +120,7 @@ describeOnPostgres('the log of several nodes:', () => {
     expect(await place.audit.verify(null)).toMatchObject(intactUpTo(13))
   })
 
-  test('nodes that are cut off at any moment leave a log that is intact', async () => {
+  test('the log is intact after nodes were cut off at any point of a transaction', async () => {
     await using place = await openTenLines()
     const cutOff = async (work: (node: Awaited<ReturnType<typeof place.node>>) => Promise<unknown>) => {
       const node = await place.node()
@@ -140,7 +140,7 @@ describeOnPostgres('the log of several nodes:', () => {
     expect(await place.audit.verify(null)).toMatchObject(intactUpTo(11))
   })
 
-  test('a check beside bookings and acts finds it intact each time', async () => {
+  test('verification passes while nodes add requests, add audit lines and prune', async () => {
     await using place = await openTenLines()
     const [booking, acting, pruning] = [await place.node(), await place.node(), await place.node()]
     const done = { bookings: 0, acts: 0, prunes: 0 }
@@ -166,8 +166,8 @@ describeOnPostgres('the log of several nodes:', () => {
   })
 })
 
-describeOnPostgres('lines that are appended on PostgreSQL', () => {
-  test('are told, have ids without gaps from whichever node, and one that is not stored is not there', async () => {
+describeOnPostgres('postgres: appended audit lines', () => {
+  test('appended lines are returned with gapless ids across nodes, and a line rolled back is not found', async () => {
     await using place = await openTenLines()
     const nodes = await Promise.all([1, 2, 3].map(() => place.node()))
     const told = await Promise.all(
@@ -190,14 +190,14 @@ describeOnPostgres('lines that are appended on PostgreSQL', () => {
     expect(await place.audit.verify(null)).toMatchObject(intactUpTo(17))
   })
 
-  test('ask for nothing where there are none', async () => {
+  test('appending no lines sends no statement', async () => {
     await using place = await openTenLines()
     const { audit, asked } = await place.node()
     expect(await audit.append([])).toEqual([])
     expect(asked).toEqual([])
   })
 
-  test('stay as they are: the database refuses to change one, or to remove one that was not pruned', async () => {
+  test('triggers reject changing, truncating or deleting lines that were not pruned', async () => {
     await using place = await openTenLines()
     const refused = (statement: string) =>
       place.connection.unsafe(statement).then(
@@ -210,8 +210,8 @@ describeOnPostgres('lines that are appended on PostgreSQL', () => {
   })
 })
 
-describeOnPostgres('lists of the log on PostgreSQL', () => {
-  test('tell when the conflict was that is so many back', async () => {
+describeOnPostgres('postgres: email conflicts in the audit log', () => {
+  test('the time of the nth newest email conflict of a partner is found, or null', async () => {
     await using place = await openAuditPlace()
     await place.append(
       [1, 2, 3].map((at) => line(at, { action: 'member.email-conflict', actor: 'partner 1' })),
@@ -226,8 +226,8 @@ describeOnPostgres('lists of the log on PostgreSQL', () => {
   })
 })
 
-describeOnPostgres('of the statements of the log on PostgreSQL', () => {
-  test('none reads a table whole, whatever the parameters are', async () => {
+describeOnPostgres('postgres: statements of the audit log', () => {
+  test('no statement on the audit log scans a whole table, whatever its parameters', async () => {
     await using place = await openAuditPlace()
     await place.attack(
       `INSERT INTO audit SELECT id, id, 'operator ' || id % 9, 'member.show', 'member ' || id % 500, 'done', id

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { newTestDatabase } from './connections'
 
-/** A watch, and what it has told of readings, each in ms, since it was last asked. */
+/** A clock watch, and a function that feeds it a reading in ms and returns the lines that it logged. */
 function watching() {
   const watch = new ClockWatch()
   const told: string[] = []
@@ -21,7 +21,7 @@ const remedy = 'let both take the time from the same source (NTP)'
 const off = "the database server's clock is not this machine's: the server's is"
 const right = "info: this machine's clock shows what the database server's does again"
 
-test('a clock that differs by more than 100 ms is told of once, and once it is right again', () => {
+test('postgres: a clock difference above 100 ms is logged once, and again when the clock is right', () => {
   const { watch, note } = watching()
   expect(watch.difference).toBeNull()
   expect(note(100)).toEqual([])
@@ -32,13 +32,13 @@ test('a clock that differs by more than 100 ms is told of once, and once it is r
   expect(note(40)).toEqual([right])
 })
 
-test('what an answer that came late leaves in doubt is not taken for a difference', () => {
+test('postgres: a late answer whose uncertainty exceeds the difference is not logged', () => {
   const { note } = watching()
   expect(note(900, 800)).toEqual([])
   expect(note(902, 800)).toHaveLength(1)
 })
 
-test('a node whose clock is off by more than a minute is not ready until it is within half of that', () => {
+test('postgres: a node more than a minute off is not ready until its clock is within half a minute', () => {
   const { watch, note } = watching()
   expect(note(60_000)).toEqual([`warn: ${off} 60 s ahead of this machine's; ${remedy}`])
   expect(watch.isFit).toBe(true)
@@ -54,8 +54,8 @@ test('a node whose clock is off by more than a minute is not ready until it is w
   expect(note(3)).toEqual(['info: ready again', right])
 })
 
-describeOnPostgres("the server's clock", () => {
-  test('is read as what it shows beyond the one that it is held against', async () => {
+describeOnPostgres('postgres: the clock of the database server', () => {
+  test('the clock is read as the difference to the local clock', async () => {
     await using made = await newTestDatabase()
     for (const ahead of [0, 3_600_000, -3_600_000]) {
       const { difference, doubt } = await made.on((connection) =>
@@ -65,7 +65,7 @@ describeOnPostgres("the server's clock", () => {
     }
   })
 
-  test('keeps a server from being ready that is an hour off, though everything can be stored', async () => {
+  test('an hour of clock difference makes a server not ready, even though it can store everything', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     const told: string[] = []
@@ -73,7 +73,7 @@ describeOnPostgres("the server's clock", () => {
     const health = new Health(node)
     expect([health.size, health.clockDifference]).toEqual([null, null])
     const watched = health.watch((line) => told.push(line), true)
-    await eventually('the first look', () => health.size !== null)
+    await eventually('the first clock reading', () => health.size !== null)
     health.noteStored()
     expect(await watched.isReady()).toBe(false)
     expect(told).toEqual([`not ready: ${off} 3600 s behind this machine's; ${remedy}`])

@@ -20,8 +20,8 @@ async function onConnection<T>(work: (on: Connection) => Promise<T>): Promise<T>
   return await pool.use(work)
 }
 
-describeOnPostgres('a connection', () => {
-  test('is made though its process stood still for longer than it is waited for', async () => {
+describeOnPostgres('postgres: a connection', () => {
+  test('a connection is made even if the process was frozen for longer than the connect timeout', async () => {
     await using database = await newDatabase()
     const address = addressOf(database.url)
     const [host] = address.hosts as [DatabaseHost]
@@ -35,7 +35,7 @@ describeOnPostgres('a connection', () => {
     connection.close()
   })
 
-  test('tells the rows of each statement of a text, whether there is one, more or none', async () => {
+  test('a text of several statements returns the rows of each, also for one statement or none', async () => {
     await onConnection(async (on) => {
       expect(
         await on.send("SELECT 1, 'a' UNION ALL SELECT 2, NULL; CREATE TABLE t (a int); SELECT 3"),
@@ -53,7 +53,7 @@ describeOnPostgres('a connection', () => {
     })
   })
 
-  test('refuses a parameter that the driver could not send, before anything is committed', async () => {
+  test('a parameter that the driver cannot send is rejected before anything is committed', async () => {
     await onConnection(async (on) => {
       await on.send('CREATE TABLE t (a text)')
       await on.send('BEGIN')
@@ -69,33 +69,33 @@ describeOnPostgres('a connection', () => {
   })
 
   test.each([
-    ['a whole number', 'int8', [7], '7'],
-    ['one of 53 bits', 'int8', [Number.MAX_SAFE_INTEGER], '9007199254740991'],
-    ['one that is negative', 'int8', [-(2 ** 40)], '-1099511627776'],
-    ['one beyond 53 bits, which is no value', 'int8', [2 ** 60], null],
-    ['one beyond all', 'int8', [Number.POSITIVE_INFINITY], null],
-    ['what is no number', 'int8', [Number.NaN], null],
-    ['a large number as a text', 'int8', ['9223372036854775807'], '9223372036854775807'],
+    ['an integer', 'int8', [7], '7'],
+    ['a 53-bit integer', 'int8', [Number.MAX_SAFE_INTEGER], '9007199254740991'],
+    ['a negative integer', 'int8', [-(2 ** 40)], '-1099511627776'],
+    ['an integer above 53 bits as null', 'int8', [2 ** 60], null],
+    ['infinity as null', 'int8', [Number.POSITIVE_INFINITY], null],
+    ['NaN as null', 'int8', [Number.NaN], null],
+    ['a large number as text', 'int8', ['9223372036854775807'], '9223372036854775807'],
     ['a fraction', 'float8', [0.25], 0.25],
     ['true', 'boolean', [true], true],
     ['false', 'boolean', [false], false],
     ['null', 'text', [null], null],
     ['undefined', 'text', [undefined], null],
     ['an empty text', 'text', [''], ''],
-    ['text of any writing', 'text', ['Zoë 🦆 \u202e ‘’\n\t\\\'"'], 'Zoë 🦆 \u202e ‘’\n\t\\\'"'],
+    ['text with any Unicode characters', 'text', ['Zoë 🦆 \u202e ‘’\n\t\\\'"'], 'Zoë 🦆 \u202e ‘’\n\t\\\'"'],
     ['bytes', 'bytea', [Buffer.from([0, 255, 92, 39])], Buffer.from([0, 255, 92, 39])],
-    ['bytes of another kind', 'bytea', [new Uint8Array([1, 2])], Buffer.from([1, 2])],
-    ['no bytes', 'bytea', [Buffer.alloc(0)], Buffer.alloc(0)],
-    ['ids as a text', 'int8[]', ['{1,9007199254740991}'], ['1', '9007199254740991']],
-    ['no ids', 'int8[]', ['{}'], []],
-    ['json as a text', 'text::json', ['{"b": 1, "a": [1.0]}'], { b: 1, a: [1] }],
-  ])('takes and gives %s', async (_, type, params, expected) => {
+    ['bytes in a Uint8Array', 'bytea', [new Uint8Array([1, 2])], Buffer.from([1, 2])],
+    ['empty bytes', 'bytea', [Buffer.alloc(0)], Buffer.alloc(0)],
+    ['an array of ids as text', 'int8[]', ['{1,9007199254740991}'], ['1', '9007199254740991']],
+    ['an empty array of ids', 'int8[]', ['{}'], []],
+    ['JSON as text', 'text::json', ['{"b": 1, "a": [1.0]}'], { b: 1, a: [1] }],
+  ])('a parameter and a result can be %s', async (_, type, params, expected) => {
     const rows = await onConnection((on) => on.run(`SELECT $1::${type}`, params))
     expect(rows).toEqual([[expected]] as never)
     if (expected instanceof Buffer) expect(rows[0]?.[0]).toBeInstanceOf(Buffer)
   })
 
-  test('stores json as the text that it is given, by way of text', async () => {
+  test('JSON sent as text is stored unchanged', async () => {
     await onConnection(async (on) => {
       await on.send('CREATE TABLE t (j json)')
       await on.run('INSERT INTO t VALUES ($1::text::json)', ['{"b": 1.0,  "a": 2}'])
@@ -103,7 +103,7 @@ describeOnPostgres('a connection', () => {
     })
   })
 
-  test('sends statements out together, in their order, and a failure among them hurts no other wait', async () => {
+  test('statements sent together run in order, and a failed one affects no other', async () => {
     using uncaught = new Uncaught()
     await onConnection(async (on) => {
       await on.send('CREATE TABLE t (a int)')
@@ -119,7 +119,7 @@ describeOnPostgres('a connection', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('carries what Drizzle builds, prepared once, inside the transaction that is open', async () => {
+  test('Drizzle queries are prepared once and run inside the open transaction', async () => {
     const members = pgTable('members', { id: bigint({ mode: 'number' }), name: text() })
     await onConnection(async (on) => {
       const db = drizzle(async (text, params) => ({ rows: await on.run(text, params) }))
@@ -140,7 +140,7 @@ describeOnPostgres('a connection', () => {
     })
   })
 
-  test('takes a COMMIT that the server turned into a ROLLBACK for the failure that it is', async () => {
+  test('a COMMIT that the server turned into a ROLLBACK is a failure', async () => {
     await onConnection(async (on) => {
       await on.send(on.begin)
       expect(await failureOf(on.run('SELECT 1 / $1::int', [0]))).toEqual(['refused', '22012'])
@@ -149,7 +149,7 @@ describeOnPostgres('a connection', () => {
     })
   })
 
-  test('reads the tables of public, whatever path the role or its own schema gives', async () => {
+  test('the tables of the schema public are used, whatever search_path the role or database sets', async () => {
     await using database = await newDatabase()
     const name = new URL(database.url).pathname.slice(1)
     await runSql(
@@ -161,10 +161,10 @@ describeOnPostgres('a connection', () => {
     expect(await pool.use((on) => on.run('SELECT a FROM t', []))).toEqual([])
   })
 
-  test('lets nothing cancel a COMMIT', async () => {
+  test('no timeout cancels a COMMIT', async () => {
     const committed = onConnection(async (on) => {
       await on.send('CREATE TABLE t (seen text)')
-      // What a transaction has as it commits: by a trigger that runs then.
+      // A trigger that runs at COMMIT raises a code that depends on the statement timeout then in force.
       await on.send(
         `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
            RAISE EXCEPTION USING ERRCODE = CASE current_setting('statement_timeout') WHEN '0' THEN '23505' ELSE '23514' END;
@@ -178,7 +178,7 @@ describeOnPostgres('a connection', () => {
     expect(await failureOf(committed)).toEqual(['constraint', '23505'])
   })
 
-  test('has the server cancel a statement that is late, keeps its connection, and waits longer if it is told to', async () => {
+  test('the server cancels a late statement without closing the connection, and a longer deadline is respected', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1, 500)
     const pid = async () => (await pool.use((on) => on.run('SELECT pg_backend_pid()', [])))[0]
@@ -190,7 +190,7 @@ describeOnPostgres('a connection', () => {
     expect(await pid()).toEqual(before as never)
   })
 
-  test('needs no variable of libpq, and obeys none', async () => {
+  test('libpq environment variables are neither needed nor used', async () => {
     await using server = await startPostgres()
     const script = `
       import { TestPool } from '${import.meta.dir}/pools'
@@ -219,7 +219,7 @@ describeOnPostgres('a connection', () => {
   })
 })
 
-describeOnPostgres('a server is trusted', () => {
+describeOnPostgres('postgres: trust in a server', () => {
   const ask = async (url: string) => {
     await using pool = new TestPool(url, 1)
     return await failureOf(
@@ -227,7 +227,7 @@ describeOnPostgres('a server is trusted', () => {
     )
   }
 
-  test('over TLS where its certificate is for the host and by the authority, and else is given no password', async () => {
+  test('TLS is accepted only with a certificate for the host from the given authority, and otherwise no password is sent', async () => {
     using uncaught = new Uncaught()
     const settings = { listen_addresses: '127.0.0.1,127.0.0.2', log_connections: true }
     await using server = await startPostgres({ tls: true, password: 'p@ss', settings })
@@ -256,7 +256,7 @@ describeOnPostgres('a server is trusted', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('by nobody who does not verify it, whatever the environment says of that', async () => {
+  test('certificates are verified even if the environment disables that', async () => {
     await using server = await startPostgres({ tls: true })
     const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=verify-full`
     const script = `
@@ -272,13 +272,13 @@ describeOnPostgres('a server is trusted', () => {
     ])
   })
 
-  test('never without TLS where TLS is asked for', async () => {
+  test('a URL that requires TLS is refused by a server without TLS', async () => {
     await using server = await startPostgres()
     const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=verify-full`
     expect(await ask(url)).toEqual(['denied', 'ERR_POSTGRES_TLS_NOT_AVAILABLE'])
   })
 
-  test('through a socket of this machine, and lets in by the right password alone', async () => {
+  test('a local socket is accepted, and only the right password is accepted over TCP', async () => {
     await using server = await startPostgres({ password: 'right' })
     const socket = `postgres://postgres@/postgres?host=${server.folder.path}&port=${server.port}`
     expect(await ask(socket)).toEqual([[false]])
@@ -290,15 +290,18 @@ describeOnPostgres('a server is trusted', () => {
     expect(await ask(by(':right').replace(/postgres$/, 'other'))).toEqual(['denied', '3D000'])
   })
 
-  test.each(['md5', 'password'])('by the method %s without a password in no way either', async (method) => {
-    await using server = await startPostgres({ password: 'right' })
-    await server.run("SET password_encryption = 'md5'; ALTER ROLE postgres PASSWORD 'right'")
-    writeFileSync(`${server.data}/pg_hba.conf`, `host all all 127.0.0.1/32 ${method}\n`)
-    await server.stop()
-    await server.start()
-    const by = (password: string) => `postgres://postgres${password}@127.0.0.1:${server.port}/postgres`
-    expect(await ask(by(':right'))).toEqual([[false]])
-    expect(await ask(by(':wrong'))).toEqual(['denied', '28P01'])
-    expect(await ask(by(''))).toEqual(['denied', 'NO_PASSWORD'])
-  })
+  test.each(['md5', 'password'])(
+    'the password method %s is accepted with the right password and refused without one',
+    async (method) => {
+      await using server = await startPostgres({ password: 'right' })
+      await server.run("SET password_encryption = 'md5'; ALTER ROLE postgres PASSWORD 'right'")
+      writeFileSync(`${server.data}/pg_hba.conf`, `host all all 127.0.0.1/32 ${method}\n`)
+      await server.stop()
+      await server.start()
+      const by = (password: string) => `postgres://postgres${password}@127.0.0.1:${server.port}/postgres`
+      expect(await ask(by(':right'))).toEqual([[false]])
+      expect(await ask(by(':wrong'))).toEqual(['denied', '28P01'])
+      expect(await ask(by(''))).toEqual(['denied', 'NO_PASSWORD'])
+    },
+  )
 })

@@ -7,7 +7,7 @@ import { masterKeyOf } from '../../../src/vault/vault'
 import { newDatabase } from '../../support/postgres-databases'
 import { testKey } from '../place'
 
-/** Connections to the database of a URL. Leaving its scope closes them. */
+/** Connections to the database of a URL. Disposing closes them. */
 export interface TestConnections extends AsyncDisposable {
   readonly url: string
   readonly on: OnConnection
@@ -21,7 +21,7 @@ export function connectTo(url: string, size = 4): TestConnections {
   return { url, on, [Symbol.asyncDispose]: () => pool.close() }
 }
 
-/** An empty database, and connections to it. Leaving its scope drops it. */
+/** An empty database, and connections to it. Disposing drops it. */
 export async function newConnections(): Promise<TestConnections> {
   const database = await newDatabase()
   const connections = connectTo(database.url)
@@ -44,13 +44,13 @@ export const openingOf = (url: string, different: Partial<Opening> = {}): Openin
   ...different,
 })
 
-/** A database as the program makes it. */
+/** A database with the current schema of the program. */
 export async function newTestDatabase(): Promise<TestConnections & { readonly opened: OpenedDatabase }> {
   const made = await newConnections()
   return { ...made, opened: await openDatabase(made.on, openingOf(made.url)) }
 }
 
-/** What is thrown, told as a refusal's kind and message. */
+/** The kind and message of a refusal that `work` throws; "nothing" if it succeeds. */
 export async function refusalOf(work: () => unknown): Promise<string> {
   try {
     await work()

@@ -13,7 +13,7 @@ import {
 } from '../../../db/postgres/client/failure'
 import { Refusal } from '../../../src/domain/errors'
 
-/** As the driver throws it. */
+/** An error as the driver throws it, with personal data in its fields. */
 function thrown(errno: string | undefined, code = 'ERR_POSTGRES_SERVER_ERROR'): Error {
   const values = {
     detail: 'Key (email)=(robin@example.com) exists',
@@ -27,7 +27,7 @@ function thrown(errno: string | undefined, code = 'ERR_POSTGRES_SERVER_ERROR'): 
 const name = 'postgres://anteroom@db1,db2/rooms?sslmode=verify-full&sslrootcert=/etc/ca.pem'
 const place = 'postgres://anteroom@db1,db2/rooms'
 
-/** What a code of the server's or the driver's means, whether the connection has ended, and how it is reported at the opening. */
+/** For each code of the server or driver: its meaning, whether the connection has ended, and the message at opening. */
 const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, reported: RegExp])[] = [
   ['40001', 'retry', false, /^storage_busy: the database is busy; try again$/],
   ['40P01', 'retry', false, /busy/],
@@ -66,7 +66,7 @@ const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, 
   ['ERR_INVALID_ARG_TYPE', 'refused', false, /^database_unusable/],
 ]
 
-test('each code has its meaning, and what an operator can do about it', () => {
+test('postgres: each error code has a meaning, and a message that says what to do', () => {
   const found = codes.map(([code]) => {
     const isState = /^.{5}$/.test(code)
     const failure = toFailure(isState ? thrown(code) : thrown(undefined, code), 'lost')
@@ -77,7 +77,7 @@ test('each code has its meaning, and what an operator can do about it', () => {
     expect(found[at]).toEqual([code, meaning, ends, expect.stringMatching(reported), code])
 })
 
-test('a server that cannot be reached may be at another try, and a pooler that is too old is not', () => {
+test('postgres: an unreachable server can be tried again, an outdated pooler cannot', () => {
   const { kind, message } = openingRefusal(new DatabaseFailure('unreachable', '57P03'), name) as Refusal
   expect([kind, message]).toEqual([
     'storage_busy',
@@ -91,7 +91,7 @@ test('a server that cannot be reached may be at another try, and a pooler that i
   expect(openingRefusal(error, name)).toBe(error)
 })
 
-test("nothing of the server's words, of the statement and of its parameters comes out", () => {
+test('postgres: errors contain no text of the server, no statement and no parameter', () => {
   const failure = toFailure(thrown('23505'), 'lost')
   expect<object>({ ...failure }).toEqual({
     name: 'DatabaseFailure',
@@ -112,7 +112,7 @@ test("nothing of the server's words, of the statement and of its parameters come
   expect(failure.message).toBe('a constraint of the database forbids it (23505)')
 })
 
-test('what passes is busy, what an operator has to mend has failed, and a defect stays one', () => {
+test('postgres: temporary failures are busy, failures for the operator are failed, and defects stay errors', () => {
   const refusal = (failure: DatabaseFailure) => {
     const { kind, message, retryAfterSeconds, cause } = toRefusal(failure) as Refusal
     return [kind, message, retryAfterSeconds, cause === failure]

@@ -8,8 +8,8 @@ import { everything, fill, minutes, nine, stored } from '../furniture'
 import { openPostgresPlace } from './place'
 import { TestPool } from './pools'
 
-describeOnPostgres('whoever follows bookings on a server', () => {
-  /** What has been told since, of taken slots. */
+describeOnPostgres('postgres: following bookings', () => {
+  /** The taken slots that a reader gets after `work`: complete lists, and added bookings. */
   async function toldOf(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
@@ -28,11 +28,11 @@ describeOnPostgres('whoever follows bookings on a server', () => {
     return { ...place, ...furniture }
   }
 
-  test('is told of what changes while everything is read: then, or by the next look', async () => {
+  test('a change made during a full read is seen in that read or in the next one', async () => {
     await using place = await furnishedPlace()
     const { first } = place
     const { use } = Pool.prototype
-    /** Reads everything, and does something after each step of it, which is told its number. */
+    /** Reads everything and runs a function after each step, with the step's number. */
     const readAll = async (afterStep: (step: number) => unknown) => {
       let steps = 0
       const read = async function (this: Pool<unknown>, ...asked: Parameters<typeof use>) {
@@ -54,7 +54,7 @@ describeOnPostgres('whoever follows bookings on a server', () => {
     }
   })
 
-  test('is told everything once more was changed at once than is kept of changes', async () => {
+  test('a reader that missed more changes than are kept reloads everything', async () => {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
     const changed = new Array<Changed>(10_001).fill(['provider', place.first])
@@ -66,7 +66,7 @@ describeOnPostgres('whoever follows bookings on a server', () => {
     expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })
 
-  test('is told of all slots where a node of the release before has booked', async () => {
+  test('a reader gets all slots of a provider if a node of the previous release has booked', async () => {
     const told = await toldOf(async ({ book, url }) => {
       await book('robin', nine)
       await runSql(url, 'UPDATE changes SET request_id = NULL')

@@ -14,11 +14,11 @@ import { connectTo, newTestDatabase, openingOf } from './connections'
 beforeAll(haveRealPatience)
 afterAll(haveLongPatience)
 
-// A server that is started in between takes its time where much else is done.
+// Starting a server takes long on a busy machine.
 setDefaultTimeout(300_000)
 
-describeOnPostgres('a database on a server', () => {
-  test('is tried once however often it is asked within a second, by a transaction that is committed', async () => {
+describeOnPostgres('postgres: health of a database', () => {
+  test('1,000 health checks within a second make one test write, which is committed', async () => {
     using time = new HeldTime()
     await using made = await newTestDatabase()
     const told: string[] = []
@@ -37,7 +37,7 @@ describeOnPostgres('a database on a server', () => {
     expect(told).toEqual([])
   })
 
-  test('is not ready while it cannot be written within a second, tells it once, and is ready again after', async () => {
+  test('a server is not ready while writes take over a second, logs that once, and is ready again after', async () => {
     await using made = await newTestDatabase()
     const told: string[] = []
     const watched = new Health(new Node(made.on)).watch((line) => told.push(line), false)
@@ -57,7 +57,7 @@ describeOnPostgres('a database on a server', () => {
     expect(told.slice(1)).toEqual(['ready again'])
   })
 
-  test('that has stopped is not ready, says that it cannot be reached, and is ready by itself once it is back', async () => {
+  test('a stopped database server makes the node not ready, says so once, and the node recovers by itself', async () => {
     await using server = await startPostgres()
     await using made = connectTo(server.url)
     await openDatabase(made.on, openingOf(server.url))
@@ -78,18 +78,18 @@ describeOnPostgres('a database on a server', () => {
   })
 })
 
-describeOnPostgres('a server', () => {
-  test('is seen by the others at once, and no more once it has ended', async () => {
+describeOnPostgres('postgres: the list of live nodes', () => {
+  test('a node is listed as live at once, and no longer once it has ended', async () => {
     await using made = await newTestDatabase()
     const health = new Health(new Node(made.on))
     health.watch(() => {}, true)
-    await eventually('the first beat', () => made.on(hasLiveNodes))
+    await eventually('the first heartbeat', () => made.on(hasLiveNodes))
     await health.end()
     expect(await made.on(hasLiveNodes)).toBe(false)
   })
 })
 
-test('a full queue, a constraint and a retry do not make a node unready; a full disk does', () => {
+test('postgres: a full queue, a constraint and a retry do not make a node unready; a full disk does', () => {
   const health = new Health({} as Node)
   for (const meaning of ['busy', 'constraint', 'retry'] as const) {
     health.noteFailed(new DatabaseFailure(meaning))
@@ -99,7 +99,7 @@ test('a full queue, a constraint and a retry do not make a node unready; a full 
   expect(health.isFaultless).toBe(false)
 })
 
-test('a server takes leave once the write that was tried has ended, and tries none after it', async () => {
+test('postgres: a server leaves the node list after its last test write, and makes no more', async () => {
   const done: string[] = []
   const node = {
     async beat() {
@@ -112,7 +112,7 @@ test('a server takes leave once the write that was tried has ended, and tries no
   } as Partial<Node>
   const health = new Health(node as Node)
   const watched = health.watch(() => {}, true)
-  await eventually('the first beat', () => done.length === 1)
+  await eventually('the first heartbeat', () => done.length === 1)
   await Bun.sleep(1_050)
   const answers = [watched.isReady()]
   await health.end()
@@ -122,7 +122,7 @@ test('a server takes leave once the write that was tried has ended, and tries no
   expect(done).toEqual(['beat', 'beat', 'leave'])
 })
 
-test("a server whose clock is not the database's is noted as not ready, though all can be written", async () => {
+test('postgres: a server with a wrong clock is listed as not ready, even though it can write', async () => {
   const noted: boolean[] = []
   const node: Partial<Node> = {
     beat: async () => {},
@@ -133,15 +133,15 @@ test("a server whose clock is not the database's is noted as not ready, though a
   }
   const health = new Health(node as Node)
   health.watch(() => {}, true)
-  await eventually('the first look at the clock', () => noted.length === 1)
+  await eventually('the first clock reading', () => noted.length === 1)
   await health.end()
   expect(noted).toEqual([false])
 })
 
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
-describeOnPostgres('servers of a database', () => {
-  test('are listed from when they noted what they listen on until they take it back', async () => {
+describeOnPostgres('postgres: the list of servers', () => {
+  test('servers are listed from the time they note their address until they remove the note', async () => {
     await using made = await newTestDatabase()
     const [one, other] = [new Node(made.on), new Node(made.on)]
     await one.beat()
@@ -160,7 +160,7 @@ describeOnPostgres('servers of a database', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.machine)).toEqual(['other'])
   })
 
-  test('note when they are not ready and when they are again, and only while they are listed', async () => {
+  test('a listed server notes when it is not ready and when it is again', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     const readiness = async () => (await made.on(listServers)).map(({ note }) => note?.isReady)
@@ -173,7 +173,7 @@ describeOnPostgres('servers of a database', () => {
       expect(await readiness()).toEqual([isReady])
     }
     await node.noteReadiness(false)
-    // Taken for gone meanwhile, it is listed again as it was.
+    // Dropped by another node meanwhile, it is listed again with its note.
     await runSql(made.url, 'DELETE FROM nodes')
     await node.beat()
     expect(await readiness()).toEqual([false])
@@ -182,7 +182,7 @@ describeOnPostgres('servers of a database', () => {
     expect(await readiness()).toEqual([])
   })
 
-  test('that were killed are listed as such, until another takes their place or a day is over', async () => {
+  test('killed servers are listed as dead until another server takes their address or a day has passed', async () => {
     await using made = await newTestDatabase()
     await new Node(made.on).note(note)
     await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 20000')
@@ -197,7 +197,7 @@ describeOnPostgres('servers of a database', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
   })
 
-  test('that were killed and started again at once at their place are listed once, as soon as the former beats no more', async () => {
+  test('a server restarted at the same address replaces its predecessor once that one stops beating', async () => {
     await using made = await newTestDatabase()
     const ages = (seconds: number, node: Node) =>
       runSql(made.url, `UPDATE nodes SET seen_at = seen_at - ${seconds * 1_000} WHERE id = '${node.id}'`)
@@ -213,7 +213,7 @@ describeOnPostgres('servers of a database', () => {
     ]
     await former.note(note)
     await elsewhere.note({ ...note, machine: 'other', startedAt: 6 })
-    // At work in another container, where machine and port are called the same.
+    // Running in another container, where machine name and port are the same.
     await container.note({ ...note, startedAt: 7 })
     await next.note({ ...note, startedAt: 8 })
     for (const node of [former, elsewhere]) await ages(14, node)
@@ -233,7 +233,7 @@ describeOnPostgres('servers of a database', () => {
     ])
   })
 
-  test('that stood still, and were taken for gone by another at their place, are listed again once they go on', async () => {
+  test('a frozen server that was dropped from the list is listed again once it continues', async () => {
     await using made = await newTestDatabase()
     const [still, other] = [new Node(made.on), new Node(made.on)]
     await still.note(note)
@@ -252,7 +252,7 @@ describeOnPostgres('servers of a database', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
   })
 
-  test('all go on at once after the database stood still, none of them waits for another', async () => {
+  test('after the database was unreachable all nodes beat again at once, without waiting for each other', async () => {
     await using made = await newTestDatabase()
     const nodes = Array.from({ length: 4 }, () => new Node(made.on))
     for (const [index, node] of nodes.entries()) await node.note({ ...note, startedAt: index })

@@ -6,17 +6,17 @@ import { describeOnPostgres } from '../../support/postgres-databases'
 import { act, endOf, fill, now, stored, update } from '../furniture'
 import { openPostgresPlace } from './place'
 
-/** When a connection breaks at a COMMIT, and whether the server has done it by then. */
+/** When the connection breaks, and whether the server has committed by then. */
 const losses = [
-  ['before the server has it', false],
-  ['before the server has told of it', true],
+  ['before the server commits', false],
+  ['after the server commits and before it answers', true],
 ] as const
 
 /**
- * Does a work in which the connection breaks at the COMMIT of the first transaction that was begun with a lock, so that nobody
- * knows what became of it.
+ * Runs `work` and breaks the connection at the COMMIT of the first transaction that takes a lock, so that the client does
+ * not know the outcome.
  *
- * @param lock the statement that takes it: other transactions, as those by which a node says that it is there, lose nothing
+ * @param lock the statement that takes the lock; heartbeats, for example, do not take it
  */
 async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => Promise<T>): Promise<T> {
   const { send, commit } = Connection.prototype
@@ -42,20 +42,23 @@ async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => P
   return done
 }
 
-describeOnPostgres('where the connection breaks at a COMMIT', () => {
-  test.each(losses)('an intake is stored once, as it is answered: %s', async (_, isCommitted) => {
-    await using place = await openPostgresPlace()
-    const { store } = place
-    const { intake } = await fill(place)
-    const submitting = () => stored(intake('robin'))
-    const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
-    const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
-    expect(await store.listRequests({})).toEqual([record])
-    expect(await store.listMembers(0, 10)).toEqual([answer.member])
-  })
+describeOnPostgres('postgres: a connection that breaks at COMMIT', () => {
+  test.each(losses)(
+    'an intake is stored once, as answered, if the connection breaks %s',
+    async (_, isCommitted) => {
+      await using place = await openPostgresPlace()
+      const { store } = place
+      const { intake } = await fill(place)
+      const submitting = () => stored(intake('robin'))
+      const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
+      const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
+      expect(await store.listRequests({})).toEqual([record])
+      expect(await store.listMembers(0, 10)).toEqual([answer.member])
+    },
+  )
 
   test.each(losses)(
-    'a refusal that is noted leaves one line in the audit log: %s',
+    'a logged refusal adds one audit line if the connection breaks %s',
     async (_, isCommitted) => {
       await using place = await openPostgresPlace()
       const { store } = place
@@ -78,22 +81,25 @@ describeOnPostgres('where the connection breaks at a COMMIT', () => {
     },
   )
 
-  test.each(losses)('an act is done once, as it is told: %s', async (_, isCommitted) => {
-    await using place = await openPostgresPlace()
-    const { store } = place
-    const { id } = await store.auditHead()
-    const adding = () => store.addOrganization('Harbour', act)
-    const organization = await losingCommit(taking('audit'), isCommitted, adding)
-    expect(await store.listOrganizations()).toEqual([organization])
-    expect(await store.listAudit(10, { after: id })).toEqual([
-      {
-        ...act,
-        id: id + 1,
-        action: 'organization.add',
-        record: `organization ${organization.id}`,
-        outcome: 'done',
-        hash: expect.any(String),
-      },
-    ])
-  })
+  test.each(losses)(
+    'an act is done once, as answered, if the connection breaks %s',
+    async (_, isCommitted) => {
+      await using place = await openPostgresPlace()
+      const { store } = place
+      const { id } = await store.auditHead()
+      const adding = () => store.addOrganization('Harbour', act)
+      const organization = await losingCommit(taking('audit'), isCommitted, adding)
+      expect(await store.listOrganizations()).toEqual([organization])
+      expect(await store.listAudit(10, { after: id })).toEqual([
+        {
+          ...act,
+          id: id + 1,
+          action: 'organization.add',
+          record: `organization ${organization.id}`,
+          outcome: 'done',
+          hash: expect.any(String),
+        },
+      ])
+    },
+  )
 })

@@ -20,7 +20,7 @@ import { connectTo, openingOf, refusalOf } from './connections'
 import { openPostgresPlace } from './place'
 import { leaveStandbySlot } from './standby-slot'
 
-/** The maintenance of a database of a URL, made if it is not there. Leaving its scope closes it. */
+/** The maintenance of a database, which is created if it does not exist. Disposing closes it. */
 async function upkeepOf(url: string) {
   const connections = connectTo(url)
   const { masterKey, vault } = await openDatabase(connections.on, openingOf(url))
@@ -50,15 +50,15 @@ async function withUpkeep(work: (opened: Awaited<ReturnType<typeof upkeepOf>>) =
   await work(opened)
 }
 
-describeOnPostgres('a check', () => {
-  test('of a new database on a server with fsync finds nothing bad', async () => {
+describeOnPostgres("postgres: doctor's checks", () => {
+  test('a new database on a server with fsync has no bad findings', async () => {
     await using server = await startPostgres({ fsync: true })
     await using opened = await upkeepOf(server.url)
     const findings = [...(await opened.maintenance.check(now)), ...(await opened.maintenance.checkHost())]
     const states = findings.map(({ check, state }) => [check, state])
     expect(Object.fromEntries(states)).toEqual({
       schema: 'ok',
-      // As initdb makes it since PostgreSQL 18, with checksums.
+      // Since PostgreSQL 18 initdb enables checksums.
       settings: expect.stringMatching(/ok|note/),
       'sealed values': 'ok',
       'audit log': 'ok',
@@ -70,7 +70,7 @@ describeOnPostgres('a check', () => {
     })
   })
 
-  test('names whatever is sealed and cannot be opened', async () => {
+  test('a check names every sealed value that cannot be decrypted', async () => {
     await using place = await openPostgresPlace()
     const { intake, partner } = await fill(place)
     const { id, member } = await stored(intake('robin', { retry: { key: 'one', body: '' } }))
@@ -95,7 +95,7 @@ describeOnPostgres('a check', () => {
   })
 })
 
-test('settings that lose what was acknowledged are bad', () => {
+test('postgres: settings that can lose acknowledged writes are reported as bad', () => {
   const sound = {
     fsync: 'on',
     full_page_writes: 'on',
@@ -118,7 +118,7 @@ test('settings that lose what was acknowledged are bad', () => {
   )
 })
 
-test('standbys say what outlives the server', () => {
+test('postgres: the replication check says what survives a failover', () => {
   const standby = { name: 'b', isSynchronous: true, bytesBehind: 12, secondsBehind: 0.04 }
   const judged = (...call: Parameters<typeof judgeReplication>) => {
     const { state, detail } = judgeReplication(...call)
@@ -135,7 +135,7 @@ test('standbys say what outlives the server', () => {
   expect(judged([], '')).toStartWith('note: no standby')
 })
 
-/** So many members, and nine of all else that is cleared away. */
+/** SQL that adds `count` members, and nine rows to each of the other tables that hold personal data. */
 const fillRows = (count: number) =>
   `INSERT INTO partners (name, active, created_at) VALUES ('P', true, 0);
    INSERT INTO members (record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
@@ -148,7 +148,7 @@ const fillRows = (count: number) =>
    INSERT INTO replays SELECT id, 1, sha256(int4send(id::int)), sha256('b'), 'x', 0 FROM booking_requests;
    INSERT INTO settings SELECT 's' || id, 'x' FROM booking_requests`
 
-/** Some that have an entry for each row of their table, of each table. */
+/** Indexes with one entry for each row of their table. */
 const indexes = [
   'members_pkey',
   'members_email_hash_key',
@@ -158,7 +158,7 @@ const indexes = [
   'settings_pkey',
 ]
 
-/** Does a work beside somebody who keeps what is deleted meanwhile from being cleared away. */
+/** Runs `work` while something prevents deleted rows from being vacuumed. */
 type Keeper = (server: Postgres, work: () => Promise<void>) => Promise<void>
 
 const keepers: readonly Keeper[] = [
@@ -175,7 +175,7 @@ const keepers: readonly Keeper[] = [
   async function writer(server, work) {
     await using connections = connectTo(server.url, 1)
     await connections.on(async (connection) => {
-      // Between two statements it reads nothing.
+      // Between two statements its transaction holds no snapshot.
       await connection.send('BEGIN; SELECT pg_current_xact_id()')
       await work()
       await connection.send('ROLLBACK')
@@ -183,7 +183,7 @@ const keepers: readonly Keeper[] = [
   },
 ]
 
-/** Clears away, and waits in no time for whoever reads still. */
+/** Purges with a fake clock, so that waiting for readers takes no time. */
 async function purgeWithoutPatience(maintenance: Maintenance): Promise<boolean> {
   using time = new HeldTime()
   let isOver = false
@@ -194,8 +194,8 @@ async function purgeWithoutPatience(maintenance: Maintenance): Promise<boolean> 
   return purging
 }
 
-describeOnPostgres('maintenance', () => {
-  test('refuses to make a backup, with the ways in which the server does', async () => {
+describeOnPostgres('postgres: maintenance', () => {
+  test('making a backup is refused, with the ways to make one on the server', async () => {
     await withUpkeep(async ({ maintenance }) => {
       expect(await refusalOf(() => maintenance.backUp('/somewhere', null, act))).toBe(
         'database_unusable: a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time recovery), or as one moment with pg_dump -Fc; keep the master key apart from it',
@@ -203,7 +203,7 @@ describeOnPostgres('maintenance', () => {
     })
   })
 
-  test('seals the data key under another master key, once, with a line in the audit log', async () => {
+  test('rotating the master key reseals the data key once and adds one audit line', async () => {
     await withUpkeep(async ({ maintenance, run }) => {
       const next = masterKeyOf(Buffer.alloc(32, 8))
       expect(await maintenance.rewrap(next, act)).toBe(true)
@@ -211,7 +211,7 @@ describeOnPostgres('maintenance', () => {
       expect(await run('SELECT action, actor, outcome FROM audit')).toEqual([
         { action: 'key.rotate', actor: 'olive', outcome: 'done' },
       ])
-      // By one who still has the key of before, to a third one.
+      // A rotation that starts from the previous key, to a third one.
       const third = masterKeyOf(Buffer.alloc(32, 9))
       expect(await refusalOf(() => maintenance.rewrap(third, act))).toBe(
         'database_unusable: the master key is not the one that this database was sealed under',
@@ -219,7 +219,7 @@ describeOnPostgres('maintenance', () => {
     })
   })
 
-  test('notes drills and zone data', async () => {
+  test('drills and zone data are noted', async () => {
     await withUpkeep(async ({ maintenance }) => {
       expect(await maintenance.findLastBackups()).toEqual({
         backedUpAt: null,
@@ -238,9 +238,9 @@ describeOnPostgres('maintenance', () => {
     })
   })
 
-  test('clears away what was deleted of all that tells of people, and of its indexes, however little it is', async () => {
+  test('a purge removes deleted personal data from tables and indexes, however few rows it is', async () => {
     await withUpkeep(async ({ maintenance, run }) => {
-      // So many that the server by itself would leave the indexes alone for a row that is deleted.
+      // With so many rows the server itself would not clean the indexes for one deleted row.
       await run(`CREATE EXTENSION pgstattuple; ${fillRows(8_000)}`)
       const deleted = [
         "settings WHERE name = 's1'",
@@ -261,7 +261,7 @@ describeOnPostgres('maintenance', () => {
     })
   })
 
-  test('clears away what was deleted, and says that it could not while somebody reads it still', async () => {
+  test('a purge removes deleted rows, and reports failure while a reader can still see them', async () => {
     await using database = await newDatabase()
     await using opened = await upkeepOf(database.url)
     await using reader = connectTo(database.url, 1)
@@ -287,7 +287,7 @@ describeOnPostgres('maintenance', () => {
     expect(await left()).toBe(0)
   })
 
-  test('says that it could not clear away what a prepared transaction, a standby that is gone or a writer keeps', async () => {
+  test('a purge reports failure while a prepared transaction, an absent standby or a writer keeps deleted rows', async () => {
     await using server = await startPostgres({ settings: { max_prepared_transactions: 1 } })
     await using opened = await upkeepOf(server.url)
     await opened.run(fillRows(9))

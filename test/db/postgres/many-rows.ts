@@ -1,18 +1,18 @@
 import { runSql } from '../../support/postgres'
 
-/** The tables that grow for as long as the service is used, and are filled here. */
+/** The tables that grow with use of the service. `fillTables` fills them. */
 export const growing = ['members', 'booking_requests', 'request_notes', 'replays', 'changes', 'audit']
 
 const rows = 100_000
 const bytes = (seed: string) => `sha256(('${seed}' || n)::bytea)`
-/** By what ids they have: one that was tried again has left a gap. */
+/** The actual ids: a retried insert may have left a gap. */
 const partner = '(SELECT min(id) FROM partners)'
 const providers = 'ARRAY(SELECT id FROM providers ORDER BY id)'
 const since = `generate_series(1, ${rows}) AS n`
 
 /**
- * Fills the tables that grow as years of use do: few requests wait, few members hold a slot to come. Then it has the server count
- * them, as autovacuum does within a minute.
+ * Fills the growing tables as years of use would: few requests wait, and few members have a future slot. Then runs
+ * ANALYZE, as autovacuum would within a minute.
  */
 export async function fillTables(url: string): Promise<void> {
   const fill = [

@@ -14,7 +14,7 @@ const next = (sql: string, oldestCompatible: number): Migration[] => [
   ...ourMigrations,
   { sql, oldestCompatible: oldestCompatible },
 ]
-/** The schema of one migration more. */
+/** The schema number after one more migration. */
 const later = ourMigrations.length + 1
 const wider = next('CREATE TABLE more (id int)', 1)
 const other = next('CREATE TABLE other (id int)', 1)
@@ -24,7 +24,7 @@ const open = (made: TestConnections, migrations = ourMigrations, upgrade = false
   openDatabase(made.on, openingOf(made.url, { upgrade }), migrations)
 const opening = (...call: Parameters<typeof open>) => refusalOf(() => open(...call))
 
-/** Its tables, and all that it notes of itself. */
+/** The tables of a database and its settings. */
 const contentOf = (url: string) =>
   runSql(
     url,
@@ -34,8 +34,8 @@ const contentOf = (url: string) =>
 const sha256 = (...texts: string[]) =>
   texts.map((text) => new Bun.CryptoHasher('sha256').update(text).digest('hex')).join('')
 
-describeOnPostgres('migrations', () => {
-  test('are noted by their hashes, one behind the other', async () => {
+describeOnPostgres('postgres: migrations', () => {
+  test('migrations are recorded by their hashes, in order', async () => {
     await using made = await newTestDatabase()
     await open(made, wider, true)
     const noted = "SELECT encode(value, 'hex') AS hashes FROM settings WHERE name = 'migrations'"
@@ -49,9 +49,17 @@ describeOnPostgres('migrations', () => {
   })
 
   test.each([
-    ['those of another build', [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }], false],
-    ['the same, to upgrade', [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }, ...wider], true],
-  ])('refuse %s, and leave all as it is', async (_, migrations, upgrade) => {
+    [
+      'a database with the migrations of another build',
+      [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }],
+      false,
+    ],
+    [
+      'a database with the migrations of another build, to upgrade it',
+      [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }, ...wider],
+      true,
+    ],
+  ])('opening refuses %s and changes nothing', async (_, migrations, upgrade) => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     expect(await opening(made, migrations, upgrade)).toBe(
@@ -60,7 +68,7 @@ describeOnPostgres('migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('that are missing refuse whoever does not upgrade, with the way, and leave all as it is', async () => {
+  test('a database with missing migrations is refused without upgrade, with the command to run, and stays unchanged', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     const older = 'database_unusable: the database has an older schema:'
@@ -69,7 +77,7 @@ describeOnPostgres('migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('are made by one of two that upgrade at once', async () => {
+  test('two upgrades at once run the migrations once', async () => {
     await using made = await newTestDatabase()
     const both = await Promise.all([open(made, wider, true), open(made, wider, true)])
     expect(both.map(({ schema }) => schema)).toEqual([later, later])
@@ -77,7 +85,7 @@ describeOnPostgres('migrations', () => {
     expect(await runSql(made.url, 'SELECT * FROM more')).toEqual([])
   })
 
-  test('of which one fails leave all as it was', async () => {
+  test('a failed migration leaves the database unchanged', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     const failing = [...wider, { sql: 'CREATE TABLE last (id int); SELECT 1 / 0', oldestCompatible: 1 }]
@@ -85,18 +93,18 @@ describeOnPostgres('migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('that leave the release before be let its nodes open the database', async () => {
+  test('nodes of the previous release can open a database after a compatible migration', async () => {
     await using made = await newTestDatabase()
     await open(made, wider, true)
     expect(await open(made)).toMatchObject({ schema: later, isUpgraded: false })
-    // To upgrade is nothing: it is newer.
+    // Upgrading does nothing, because the database is newer.
     expect(await open(made, ourMigrations, true)).toMatchObject({ schema: later, isUpgraded: false })
     expect(await opening(made, other)).toBe(
       'database_unusable: the database was made or upgraded by a build of this program with other migrations',
     )
   })
 
-  test('that do not are refused to its nodes', async () => {
+  test('nodes of the previous release are refused after an incompatible migration', async () => {
     await using made = await newTestDatabase()
     await open(made, breaking, true)
     expect(await opening(made)).toBe(
@@ -104,12 +112,12 @@ describeOnPostgres('migrations', () => {
     )
   })
 
-  test('that do not are not made while a server is at work, and are once it has left', async () => {
+  test('an incompatible migration is refused while a server runs, and done once it has left', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     await node.beat()
     const before = await contentOf(made.url)
-    // One among others is enough.
+    // One incompatible migration among compatible ones is enough.
     for (const migrations of [breaking, [...wider, ...breaking.slice(-1)]]) {
       expect(await opening(made, migrations, true)).toBe(
         'database_unusable: the database has an older schema, and a server works with it: stop all of them first',
@@ -120,7 +128,7 @@ describeOnPostgres('migrations', () => {
     expect(await open(made, breaking, true)).toMatchObject({ schema: later, isUpgraded: true })
   })
 
-  test('that alter a table wait for whoever reads it, and let others read it meanwhile', async () => {
+  test('a migration that alters a table waits for its readers without blocking other readers', async () => {
     await using made = await newTestDatabase()
     const altering = next('ALTER TABLE changes ADD COLUMN more int', 1)
     await using dump = new SQL(made.url, { max: 1 })
@@ -150,7 +158,7 @@ describeOnPostgres('migrations', () => {
     expect(await upgraded).toMatchObject({ schema: later, isUpgraded: true })
   })
 
-  test('that leave the release before be are made beside its servers', async () => {
+  test('a compatible migration is done while servers of the previous release run', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     await node.beat()

@@ -27,7 +27,7 @@ const opening = (made: TestConnections, different = {}) =>
   refusalOf(() => openDatabase(made.on, openingOf(made.url, different)))
 const otherKey = { takeKey: async () => masterKeyOf(Buffer.alloc(32, 8)) }
 
-/** All that a database has: its tables and what it notes. */
+/** The tables and settings of a database. */
 const contentOf = (url: string) =>
   runSql(
     url,
@@ -36,8 +36,8 @@ const contentOf = (url: string) =>
      query_to_xml('SELECT * FROM settings ORDER BY name', true, true, '')::text AS settings`,
   )
 
-describeOnPostgres('opening', () => {
-  test('makes the tables of an empty database, and opens it again with nothing changed', async () => {
+describeOnPostgres('postgres: opening a database', () => {
+  test('an empty database gets its tables, and opening it again changes nothing', async () => {
     await using made = await newConnections()
     const first = await openDatabase(made.on, openingOf(made.url))
     expect(first).toMatchObject({ schema: currentSchema, isUpgraded: false })
@@ -49,7 +49,7 @@ describeOnPostgres('opening', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('refuses an empty database unless it is told to make the tables, asks for no key and makes none', async () => {
+  test('an empty database is refused unless creation is allowed, without asking for the key', async () => {
     await using made = await newConnections()
     const takeKey = () => Promise.reject(new Error('the key was asked for'))
     const { port } = await sharedPostgres()
@@ -59,7 +59,7 @@ describeOnPostgres('opening', () => {
     expect(await runSql(made.url, 'SELECT relname FROM pg_class WHERE relnamespace = 2200')).toEqual([])
   })
 
-  test('by several at once makes one database, and all of them find it', async () => {
+  test('several processes that open an empty database at once make one database', async () => {
     await using made = await newConnections()
     const first = Array.from({ length: 4 }, () => openDatabase(made.on, openingOf(made.url)))
     expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual(Array(4).fill(currentSchema))
@@ -68,7 +68,7 @@ describeOnPostgres('opening', () => {
     ).toEqual([{ keys: 1 }])
   })
 
-  test('refuses another purpose and another master key, both with nothing changed', async () => {
+  test('another purpose or master key is refused, and nothing is changed', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     expect(await opening(made, { purpose: 'production' })).toBe(
@@ -86,15 +86,15 @@ describeOnPostgres('opening', () => {
 
   test.each([
     ['a table', 'CREATE SCHEMA shop; CREATE TABLE shop.orders (id int)', '"shop"'],
-    ['a table of our name', 'CREATE TABLE settings (name text, value text)', '"public"'],
-    ['a table of our shape', 'CREATE TABLE settings (name text, value bytea)', '"public"'],
+    ['a table with one of our names', 'CREATE TABLE settings (name text, value text)', '"public"'],
+    ['a table with our name and columns', 'CREATE TABLE settings (name text, value bytea)', '"public"'],
     [
-      'tables in two places',
+      'tables in two schemas',
       'CREATE SCHEMA shop; CREATE TABLE shop.orders (id int); CREATE TABLE members (id int)',
       '"public", "shop"',
     ],
   ])(
-    'refuses a database that has %s of another application, and leaves it as it is',
+    'a database that has %s of another application is refused and left unchanged',
     async (_, sql, schemas) => {
       await using made = await newConnections()
       await runSql(made.url, sql)
@@ -106,13 +106,13 @@ describeOnPostgres('opening', () => {
     },
   )
 
-  test('takes a database that has an extension and its tables for an empty one', async () => {
+  test('a database with only an extension and its tables counts as empty', async () => {
     await using made = await newConnections()
     await runSql(made.url, 'CREATE EXTENSION pg_stat_statements')
     expect(await opening(made)).toBe('nothing')
   })
 
-  test('refuses an encoding in which not every name can be written', async () => {
+  test('an encoding other than UTF8 is refused', async () => {
     const server = await sharedPostgres()
     await server.run(
       "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'",
@@ -123,7 +123,7 @@ describeOnPostgres('opening', () => {
     )
   })
 
-  test('says what to run if the role may not make tables or the extension', async () => {
+  test('a role without permission to create tables or the extension gets the SQL to run', async () => {
     await using made = await newConnections()
     const server = await sharedPostgres()
     await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')
@@ -140,7 +140,7 @@ describeOnPostgres('opening', () => {
     await server.run('DROP ROLE "Guest"')
   })
 
-  test('passes a host that takes a connection and says nothing', async () => {
+  test('a host that accepts a connection and stays silent is skipped for the next one', async () => {
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     await using made = await newConnections()
     const url = made.url.replace('@', `@127.0.0.1:${silent.port},`)
@@ -150,7 +150,7 @@ describeOnPostgres('opening', () => {
     expect(await place.find()).toEqual({ owner: undefined })
   })
 
-  test('says that no server answers where one takes a connection and says nothing', async () => {
+  test('a single host that accepts a connection and stays silent is reported as not answering', async () => {
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const url = `postgres://anteroom@127.0.0.1:${silent.port}/rooms`
     const place = serverDatabase(url, { password: null, passFile: null })
@@ -161,7 +161,7 @@ describeOnPostgres('opening', () => {
     expect(await millisOf(finding)).toBeLessThan(2_500)
   })
 
-  test('refuses in the operator’s words at whichever of its steps the connection breaks', async () => {
+  test('a connection that breaks at any step of opening is reported as busy', async () => {
     await using made = await newTestDatabase()
     const { run } = Connection.prototype
     let left = 0
@@ -180,7 +180,7 @@ describeOnPostgres('opening', () => {
     expect(steps).toBeGreaterThan(3)
   })
 
-  test('says that there is no such database on the server', async () => {
+  test('a database that does not exist on the server is reported with the way to make it', async () => {
     const server = await sharedPostgres()
     await using none = connectTo(server.urlOf('nowhere'))
     expect(await opening(none)).toBe(
@@ -206,10 +206,10 @@ test.each([
     'the server is YugabyteDB, which has no exclusion constraints over time: PostgreSQL 15 or newer is needed',
   ],
   ['Materialize', 'UTF8', 'the server runs another program: PostgreSQL 15 or newer is needed'],
-])('a server that says it is %s is refused', async (version, encoding, message) => {
+])('postgres: a server that reports %s is refused', async (version, encoding, message) => {
   expect(await refusalOf(() => requirePostgres(version, encoding))).toBe(`database_unusable: ${message}`)
 })
 
-test('a server that says it is PostgreSQL 15 or newer is taken', () => {
+test('postgres: a server that reports PostgreSQL 15 or newer is accepted', () => {
   for (const major of [15, 18, 100]) requirePostgres(`PostgreSQL ${major}.1 on x86_64`, 'UTF8')
 })

@@ -8,8 +8,8 @@ import { openPostgresPlace } from './place'
 
 type Furniture = Awaited<ReturnType<typeof fill>>
 
-describeOnPostgres('submissions at two nodes at once', () => {
-  /** How two end that are asked for together, each at another node, in each of twelve rounds. */
+describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
+  /** Submits two requests at once, each at another node, in twelve rounds. Returns how the two ended in each round. */
   async function endsOfTwo(
     ask: (furniture: Furniture, name: string, round: number) => Promise<unknown>,
   ): Promise<string[][]> {
@@ -30,10 +30,10 @@ describeOnPostgres('submissions at two nodes at once', () => {
   }
 
   test.each([
-    ['one slot', 0],
-    ['slots that overlap', 44],
+    ['the same slot', 0],
+    ['overlapping slots', 44],
   ])(
-    'of two that want %s under keys, one is stored and the other is rejected',
+    'of two keyed submissions for %s one is stored and one is refused',
     async (_, later) => {
       const ends = await endsOfTwo(({ book }, name, round) => {
         const startsAt = nine + minutes(90 * round + (name === 'sam' ? later : 0))
@@ -45,7 +45,7 @@ describeOnPostgres('submissions at two nodes at once', () => {
   )
 
   testOnPostgres(
-    'of two people under one key, one is stored and the other is told that it was sent before',
+    'of two members submitted with one idempotency key one is stored and one is refused',
     async () => {
       const ends = await endsOfTwo(({ intake }, name, round) =>
         intake(name, { retry: { key: `key-${round}`, body: name } }),
@@ -57,14 +57,14 @@ describeOnPostgres('submissions at two nodes at once', () => {
 })
 
 testOnPostgres(
-  'a booking whose slot another program takes meanwhile is rejected, and one of another slot is stored',
+  'postgres: a booking is refused if another process takes its slot meanwhile, and a booking of another slot is stored',
   async () => {
     await using place = await openPostgresPlace()
     const { book, first } = await fill(place)
     const zoe = await stored(book('zoe', nine))
     const version = await versionOf(place)
     const [taken, free] = [nine + minutes(60), nine + minutes(120)]
-    // As a node whose commit is under way, which none of the others sees.
+    // A node whose uncommitted change is invisible to the others.
     await using node = new SQL(place.url, { max: 1 })
     const move = `UPDATE booking_requests SET starts_at = ${taken}, ends_at = ${taken + slotMillis} WHERE id = ${zoe.id}`
     await node.unsafe(`BEGIN; ${move}`).simple()
@@ -73,7 +73,7 @@ testOnPostgres(
       endOf(book('sam', free, { version })),
     ])
     const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted'
-    await eventually('them to wait for it', async () => (await node.unsafe(waiting)).length > 0)
+    await eventually('the booking to wait for a lock', async () => (await node.unsafe(waiting)).length > 0)
     await node.unsafe('COMMIT')
     expect(await both).toEqual(['slot_unavailable', 'stored'])
     expect(await takenOf(place, first)).toEqual([taken, free])

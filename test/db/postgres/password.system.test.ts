@@ -4,7 +4,7 @@ import { passwordFor } from '../../../db/postgres/client/password'
 import { Folder } from '../../support/folder'
 import { addressOf } from './pools'
 
-/** The password for the first host of an address, by a password file of these lines. */
+/** The password for the first host of an address, from a password file with these lines. */
 function found(lines: string, url = 'postgres://anteroom@localhost/rooms'): string | null {
   using folder = new Folder()
   const passFile = folder.file('pgpass')
@@ -34,11 +34,11 @@ test.each([
   ['loc*:5432:rooms:anteroom:other', null],
   ['\\*:5432:rooms:anteroom:other', null],
   ['', null],
-])('a password file of %p has the password %p', (lines, password) => {
+])('postgres: a password file of %p gives the password %p', (lines, password) => {
   expect(found(lines)).toBe(password)
 })
 
-test('names with colons are found where they are escaped, and a socket by its folder or as localhost', () => {
+test('postgres: escaped colons in a password file are read, and a socket matches its folder or localhost', () => {
   const odd = 'postgres://an%3Ateroom@[::1]:7/ro%5Coms'
   expect(found('\\:\\:1:7:ro\\\\oms:an\\:teroom:right', odd)).toBe('right')
   const socket = 'postgres://anteroom@/rooms?host=/run/postgresql'
@@ -47,7 +47,7 @@ test('names with colons are found where they are escaped, and a socket by its fo
   expect(found('/run:5432:rooms:anteroom:right', socket)).toBeNull()
 })
 
-test('a password comes from the address, else from the environment, else from the file', () => {
+test('postgres: the password comes from the address, then from the environment, then from the file', () => {
   using folder = new Folder()
   const passFile = folder.file('pgpass')
   writeFileSync(passFile, '*:*:*:*:file', { mode: 0o600 })
@@ -62,7 +62,7 @@ test('a password comes from the address, else from the environment, else from th
   expect(passwordFor(without, host, { password: null, passFile: folder.file('none') })).toBeNull()
 })
 
-test('a password file that others may read is refused, and so is what is no file', () => {
+test('postgres: a password file that others can read, or that is not a file, is refused', () => {
   using folder = new Folder()
   const passFile = folder.file('pgpass')
   const address = addressOf('postgres://anteroom@localhost/rooms')
@@ -75,7 +75,7 @@ test('a password file that others may read is refused, and so is what is no file
       `the password file ${passFile} can be read by others than its owner: give it mode 0600`,
     )
   }
-  // As systemd's list for a service's user looks.
+  // The mode of a systemd credential of the service's user.
   chmodSync(passFile, 0o440)
   const credential = { password: null, passFile, isPassFileCredential: true }
   expect(passwordFor(address, host, credential)).toBe('file')

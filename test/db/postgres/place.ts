@@ -7,7 +7,7 @@ import { newDatabase } from '../../support/postgres-databases'
 import type { Place } from '../furniture'
 import { testKey } from '../place'
 
-/** The engine on the database of a URL, which is made if it is not there. */
+/** Opens the engine on a database, which is created if it does not exist. */
 export async function openPostgresEngine(url: string): Promise<Opened & { readonly store: ActingStore }> {
   const engine = await serverDatabase(url, { password: null, passFile: null }).open({
     ...{ purpose: 'sandbox', create: true, upgrade: false, alone: false },
@@ -16,7 +16,7 @@ export async function openPostgresEngine(url: string): Promise<Opened & { readon
   return { ...engine, store: withActs(engine) }
 }
 
-/** A new, empty database of the service's on a server. */
+/** A new, empty database with the program's schema. */
 export async function openPostgresPlace(): Promise<Place & { readonly url: string }> {
   const fill = async (url: string) => (await openPostgresEngine(url)).close()
   const database = await newDatabase({ name: 'anteroom', fill })
@@ -33,7 +33,7 @@ export async function openPostgresPlace(): Promise<Place & { readonly url: strin
     freeTarget: null,
     openAgain: openOne,
     async forgetChanges() {
-      // Whoever looks from a version on finds the version itself among what is kept.
+      // A reader looks for the row of the version it last read.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC OFFSET 1 LIMIT 1'
       await runSql(url, `DELETE FROM changes WHERE version < (${oldest})`)
     },

@@ -12,7 +12,7 @@ import { addressOf, failureOf, TestPool, Uncaught } from './pools'
 
 setDefaultTimeout(300_000)
 
-/** How many connections the server has, but for the one that asks. */
+/** The number of connections at the server, not counting this one. */
 async function connectionsOf(server: Postgres): Promise<number> {
   const [row] = await server.run<{ n: number }>(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'anteroom'",
@@ -22,7 +22,7 @@ async function connectionsOf(server: Postgres): Promise<number> {
 
 const ask = (pool: TestPool) => pool.use(async (on) => (await on.send('SELECT 1'))[0]?.[0]?.[0])
 
-/** Has the pool open that many connections. */
+/** Makes the pool open `count` connections. */
 async function fill(pool: TestPool, count: number): Promise<void> {
   const all = Promise.withResolvers<void>()
   let begun = 0
@@ -35,8 +35,8 @@ async function fill(pool: TestPool, count: number): Promise<void> {
   await Promise.all(Array.from({ length: count }, hold))
 }
 
-describeOnPostgres('a pool', () => {
-  test('gives a connection to one work at a time, to those that wait in their order, and makes no more than its size', async () => {
+describeOnPostgres('postgres: the connection pool', () => {
+  test('the pool gives each connection to one task at a time, in order of arrival, and opens no more than its size', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 2)
     await fill(pool, 2)
@@ -54,15 +54,15 @@ describeOnPostgres('a pool', () => {
     )
     expect(new Set(await Promise.all(works)).size).toBe(2)
     expect([most, order]).toEqual([2, [1, 2, 3, 4, 5, 6]])
-    await eventually('all to be given back', () => pool.counts.used === 0)
+    await eventually('all connections to be returned', () => pool.counts.used === 0)
     expect(pool.counts).toEqual({ free: 2, used: 0, waiting: 0 })
   })
 
-  test('that is exhausted lets a work wait for most of its deadline, and goes on when one is given back', async () => {
+  test('a task waits for a connection for most of its deadline and then fails as busy, and the pool still works after', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1, 400)
     const long = pool.use((on) => on.run('SELECT pg_sleep($1)', [1]), 5_000)
-    await eventually('the connection to be used', () => pool.counts.used === 1)
+    await eventually('the connection to be in use', () => pool.counts.used === 1)
     const waiting = ask(pool)
     const from = performance.now()
     expect(await millisOf(() => Promise.allSettled([waiting]))).toBeLessThan(700)
@@ -72,7 +72,7 @@ describeOnPostgres('a pool', () => {
     expect(await ask(pool)).toBe(1)
   })
 
-  test('rolls back what a work that fails has left open, and gives the connection to others', async () => {
+  test('the open transaction of a failed task is rolled back and its connection reused', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1)
     const pid = () => pool.use(async (on) => (await on.run('SELECT pg_backend_pid()', []))[0]?.[0])
@@ -87,7 +87,7 @@ describeOnPostgres('a pool', () => {
     expect(await pid()).toBe(before)
   })
 
-  test('takes no work for done that has left its transaction open', async () => {
+  test('a task that leaves its transaction open fails', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1)
     await expect(pool.use((on) => on.send(on.begin))).rejects.toThrow('a work has left its transaction open')
@@ -98,19 +98,19 @@ describeOnPostgres('a pool', () => {
     ).toEqual([[null, true]])
   })
 
-  test('takes what a work says whose connection has ended with its transaction', async () => {
+  test('a task whose connection was terminated can still return a result', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1)
     const overtaken = await pool.use(async (on) => {
       await on.send(on.begin)
       await on.run('SELECT pg_terminate_backend(pg_backend_pid())', []).catch(() => undefined)
-      await eventually('the connection to have ended', () => on.hasEnded)
+      await eventually('the connection to end', () => on.hasEnded)
       return 'overtaken'
     })
     expect([overtaken, await pool.use((on) => on.run('SELECT 1', []))]).toEqual(['overtaken', [[1]]])
   })
 
-  test('closes once the works under way are done, and begins none after', async () => {
+  test('closing the pool waits for running tasks and refuses new ones', async () => {
     await using database = await newDatabase()
     const pool = new TestPool(database.url, 2)
     await ask(pool)
@@ -128,12 +128,12 @@ describeOnPostgres('a pool', () => {
         "SELECT 1 FROM pg_stat_activity WHERE application_name = 'anteroom'",
         addressOf(database.url).database,
       )
-    await eventually('no connection to be left', async () => (await left()).length === 0)
+    await eventually('all connections to be closed', async () => (await left()).length === 0)
   })
 })
 
-describeOnPostgres('where a server or a connection fails, a pool', () => {
-  test('answers within its deadline while the server is halted, and works again by itself, with no connection left', async () => {
+describeOnPostgres('postgres: the connection pool during failures', () => {
+  test('tasks on a frozen server fail within their deadline, and the pool recovers without leaking connections', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 4, 1_000)
@@ -152,21 +152,24 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     expect(await millisOf(() => Promise.allSettled(calls))).toBeLessThan(1_400)
     const failures = await Promise.all(calls.map(failureOf))
     expect(failures.slice(0, 2)).toEqual([
-      // Nobody knows what became of it; nothing was committed where only BEGIN had been sent.
+      // The outcome of an INSERT is unknown. After BEGIN alone nothing was committed.
       ['lost', 'ETIMEDOUT'],
       ['retry', 'ETIMEDOUT'],
     ])
     expect(new Set(failures.slice(4).map(String))).toEqual(new Set(['busy,']))
-    // Nobody is let in either, but nobody waits for it any longer than for a connection.
+    // New tasks fail too, but within the connect timeout.
     const later = Promise.allSettled(Array.from({ length: 10 }, () => ask(pool)))
     expect(await millisOf(() => later)).toBeLessThan(1_400)
     server.resume()
     await eventually('the pool to work again', async () => (await failureOf(ask(pool))) === 1)
-    await eventually('others to be gone', async () => (await connectionsOf(server)) <= pool.counts.free)
+    await eventually(
+      'the abandoned connections to close',
+      async () => (await connectionsOf(server)) <= pool.counts.free,
+    )
     expect(uncaught.list).toEqual([])
   })
 
-  test('fails at once while the server is dead, and works again when it is back', async () => {
+  test('tasks on a dead server fail at once, and the pool recovers when it is back', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 4)
@@ -175,7 +178,7 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     const settled = failureOf(caught) as Promise<string[]>
     await server.stop('SIGKILL')
     expect((await settled)[0]).toBe('lost')
-    await eventually('the idle ones to be forgotten', () => pool.counts.free === 0)
+    await eventually('the idle connections to be dropped', () => pool.counts.free === 0)
     const calls = Array.from({ length: 10 }, () => ask(pool))
     expect(await millisOf(() => Promise.allSettled(calls))).toBeLessThan(500)
     const failures = (await Promise.all(calls.map(failureOf))) as string[][]
@@ -185,7 +188,7 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('tells whether anything can have been committed when its connection is ended, and gives it to nobody', async () => {
+  test('when a connection is ended, the error says whether a commit is possible, and the pool never reuses it', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 1)
@@ -199,9 +202,9 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     })
     expect(await failureOf(inside)).toEqual(['retry', '57P01'])
     await ask(pool)
-    await eventually('it to be idle', () => pool.counts.free === 1)
+    await eventually('the connection to be idle', () => pool.counts.free === 1)
     await end()
-    await eventually('it to be forgotten', () => pool.counts.free === 0)
+    await eventually('the connection to be dropped', () => pool.counts.free === 0)
     expect(await ask(pool)).toBe(1)
     const atCommit = pool.use(async (on) => {
       await on.send(on.begin)
@@ -214,7 +217,7 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('says so if the server has no room for another connection, and works again when it has', async () => {
+  test('a server without free connections is reported as full, and the pool recovers', async () => {
     using uncaught = new Uncaught()
     const settings = { max_connections: 5, superuser_reserved_connections: 0, max_wal_senders: 0 }
     await using server = await startPostgres({ settings })
@@ -223,11 +226,11 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     await fill(first, 5)
     expect(await failureOf(ask(second))).toEqual(['full', '53300'])
     await first.close()
-    await eventually('there to be room', async () => (await failureOf(ask(second))) === 1)
+    await eventually('a free connection', async () => (await failureOf(ask(second))) === 1)
     expect(uncaught.list).toEqual([])
   })
 
-  test('passes hosts that are dead or a standby, and goes on to the one that is promoted', async () => {
+  test('dead and standby hosts are skipped, and a promoted standby is used', async () => {
     using uncaught = new Uncaught()
     await using primary = await startPostgres()
     await using standby = await startPostgres()
@@ -239,17 +242,17 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     const port = () => pool.use(async (on) => (await on.run('SELECT inet_server_port()', []))[0]?.[0])
     expect(await port()).toBe(primary.port)
     await primary.stop('SIGKILL')
-    // A backend that survives its killed server by a moment may still answer.
-    await eventually('the dead server to be missed', async () => {
+    // A backend that outlives its killed server for a moment may still answer.
+    await eventually('the dead server to be noticed', async () => {
       const failure = await failureOf(port())
       return Array.isArray(failure) && ['unreachable', 'lost'].includes(failure[0])
     })
     await standby.run('SELECT pg_promote()')
-    await eventually('the other to be asked', async () => (await failureOf(port())) === standby.port)
+    await eventually('the promoted server to answer', async () => (await failureOf(port())) === standby.port)
     expect(uncaught.list).toEqual([])
   })
 
-  test('asks another host as soon as a server refuses to be written', async () => {
+  test('after a server becomes read-only the pool switches to another host', async () => {
     await using former = await startPostgres()
     await using latter = await startPostgres()
     const hosts = `127.0.0.1:${former.port},127.0.0.1:${latter.port}`
@@ -264,11 +267,11 @@ describeOnPostgres('where a server or a connection fails, a pool', () => {
     writeFileSync(`${former.data}/standby.signal`, '')
     appendFileSync(`${former.data}/postgresql.conf`, 'hot_standby = on\n')
     await former.start()
-    await eventually('the other to be asked', async () => (await failureOf(write())) === latter.port)
+    await eventually('the other server to answer', async () => (await failureOf(write())) === latter.port)
   })
 })
 
-/** A pool of connections as the engine works on them. Leaving its scope ends it. */
+/** A pool of engine sessions. Disposing closes it. */
 function openSessions(url: string) {
   const vault = createVault(Buffer.alloc(32, 65))
   const pool = new Pool<Session>({
@@ -280,12 +283,15 @@ function openSessions(url: string) {
   return { pool, [Symbol.asyncDispose]: () => pool.close() }
 }
 
-describeOnPostgres('a read is answered by another connection', () => {
+describeOnPostgres('postgres: retrying a read on another connection', () => {
   test.each([
-    ['its own breaks', 'SELECT pg_terminate_backend(pg_backend_pid())'],
-    // As a pooler has it, which keeps the connection: it leads to a server that is a standby by now.
-    ['its own leads where nothing can be written any more', 'BEGIN READ ONLY; CREATE TABLE kept (id int)'],
-  ])('where %s', async (_, failing) => {
+    ['its connection breaks', 'SELECT pg_terminate_backend(pg_backend_pid())'],
+    // Behind a pooler, a kept connection may lead to a server that has become a standby.
+    [
+      'its connection leads to a server that has become read-only',
+      'BEGIN READ ONLY; CREATE TABLE kept (id int)',
+    ],
+  ])('a read succeeds on another connection if %s', async (_, failing) => {
     await using database = await newDatabase()
     await using sessions = openSessions(database.url)
     const pids: unknown[] = []

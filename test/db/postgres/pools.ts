@@ -9,7 +9,7 @@ export function addressOf(url: string): DatabaseAddress {
   return address
 }
 
-/** A pool of bare connections, which has patience unless time is what is tested. It ends with its scope. */
+/** A pool of plain connections with a long deadline. Disposing closes it. */
 export class TestPool extends Pool<Connection> implements AsyncDisposable {
   constructor(url: string, size = 2, deadlineMillis = 10_000) {
     const address = addressOf(url)
@@ -27,7 +27,7 @@ export class TestPool extends Pool<Connection> implements AsyncDisposable {
   }
 }
 
-/** What a promise fails with: what it means and its code; what it is kept with, where it does not fail. */
+/** The meaning and code of the failure of a promise, or the value it resolves with. */
 export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch((error: unknown) => {
     if (!(error instanceof DatabaseFailure)) throw error
@@ -35,7 +35,7 @@ export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   })
 }
 
-/** What nobody has caught, from now on. */
+/** Collects uncaught errors and unhandled rejections. */
 export class Uncaught implements Disposable {
   readonly list: unknown[] = []
   readonly #note = (error: unknown) => this.list.push(error)

@@ -6,7 +6,7 @@ import { openPostgresPlace } from './place'
 import { type SentStatement, statementsSent } from './sent-statements'
 import { useAll } from './use-all'
 
-/** A step of a plan, as the server tells it (EXPLAIN). */
+/** A node of an EXPLAIN plan. */
 interface Step {
   readonly 'Node Type': string
   readonly 'Relation Name'?: string
@@ -21,7 +21,7 @@ interface Planned {
   readonly steps: readonly Step[]
 }
 
-/** The plans that hold for whatever values: what a connection of the engine comes to use that has run a statement often. */
+/** The generic plans, which the server uses on any connection that has run a statement often. */
 async function plansOf(url: string, statements: readonly SentStatement[]): Promise<Planned[]> {
   await using server = connectTo(url, 1)
   return await server.on(async (connection) => {
@@ -45,10 +45,10 @@ function stepsOf(step: Step): Step[] {
   return [step, ...(step.Plans ?? []).flatMap(stepsOf)]
 }
 
-/** Partial indexes over requests that staff have yet to act on. */
+/** Partial indexes over requests that await action by staff. */
 const small = ['booking_requests_waiting', 'booking_requests_unassigned']
 
-/** The table of which a step reads all, or of its index; null for none that grows. */
+/** The growing table of which a plan node reads everything, or a whole index; null if none. */
 function readWhole(step: Step, above: Step | undefined): string | null {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = step
   const isFirstOfIndex = above?.['Node Type'] === 'Limit' && index !== '' && !step.Filter
@@ -61,14 +61,14 @@ function wholeTables({ steps }: Planned): string[] {
   return steps.flatMap((step) => readWhole(step, above(step)) ?? [])
 }
 
-/** What is read whole on purpose. */
+/** Statements that read a whole table on purpose. */
 const exceptions: readonly { name: string; tables: readonly string[]; statement: RegExp; why: string }[] = [
   {
-    name: 'the requests that an operator lists and counts',
+    name: 'lists and counts of requests for operators',
     tables: ['booking_requests', 'members'],
     statement:
       /^select (count\(\*\) from "booking_requests"|"id" from "booking_requests"|.* from "booking_requests" left join "members" on "members"\."id" = "booking_requests"\."member_id")( where .*)?( order by .*)?$/,
-    why: 'by whatever they ask; no request of a partner waits for it',
+    why: 'filters can be anything, and no request of a partner waits for it',
   },
 ]
 
@@ -79,7 +79,7 @@ let place: Awaited<ReturnType<typeof openPostgresPlace>>
 let statements: readonly SentStatement[]
 let plans: readonly Planned[]
 
-describeOnPostgres('of the statements that the engine sends to a server', () => {
+describeOnPostgres('postgres: query plans of all statements', () => {
   beforeAll(async () => {
     place = await openPostgresPlace()
     statements = (await statementsSent(() => useAll(place))).statements
@@ -91,21 +91,21 @@ describeOnPostgres('of the statements that the engine sends to a server', () => 
   const wholes = () =>
     plans.flatMap((one) => wholeTables(one).map((table) => ({ statement: one.text, table })))
 
-  test('none reads a whole table of those that grow, at 100,000 rows', () => {
+  test('no statement scans a whole growing table at 100,000 rows', () => {
     expect(wholes().filter(({ statement, table }) => !exceptionFor(statement, table))).toEqual([])
   })
 
-  test('those that may are there still, and no exception is wider than it has to be', () => {
+  test('every listed exception is still needed', () => {
     const used = new Set(wholes().map(({ statement, table }) => exceptionFor(statement, table)?.name))
     expect(exceptions.filter(({ name }) => !used.has(name))).toEqual([])
   })
 
-  test('all are known, of every table that grows', () => {
+  test('statements on every growing table are covered', () => {
     expect(statements.length).toBeGreaterThan(150)
     expect(growing.filter((table) => !statements.some(({ text }) => text.includes(table)))).toEqual([])
   })
 
-  /** The indexes of a statement's plan. */
+  /** The indexes in the plan of a statement. */
   const indexesOf = (words: RegExp) => {
     const found = plans.filter(({ text }) => words.test(text))
     expect(found.length).toBeGreaterThan(0)
@@ -114,7 +114,7 @@ describeOnPostgres('of the statements that the engine sends to a server', () => 
     ].sort()
   }
 
-  test('what a booking is decided on is read by indexes alone', () => {
+  test('a booking decision is read only through indexes', () => {
     expect(indexesOf(/^SELECT coalesce\(member\.id/)).toEqual([
       'audit_actor',
       'booking_requests_held',
@@ -128,46 +128,46 @@ describeOnPostgres('of the statements that the engine sends to a server', () => 
 
   test.each([
     [
-      'the slots that providers hold',
+      'the taken slots of given providers',
       /^select "(provider_id|id)", .* && int8range/,
       ['booking_requests_slot'],
     ],
     [
-      'the slots that all providers hold between two instants',
+      'the taken slots of all providers between two instants',
       /^select "starts_at", .* && int8range/,
       ['booking_requests_slot', 'providers_pkey'],
     ],
-    ['what has changed', /from "changes" where "changes"."version" >= /, ['changes_pkey']],
+    ['the changes since a version', /from "changes" where "changes"."version" >= /, ['changes_pkey']],
     [
-      'what was submitted since an instant',
+      'the requests submitted since an instant',
       /between \$\d and \d+ and /,
       ['booking_requests_submitted', 'members_pkey'],
     ],
-    ['the notes on a request', /^select "id" from "request_notes" /, ['request_notes_request']],
+    ['the notes of a request', /^select "id" from "request_notes" /, ['request_notes_request']],
     [
-      'answers that are kept no longer',
+      'the expired retry receipts',
       /^select "request_id" from "replays" where "replays"."submitted_at" <= /,
       ['replays_submitted'],
     ],
-    ['who was refused', /"refusals"/, ['audit_action', 'audit_record']],
-    ['who has looked at a risk', /'request\.read-screening'/, ['audit_record']],
+    ['the refused authentications', /"refusals"/, ['audit_action', 'audit_record']],
+    ['the staff who read a risk', /'request\.read-screening'/, ['audit_record']],
     [
-      'the longest that somebody waits',
+      'the oldest waiting request',
       /^select count\(\*\), min\("submitted_at" \+ 0\).*in \('unassigned', 'pending'\)$/,
       ['booking_requests_waiting'],
     ],
     [
-      'how many wait for a provider',
+      'the number of unassigned requests',
       /^select count.*"state" = 'unassigned'\)$/,
       ['booking_requests_unassigned'],
     ],
-    ['lines about a record', /"audit"\."record" = \$\d/, ['audit_record']],
+    ['the audit lines about a record', /"audit"\."record" = \$\d/, ['audit_record']],
     [
-      'a page of what waits',
+      'a page of waiting requests',
       /"id" in \(select "id" from "booking_requests" where "booking_requests"."state" = 'unassigned'/,
       ['booking_requests_pkey', 'booking_requests_unassigned', 'members_pkey'],
     ],
-  ])('%s: found by its index', (_, words, indexes) => {
+  ])('%s are read through an index', (_, words, indexes) => {
     expect(indexesOf(words)).toEqual(indexes)
   })
 })

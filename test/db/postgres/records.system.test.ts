@@ -4,8 +4,8 @@ import { describeOnPostgres } from '../../support/postgres-databases'
 import { entry, load, ontario } from '../furniture'
 import { openPostgresPlace } from './place'
 
-describeOnPostgres('a load of many providers', () => {
-  test('sends some hundred statements at most before it awaits their results', async () => {
+describeOnPostgres('postgres: loading many providers', () => {
+  test('a load of 400 providers has fewer than 250 statements in flight at once', async () => {
     await using place = await openPostgresPlace()
     let [waiting, most] = [0, 0]
     const { run } = Connection.prototype

@@ -6,7 +6,7 @@ import { openPostgresPlace } from './place'
 
 const delayMillis = 10
 
-/** A proxy before a server, which delays both directions and counts the round trips of each connection. */
+/** A proxy in front of a server. It delays both directions and counts the round trips of each connection. */
 async function delayingProxy(port: number) {
   const trips = new Map<Socket, number>()
   const server = createServer((client) => {
@@ -32,7 +32,7 @@ async function delayingProxy(port: number) {
   }
 }
 
-describeOnPostgres('behind a slow network', () => {
+describeOnPostgres('postgres: round trips on a slow network', () => {
   testOnPostgres('a booking takes three round trips', async () => {
     await using place = await openPostgresPlace()
     const url = new URL(place.url)
@@ -48,7 +48,7 @@ describeOnPostgres('behind a slow network', () => {
       await stored(book(`robin-${count}`, nine + minutes(60 * count), { version, retry }))
       trips.push(Math.max(...proxy.trips.values()))
     }
-    // The first two prepare their statements.
+    // The first two bookings prepare their statements.
     expect(trips.slice(2)).toEqual([3, 3, 3])
   })
 })

@@ -11,7 +11,7 @@ import { newTestDatabase, type TestConnections } from './connections'
 
 const tables = Object.values(seenTables) as unknown as readonly PgTable[]
 const names = tables.map((table) => getTableName(table)).sort()
-/** Tables that only PostgreSQL has: several nodes work with one database. */
+/** Tables that only PostgreSQL has, because several nodes share a database. */
 const own = ['nodes']
 
 const folder = new Folder()
@@ -35,7 +35,7 @@ interface Column {
 
 const byName = <Named extends Column>(columns: Named[]) => columns.sort((a, b) => (a.name < b.name ? -1 : 1))
 
-describeOnPostgres('the tables that queries see on a server', () => {
+describeOnPostgres('postgres: the tables that queries declare', () => {
   beforeAll(async () => {
     made = await newTestDatabase()
   })
@@ -48,7 +48,7 @@ describeOnPostgres('the tables that queries see on a server', () => {
        FROM pg_attribute WHERE attrelid = 'public.${table}'::regclass AND attnum > 0 ORDER BY attname COLLATE "C"`,
     )
 
-  test('are all of the database except its own, and no other', async () => {
+  test('the declared tables and the node table are all tables of the database', async () => {
     const found = await rowsOf<{ relname: string }>(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'p', 'm', 'f')
        ORDER BY relname COLLATE "C"`,
@@ -57,7 +57,7 @@ describeOnPostgres('the tables that queries see on a server', () => {
   })
 
   test.each(tables.map((table) => [getTableName(table), table] as const))(
-    '%s, column by column, each text in the order of its bytes',
+    '%s has the declared columns, and sorts text by bytes',
     async (name, table) => {
       const found = (await columnsOf(name)).map(({ hasDefault, ...column }) => column)
       const seen = Object.values(getTableColumns(table)).map((column) => ({
@@ -70,7 +70,7 @@ describeOnPostgres('the tables that queries see on a server', () => {
     },
   )
 
-  test('have defaults where queries leave a value to the database, and in a column that came later', async () => {
+  test('columns have defaults if queries omit their value or a migration added them', async () => {
     const seen = tables.flatMap((table) =>
       Object.values(getTableColumns(table)).flatMap((column) =>
         column.hasDefault || column.generatedIdentity ? [`${getTableName(table)}.${column.name}`] : [],
@@ -85,7 +85,7 @@ describeOnPostgres('the tables that queries see on a server', () => {
   })
 })
 
-describeOnPostgres('the tables of both engines are the same', () => {
+describeOnPostgres('postgres: both engines have the same tables', () => {
   const embeddedColumns = (table: string): Column[] =>
     embedded
       .query<{ name: string; notnull: number; pk: number }, [string]>(
@@ -94,7 +94,7 @@ describeOnPostgres('the tables of both engines are the same', () => {
       .all(table)
       .map(({ name, notnull, pk }) => ({ name, notNull: notnull === 1 || pk > 0 }))
 
-  test('but for what several servers need', () => {
+  test('SQLite has the same tables except the node table', () => {
     const found = embedded
       .query<{ name: string }, []>(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
@@ -103,7 +103,7 @@ describeOnPostgres('the tables of both engines are the same', () => {
     expect(found.map(({ name }) => name)).toEqual(names)
   })
 
-  test.each(names)('%s has the same columns, empty where they may be', async (table) => {
+  test.each(names)('%s has the same columns on both engines, nullable alike', async (table) => {
     const found = await rowsOf<Column>(
       `SELECT attname AS name, attnotnull AS "notNull" FROM pg_attribute
        WHERE attrelid = 'public.${table}'::regclass AND attnum > 0`,
@@ -111,7 +111,7 @@ describeOnPostgres('the tables of both engines are the same', () => {
     expect(byName(found)).toEqual(byName(embeddedColumns(table)))
   })
 
-  test.each(names)('%s has the same keys, and points at the same tables', async (table) => {
+  test.each(names)('%s has the same unique and foreign keys on both engines', async (table) => {
     const unique = embedded
       .query<{ name: string }, [string]>('SELECT name FROM pragma_index_list(?) WHERE "unique" = 1')
       .all(table)
@@ -123,7 +123,7 @@ describeOnPostgres('the tables of both engines are the same', () => {
           .sort()
           .join(),
       )
-    // A key of one whole number is the row's own there, and no index.
+    // SQLite stores a single integer primary key as the rowid, without an index.
     const primary = embedded
       .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?) WHERE pk > 0')
       .all(table)
@@ -154,7 +154,7 @@ describeOnPostgres('the tables of both engines are the same', () => {
     expect(sorted(pointed)).toEqual(sorted(points))
   })
 
-  test('and hold the same words, by checks of the same names', async () => {
+  test('checks of the same name allow the same words on both engines', async () => {
     const found = await rowsOf<{ conname: string; definition: string }>(
       `SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint
        WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,

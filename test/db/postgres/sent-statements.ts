@@ -1,7 +1,7 @@
 import { spyOn } from 'bun:test'
 import { Connection } from '../../../db/postgres/client/connection'
 
-/** A statement as it was sent, and the types that the client gave its parameters. */
+/** A statement as sent, with the types that the client gave its parameters. */
 export interface SentStatement {
   readonly text: string
   readonly types: readonly string[]
@@ -9,15 +9,15 @@ export interface SentStatement {
 
 const isPlannable = (text: string) => /^(select|insert|update|delete|with)\b/i.test(text)
 
-/** What is sent to a server while a work is done. */
+/** The statements sent to a server during some work. */
 export interface Sent {
-  /** Those that can be planned, with parameters or from a text of several. */
+  /** Statements that can be planned, including those sent as part of one text. */
   readonly statements: readonly SentStatement[]
-  /** All texts, as they were sent. */
+  /** All texts as sent. */
   readonly texts: readonly string[]
 }
 
-/** Notes what is sent while a work is done. */
+/** Runs `work` and records what is sent meanwhile. */
 export async function statementsSent(work: () => Promise<void>): Promise<Sent> {
   const sent = new Map<string, SentStatement>()
   const texts = new Set<string>()
@@ -32,7 +32,7 @@ export async function statementsSent(work: () => Promise<void>): Promise<Sent> {
       texts.add(text)
       const rows = await run.call(this, text, params)
       const told = await run.call(this, prepared, [text])
-      // One without parameters is not prepared.
+      // The driver does not prepare statements without parameters.
       if (told.length === 0) note(text, '{}')
       for (const [types] of told) note(text, `${types}`)
       return rows

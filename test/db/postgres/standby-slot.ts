@@ -2,8 +2,8 @@ import { eventually } from '../../support/eventually'
 import type { Postgres } from '../../support/postgres'
 
 /**
- * Leaves a slot at a server as a standby does that has told what its readers may still see (hot_standby_feedback), and is gone
- * for long: nobody can tell whether it comes back.
+ * Creates a replication slot of a standby that sent hot_standby_feedback and then left. The server keeps rows for it,
+ * because it may come back.
  */
 export async function leaveStandbySlot(server: Postgres, name: string): Promise<void> {
   await server.run(`SELECT pg_create_physical_replication_slot('${name}')`)
@@ -14,7 +14,7 @@ export async function leaveStandbySlot(server: Postgres, name: string): Promise<
   const slot = async (is: string) =>
     (await server.run(`SELECT 1 FROM pg_replication_slots WHERE slot_name = '${name}' AND ${is}`)).length > 0
   const socket = await Bun.connect({ hostname: '127.0.0.1', port: server.port, socket: { data() {} } })
-  // The server reads each where it has come to it.
+  // The server reads these messages one after the other.
   socket.write(
     Buffer.concat([
       startup,
@@ -22,17 +22,17 @@ export async function leaveStandbySlot(server: Postgres, name: string): Promise<
       message('d', feedback(BigInt(xmin))),
     ]),
   )
-  await eventually('the slot to have what is still seen', () => slot('xmin IS NOT NULL'))
+  await eventually('the slot to have an xmin', () => slot('xmin IS NOT NULL'))
   socket.end()
-  await eventually('the standby to be gone', () => slot('NOT active'))
+  await eventually('the standby to disconnect', () => slot('NOT active'))
 }
 
-/** PostgreSQL §55.7, StartupMessage of protocol 3.0 and of one that reads the log of changes (§55.4). */
+/** PostgreSQL §55.7: the StartupMessage of protocol 3.0, for a replication connection (§55.4). */
 const startup = withLength(
   Buffer.concat([Buffer.from([0, 3, 0, 0]), Buffer.from('user\0postgres\0replication\0true\0\0')]),
 )
 
-/** Hot standby feedback (§55.4): the oldest transaction that is seen, in two halves, and none of the catalogs. */
+/** Hot standby feedback (§55.4): the oldest visible transaction as xmin and epoch, and no catalog xmin. */
 function feedback(xmin: bigint): Buffer {
   const body = Buffer.alloc(25)
   body.write('h')

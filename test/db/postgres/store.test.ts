@@ -4,7 +4,7 @@ import { storeKnowsRetries } from '../retries.contract'
 import { storeFollowsBookings, storeKeepsItsPromises } from '../store.contract'
 import { openPostgresPlace } from './place'
 
-describeOnPostgres('the Store on PostgreSQL', () => {
+describeOnPostgres('postgres: the store', () => {
   storeKeepsItsPromises(openPostgresPlace)
   storeFollowsBookings(openPostgresPlace)
   storeDoesWhatTheOperatorAsks(openPostgresPlace)

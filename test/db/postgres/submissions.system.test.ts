@@ -31,7 +31,7 @@ function submissionsOn(use: (work: unknown, millis: number) => Promise<never>): 
   return new Submissions({ use } as unknown as Pool<Session>, vault, acts, watch)
 }
 
-test('rejects a submission within two seconds if no COMMIT is answered', async () => {
+test('postgres: a submission fails within two seconds if no COMMIT is answered', async () => {
   const submissions = submissionsOn(async (_, millis) => {
     await Bun.sleep(millis)
     throw new DatabaseFailure('lost', 'ETIMEDOUT')
@@ -42,7 +42,7 @@ test('rejects a submission within two seconds if no COMMIT is answered', async (
   expect(standstill.now() - beganAt).toBeLessThan(2_000)
 })
 
-test('draining waits for the submissions that are under way', async () => {
+test('postgres: draining waits for running submissions', async () => {
   const ending = Promise.withResolvers<never>()
   const submissions = submissionsOn(() => ending.promise)
   const end = endOf(submissions.submit(draft))
@@ -57,8 +57,8 @@ test('draining waits for the submissions that are under way', async () => {
   expect(await end).toBe('storage_busy')
 })
 
-describeOnPostgres('a submission on a server', () => {
-  test('that waits too long for a lock is told so, and its connection goes on', async () => {
+describeOnPostgres('postgres: a submission that meets locks', () => {
+  test('a submission that waits too long for a lock is busy, and its connection stays open', async () => {
     await using place = await openPostgresPlace()
     const { book } = await fill(place)
     const pids = () =>
@@ -72,7 +72,7 @@ describeOnPostgres('a submission on a server', () => {
     expect(await endOf(book('sam', nine + minutes(60)))).toBe('storage_busy')
     expect(await pids()).toContainEqual(connection)
   })
-  test('is answered within two seconds while somebody has locked a table, however many there are', async () => {
+  test('400 submissions to a locked table are all answered within two seconds', async () => {
     await using place = await openPostgresPlace()
     const { intake } = await fill(place)
     const version = await versionOf(place)
@@ -91,7 +91,7 @@ describeOnPostgres('a submission on a server', () => {
     await sql.unsafe('ROLLBACK').simple()
     await stored(intake('later', { version }))
   })
-  test('that leaves a line in the audit log waits no longer where others wait for the lock of that too', async () => {
+  test('submissions that write an audit line give up within two seconds while the audit log is locked', async () => {
     await using place = await openPostgresPlace()
     const { intake } = await fill(place)
     await stored(intake('robin'))
@@ -119,7 +119,7 @@ describeOnPostgres('a submission on a server', () => {
     await sql.unsafe('ROLLBACK').simple()
     expect((await conflicting('f'))[0]).toBe('email_taken')
   })
-  test('that leaves no line in the audit log does not wait for those that do', async () => {
+  test('a submission without an audit line does not wait for submissions that write one', async () => {
     await using place = await openPostgresPlace()
     const { intake, organization } = await fill(place)
     const other = await place.store.addPartner('Lanternlight', organization.id, act)
