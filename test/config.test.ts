@@ -34,17 +34,17 @@ test.each<[Flags, Record<string, string>, string]>([
   [
     {},
     { ANTEROOM_MASTER_KEY: 'BwcH', ANTEROOM_MASTER_KEY_FILE: 'k' },
-    'ANTEROOM_MASTER_KEY and ANTEROOM_MASTER_KEY_FILE: give the master key in one way',
+    'ANTEROOM_MASTER_KEY and ANTEROOM_MASTER_KEY_FILE: give the master key in only one way',
   ],
   [
     { masterKeyFd: '3' },
     { ANTEROOM_MASTER_KEY_FILE: 'k' },
-    'ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in one way',
+    'ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in only one way',
   ],
   [
     { masterKeyFd: '3', masterKeyFile: 'k' },
     { ANTEROOM_MASTER_KEY: 'BwcH' },
-    'ANTEROOM_MASTER_KEY and --master-key-file and --master-key-fd: give the master key in one way',
+    'ANTEROOM_MASTER_KEY and --master-key-file and --master-key-fd: give the master key in only one way',
   ],
   [{ masterKeyFd: '2' }, {}, '--master-key-fd: must be 0, or from 3 to 9999'],
   [{}, { ANTEROOM_MASTER_KEY_FD: '03' }, 'ANTEROOM_MASTER_KEY_FD: must be 0, or from 3 to 9999'],
@@ -73,7 +73,7 @@ describe('the nodes that share the callers', () => {
   test('are one where the database is a file, whoever else works with it', () => {
     expect(nodesOf({ ...needed, nodes: '1' })).toBe(1)
     expect(() => nodesOf({ ...needed, nodes: '2' })).toThrow(
-      'ANTEROOM_NODES or --nodes: must be 1, since the database is a file, which one server alone can serve',
+      'ANTEROOM_NODES or --nodes: must be 1, because only one server can use a database file',
     )
     expect(readStorageConfig(needed, { ANTEROOM_NODES: '2' }).database).toBe('a.sqlite')
   })
@@ -120,8 +120,8 @@ describe('a settings file', () => {
       port: 3,
       host: '127.0.0.2',
       overruled: [
-        `${path} line 4: ANTEROOM_HOST: has no effect, since the environment sets it otherwise`,
-        `${path} line 3: ANTEROOM_PORT: has no effect, since --port sets it otherwise`,
+        `${path} line 4: ANTEROOM_HOST: has no effect because the environment overrides it`,
+        `${path} line 3: ANTEROOM_PORT: has no effect because --port overrides it`,
       ],
     })
     expect(read('ANTEROOM_PORT=3', { ...needed, port: '3' }).overruled).toEqual([])
@@ -146,13 +146,13 @@ describe('a settings file', () => {
       'ANTEROOM_TLS_KEY=secret',
     ].join('\n')
     const faults = [
-      `${path} line 5: ANTEROOM_HOST: a quotation mark is left open, or something stands behind it`,
-      `${path} line 2: PATH: is no setting`,
-      `${path} line 3: ANTEROOM_MASTER_KEY: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`,
-      `${path} line 4: ANTEROOM_SETTINGS: is no setting`,
+      `${path} line 5: ANTEROOM_HOST: a quotation mark is not closed, or text follows it`,
+      `${path} line 2: PATH: is not a setting`,
+      `${path} line 3: ANTEROOM_MASTER_KEY: is not read from a settings file; use ANTEROOM_MASTER_KEY_FILE`,
+      `${path} line 4: ANTEROOM_SETTINGS: is not a setting`,
       `${path} line 1: ANTEROOM_PORT: must be a port from 0 to 65535`,
-      `${path} line 6: ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in one way`,
-      'ANTEROOM_TLS_CERTIFICATE or --tls-certificate: is required, since a certificate and its key go together',
+      `${path} line 6: ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in only one way`,
+      'ANTEROOM_TLS_CERTIFICATE or --tls-certificate: is required together with the other of certificate and key',
     ]
     expect(() => read(text, { ...needed, masterKeyFd: '3' })).toThrow(
       new Refusal('settings_invalid', faults.join('\n')),
@@ -168,7 +168,7 @@ describe('a settings file', () => {
       `the settings file ${pipe} is not a file`,
     )
     expect(() => readServerConfig({ ...needed, settings: large }, {})).toThrow(
-      `the settings file ${large} is too large to be one`,
+      `the settings file ${large} is larger than 65536 bytes`,
     )
     expect(() => readServerConfig({ ...needed, settings: '/nowhere/s' }, {})).toThrow(
       'there is no settings file at /nowhere/s',
@@ -209,11 +209,11 @@ test.each<[Flags, Record<string, string>, ReturnType<typeof readServerConfig>['t
 test.each<[Flags, string]>([
   [
     { tlsCertificate: 'c' },
-    'ANTEROOM_TLS_KEY or --tls-key: is required, since a certificate and its key go together',
+    'ANTEROOM_TLS_KEY or --tls-key: is required together with the other of certificate and key',
   ],
   [
     { behindProxy: '0.0.0.0/0' },
-    '--behind-proxy: must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are',
+    '--behind-proxy: must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed',
   ],
 ])('HTTPS by %p is refused', (flags, message) => {
   expect(() => readServerConfig({ ...needed, ...flags }, {})).toThrow(
@@ -275,8 +275,7 @@ describe('a database on a server', () => {
   })
 
   test('has no master key beside it: one is to be named, in any of the ways', () => {
-    const missing =
-      'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required, since the database is not a file'
+    const missing = 'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server'
     expect(() => readStorageConfig({ database: address }, {})).toThrow(missing)
     expect(() => readServerConfig({ database: address }, {})).toThrow(
       `ANTEROOM_BASE_URL or --base-url: is required\n${missing}`,
@@ -290,7 +289,7 @@ describe('a database on a server', () => {
 
   test('has no password in the words of a command, and may have it elsewhere', () => {
     const fault =
-      '--database: has a password, which every process can read there; ' +
+      '--database: must not contain a password, because every process can read it; ' +
       'give it by PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE'
     expect(() => readStorageConfig({ database: withPassword }, keyed)).toThrow(
       new Refusal('settings_invalid', fault),
@@ -341,8 +340,8 @@ test.each([
   'user=anteroom password=canary dbname = anteroom',
 ])('an address that is nearly one is no file, and its password is not told: %p', (database) => {
   const fault = (name: string) =>
-    `${name}: is no address that can be read: must be as postgres://user@host:5432/name?sslmode=verify-full; ` +
-    'a file of such a name is given with ./ before it'
+    `${name}: is not a valid address: it must look like postgres://user@host:5432/name?sslmode=verify-full; ` +
+    'for a file with this name, write ./ before it'
   expect(() => readStorageConfig({}, { ANTEROOM_DATABASE: database })).toThrow(
     new Refusal('settings_invalid', fault('ANTEROOM_DATABASE')),
   )

@@ -71,7 +71,7 @@ async function check(log: WalkedLog, path: string, noted: AuditHead | null): Pro
   }
   const fault = chain.end()
   if (fault) return fault
-  if (noted && !isNotedSeen) return broken(noted.id, 'the line is not the one noted')
+  if (noted && !isNotedSeen) return broken(noted.id, 'the line differs from the given head')
   const start = await startOf(log, archive.chain)
   if (archive.head.id === start.id && archive.head.hash !== start.hash) {
     return broken(start.id, 'the log does not go on from it')

@@ -100,7 +100,7 @@ export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryE
 function invalidDirectory(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
   const toPlaced = ({ path, fault }: Fault): DirectoryFault => {
     // Where a name is the fault, it stands in the path; and what is there may be anything.
-    const value = fault === 'is not known here' ? undefined : valueAt(document, path)
+    const value = fault === 'is not a known field' ? undefined : valueAt(document, path)
     return { ...placeInDocument(path), fault, value }
   }
   return new DirectoryInvalid(faults.map(toPlaced))
@@ -160,7 +160,7 @@ function faultsInRegions(regions: Parts['regions']): Fault[] {
   const ids = regions.map(({ id }) => id)
   return [
     ...repeated(regions.map(refOf), 'regions', 'stateProvinceCode', 'the region is listed twice'),
-    ...repeated(ids, 'regions', 'id', 'another region has this id'),
+    ...repeated(ids, 'regions', 'id', 'another region already has this id'),
   ]
 }
 

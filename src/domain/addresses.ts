@@ -38,7 +38,7 @@ const nearly = [
  */
 export function mistakenPathFault(path: string): string | null {
   if (/^\.{0,2}\//.test(path) || !nearly.some((each) => each.test(path))) return null
-  return `is no address that can be read: ${form}; a file of such a name is given with ./ before it`
+  return `is not a valid address: it ${form}; for a file with this name, write ./ before it`
 }
 
 /** Parses a server address. Returns the fault as a text if it is invalid. */
@@ -55,7 +55,7 @@ export function parseDatabaseAddress(text: string): DatabaseAddress | string {
 export function shownAddress(text: string): string {
   const address = parseDatabaseAddress(text)
   // The position of the password is unknown in an invalid address.
-  if (typeof address === 'string') return 'postgres://(an address that cannot be read)'
+  if (typeof address === 'string') return 'postgres://(invalid address)'
   const { hosts, user, database, sslMode, sslRootCert } = address
   const query = new URLSearchParams()
   const [first] = hosts
@@ -78,25 +78,20 @@ function isLoopback(host: string): boolean {
 class Fault extends Error {}
 
 const usualPort = 5432
-const form = 'must be as postgres://user@host:5432/name?sslmode=verify-full'
+const form = 'must look like postgres://user@host:5432/name?sslmode=verify-full'
 
 function parse(text: string): DatabaseAddress {
   if (!scheme.test(text)) throw new Fault(form)
   if (/[\s\p{Cc}]/u.test(text))
-    throw new Fault(
-      'must have no space and no end of a line; a space in a name or a password is written as %20',
-    )
-  if (text.includes('#'))
-    throw new Fault('must have no fragment; # in a name or a password is written as %23')
+    throw new Fault('must not contain spaces or line breaks; write a space in a name or password as %20')
+  if (text.includes('#')) throw new Fault('must not contain a fragment; write # in a name or password as %23')
   const [, user, password, place, path, search] =
     /^\w+:\/\/(?:([^@:/?]*)(?::([^@/?]*))?@)?([^@/?]*)(?:\/([^/?]*))?(?:\?(.*))?$/.exec(text) ?? []
   if (place === undefined) {
-    throw new Fault(
-      `${form}; @, :, / and ? in a user, a password or a name are written as %40, %3A, %2F and %3F`,
-    )
+    throw new Fault(`${form}; in a user, password or name, write @ as %40, : as %3A, / as %2F and ? as %3F`)
   }
-  if (!user) throw new Fault(`names no user: ${form}`)
-  if (!path) throw new Fault(`names no database: ${form}`)
+  if (!user) throw new Fault(`has no user: it ${form}`)
+  if (!path) throw new Fault(`has no database: it ${form}`)
   const query = readAddressQuery(search ?? '')
   const hosts = place === '' ? [socketOf(query)] : hostsOf(place, query)
   return Object.freeze({
@@ -117,30 +112,32 @@ function readAddressQuery(search: string): Query {
   for (const part of search.split('&').filter(Boolean)) {
     const [written = '', ...value] = part.split('=')
     const name = parameters.find((each) => each === written)
-    if (name === undefined)
-      throw new Fault(`has a parameter that is not known; known are ${parameters.join(', ')}`)
-    if (query[name] !== undefined) throw new Fault(`gives ${name} twice`)
+    if (name === undefined) throw new Fault(`has an unknown parameter; use only ${parameters.join(', ')}`)
+    if (query[name] !== undefined) throw new Fault(`has ${name} twice`)
     query[name] = decoded(value.join('='))
-    if (query[name] === '') throw new Fault(`gives ${name} without a value`)
+    if (query[name] === '') throw new Fault(`has ${name} without a value`)
   }
   return query
 }
 
 function socketOf({ host, port }: Query): DatabaseHost {
-  if (host === undefined) throw new Fault(`names no host: ${form}`)
-  if (!host.startsWith('/')) throw new Fault('host: must be the folder of a socket, as /run/postgresql')
+  if (host === undefined) throw new Fault(`has no host: it ${form}`)
+  if (!host.startsWith('/')) throw new Fault('host: must be the folder of a socket, such as /run/postgresql')
   return { host, port: portOf(port) }
 }
 
 function hostsOf(place: string, { host, port }: Query): DatabaseHost[] {
   if (host !== undefined || port !== undefined)
-    throw new Fault('host and port as parameters: only for a socket, where no host stands before the name')
+    throw new Fault(
+      'has host or port as a parameter and a host before the name; parameters are for sockets only',
+    )
   return place.split(',').map((each) => {
     const [, bracketed, name, port] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(.*))?$/s.exec(each) ?? []
     const host = bracketed ?? name ?? ''
     const isHost =
       bracketed === undefined ? /^[A-Za-z0-9._-]+$/.test(host) : isIP(host) === 6 && !host.includes('%')
-    if (!isHost) throw new Fault('has a host that is neither a name nor an address; IPv6 stands in brackets')
+    if (!isHost)
+      throw new Fault('has an invalid host; use a name, an IPv4 address or an IPv6 address in brackets')
     return { host, port: portOf(port) }
   })
 }
@@ -148,20 +145,20 @@ function hostsOf(place: string, { host, port }: Query): DatabaseHost[] {
 function portOf(text: string | undefined): number {
   if (text === undefined) return usualPort
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
-  if (port < 1 || port > 65_535) throw new Fault('has a port that is none: 1 to 65535')
+  if (port < 1 || port > 65_535) throw new Fault('has an invalid port; use 1 to 65535')
   return port
 }
 
 function sslModeOf(mode: string | undefined, hosts: readonly DatabaseHost[]): DatabaseAddress['sslMode'] {
   if (mode !== undefined && mode !== 'disable' && mode !== 'verify-full') {
     throw new Fault(
-      'sslmode: must be verify-full, or disable on this machine; any other lets somebody between read along',
+      'sslmode: must be verify-full, or disable on this machine; other modes can be intercepted',
     )
   }
   const isLocal = hosts.every(({ host }) => isLoopback(host))
   if (!isLocal && mode !== 'verify-full') {
     throw new Fault(
-      'sslmode: must be verify-full for a host that is not this machine, so that nobody between reads along',
+      'sslmode: must be verify-full for a host on another machine; other modes can be intercepted',
     )
   }
   return mode ?? 'disable'
@@ -173,12 +170,10 @@ function decoded(text: string): string {
   try {
     plain = decodeURIComponent(text)
   } catch {
-    throw new Fault(
-      'has a % that is not followed by two digits of a byte in UTF-8; % itself is written as %25',
-    )
+    throw new Fault('has invalid percent-encoding; write % itself as %25')
   }
   // The PostgreSQL protocol ends strings with NUL.
-  if (plain.includes('\0')) throw new Fault('must have no %00')
+  if (plain.includes('\0')) throw new Fault('must not contain %00')
   return plain
 }
 
@@ -216,7 +211,7 @@ export function isAddress(text: string): boolean {
 }
 
 const notNetworks =
-  'must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are'
+  'must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed'
 
 export interface CertificateFiles {
   readonly certificate: string

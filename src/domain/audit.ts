@@ -220,13 +220,11 @@ export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
       gap ??= id
     },
     take(line: AuditLine): Fault | null {
-      if (line.id <= start.id) return broken(line.id, 'the line stands among those that were pruned')
+      if (line.id <= start.id) return broken(line.id, 'the line lies in the part that was pruned')
       if (line.hash !== auditHash(hashes, last.hash, line)) {
-        return gap === null
-          ? broken(line.id, 'the line is not as it was written')
-          : broken(gap, 'the line is missing')
+        return gap === null ? broken(line.id, 'the line was altered') : broken(gap, 'the line is missing')
       }
-      if (last.id >= head.id) return broken(line.id, 'the line comes after the newest that is sealed')
+      if (last.id >= head.id) return broken(line.id, 'the line comes after the sealed end of the log')
       last = headOf(line)
       gap = null
       return null
@@ -264,7 +262,7 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
       const fault = chains[chainOf(line)].take(line)
       if (fault) return fault
       if (line.id === noted?.id && !isNoted(line.id, line.hash)) {
-        return broken(line.id, 'the line is not the one noted')
+        return broken(line.id, 'the line differs from the given head')
       }
       isNotedSeen ||= line.id === noted?.id
       return null
@@ -273,9 +271,9 @@ export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditH
       const fault = chains.acts.end(nextId) ?? chains.refusals.end(nextId)
       if (fault) return fault
       if (noted && !isNotedSeen) {
-        if (noted.id === start.id) return broken(noted.id, 'the line is not the one noted')
-        if (noted.id > start.id) return broken(nextId, 'the lines up to the one noted are missing')
-        return broken(noted.id, 'the line noted was pruned: verify the archive that has it')
+        if (noted.id === start.id) return broken(noted.id, 'the line differs from the given head')
+        if (noted.id > start.id) return broken(nextId, 'the lines up to the given head are missing')
+        return broken(noted.id, 'the line of the given head was pruned; verify the archive that contains it')
       }
       return { intact: true, head }
     },

@@ -21,10 +21,10 @@ function nameFault(name: string): string | null {
     /[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u.test(name) ||
     !name.isWellFormed()
   )
-    return 'must not hold a control character'
-  if (/^\d+$/.test(name)) return 'must not be a number, which would be taken for an id'
-  if (/^none$/i.test(name)) return 'must not be none, which would be taken for no organization'
-  if (name.startsWith('-')) return 'must not begin with a dash, which would be taken for an option'
+    return 'must not contain a control character'
+  if (/^\d+$/.test(name)) return 'must not be a number, because commands read it as an id'
+  if (/^none$/i.test(name)) return 'must not be none, because commands read it as no organization'
+  if (name.startsWith('-')) return 'must not begin with a dash, because commands read it as an option'
   return name === name.trim() ? null : 'must not begin or end with a space'
 }
 

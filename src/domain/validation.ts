@@ -49,7 +49,7 @@ TypeRegistry.Set<{ enum: string[] }>(choiceKind, ({ enum: words }, value) => wor
 
 function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions, value: unknown) {
   if (typeof value !== 'string') return 'must be a string'
-  if (!value.isWellFormed() || value.includes('\0')) return 'holds a character that cannot be stored'
+  if (!value.isWellFormed() || value.includes('\0')) return 'must not contain NUL or an unpaired surrogate'
   if (value === '' && minLength > 0) return 'must not be empty'
   // A character takes one or two UTF-16 units, so most texts need no counting.
   if (value.length > 2 * maxLength || (value.length > maxLength && [...value].length > maxLength))
@@ -121,8 +121,8 @@ const faultsByType: Partial<Record<ValueErrorType, (schema: TSchema) => string>>
   [ValueErrorType.ArrayMinItems]: ({ minItems }) =>
     `must have at least ${minItems} ${minItems === 1 ? 'element' : 'elements'}`,
   [ValueErrorType.ArrayMaxItems]: ({ maxItems }) => `must have at most ${maxItems} elements`,
-  [ValueErrorType.ArrayUniqueItems]: () => 'must not hold an element twice',
-  [ValueErrorType.ObjectAdditionalProperties]: () => 'is not known here',
+  [ValueErrorType.ArrayUniqueItems]: () => 'must not contain duplicates',
+  [ValueErrorType.ObjectAdditionalProperties]: () => 'is not a known field',
 }
 
 export interface Format {
@@ -143,39 +143,42 @@ const printableAscii = /^[ -~]*$/
 export const formats = {
   'country-code': {
     isValid: isCountryCode,
-    fault: 'not an ISO 3166-1 alpha-2 country code',
+    fault: 'must be an ISO 3166-1 alpha-2 country code',
     pattern: countryCodePattern,
   },
   'language-tag': {
     isValid: isLanguageTag,
-    fault: 'not a well-formed BCP 47 language tag',
+    fault: 'must be a well-formed BCP 47 language tag',
     pattern: languageTagPattern,
   },
-  email: { isValid: isEmail, fault: 'not an e-mail address', pattern: emailPattern },
+  email: { isValid: isEmail, fault: 'must be an e-mail address', pattern: emailPattern },
   'phone-number': {
     isValid: isPhoneNumber,
-    fault: 'not a phone number with a leading + and 7 to 15 digits',
+    fault: 'must be a phone number with a leading + and 7 to 15 digits',
     pattern: phoneNumberPattern,
   },
   date: {
     isValid: (text) => parseDate(text) !== null,
-    fault: 'not a calendar date as YYYY-MM-DD',
+    fault: 'must be a calendar date, written as YYYY-MM-DD',
     pattern: `^${date}$`,
   },
   'date-time': {
     isValid: (text) => parseInstant(text) !== null,
-    fault: 'not a UTC timestamp as YYYY-MM-DDTHH:MM:SSZ',
+    fault: 'must be a UTC timestamp, written as YYYY-MM-DDTHH:MM:SSZ',
     pattern: `^${date}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.0+)?Z$`,
   },
   'printable-ascii': {
     isValid: (text) => printableAscii.test(text),
-    fault: 'holds a character that is not printable ASCII',
+    fault: 'must contain only printable ASCII characters',
     pattern: printableAscii.source,
   },
-  'time-of-day': { isValid: (text) => parseTimeOfDay(text) !== null, fault: 'not a time as HH:MM' },
+  'time-of-day': {
+    isValid: (text) => parseTimeOfDay(text) !== null,
+    fault: 'must be a time, written as HH:MM',
+  },
   'absence-boundary': {
     isValid: (text) => absenceForm(text) !== null,
-    fault: 'not a date, a local date-time as YYYY-MM-DDTHH:MM or a UTC instant as YYYY-MM-DDTHH:MM:00Z',
+    fault: 'must be a date, a local date-time (YYYY-MM-DDTHH:MM) or a UTC instant (YYYY-MM-DDTHH:MM:00Z)',
   },
 } as const satisfies Record<string, Format>
 

@@ -196,7 +196,7 @@ describe('the log', () => {
       )
       expect([pruned.code, pruned.stderr]).toEqual([
         2,
-        'anteroom: --output: there is a file at that path already\n',
+        'error: --output: there is a file at that path already\n',
       ])
       const verified = await run('audit', 'verify', '--archive', target)
       expect([verified.code, verified.stdout]).toEqual([
@@ -212,7 +212,7 @@ describe('the log', () => {
     const head = (await operator.do('audit', 'head')).trim()
     const wordsFor = (before: string) => ['audit', 'prune', '--before', before, '--output', archive]
     const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
-    expect([mistyped.code, mistyped.stderr]).toEqual([2, 'anteroom: --before: must not be in the future\n'])
+    expect([mistyped.code, mistyped.stderr]).toEqual([2, 'error: --before: must not be in the future\n'])
     // Until the second in which the last line was written is over.
     await Bun.sleep(1_100)
     const words = wordsFor(`${new Date().toISOString().slice(0, 19)}Z`)
@@ -234,14 +234,14 @@ describe('the log', () => {
     const noted = await run('audit', 'verify', '--head', head)
     expect([noted.code, noted.stdout]).toEqual([
       8,
-      `The log is broken at line ${head.split(':')[0]}: the line noted was pruned: verify the archive that has it.\n`,
+      `The log is broken at line ${head.split(':')[0]}: the line of the given head was pruned; verify the archive that contains it.\n`,
     ])
     const text = readFileSync(archive, 'utf8')
     writeFileSync(archive, text.replace('operator', 'somebody'))
     const broken = await run('audit', 'verify', '--archive', archive)
     expect([broken.code, broken.stdout]).toEqual([
       8,
-      'The archive is broken at line 2: the line is not as it was written.\n',
+      'The archive is broken at line 2: the line was altered.\n',
     ])
     const nothing = [
       'audit',

@@ -64,7 +64,7 @@ const refused = (code: number, message: string) => ({
   code,
   signal: null,
   stdout: '',
-  stderr: `anteroom: ${message}\n`,
+  stderr: `error: ${message}\n`,
 })
 
 interface Told {
@@ -199,7 +199,7 @@ async function isLeft(from: string, to: string): Promise<void> {
   const { at: instant, ...told } = await noteOf(from, to)
   expect(told).toEqual({ deactivated: true, copiedBefore: null, to })
   const note = `copied to ${to} at ${instant}`
-  const why = `the database was ${note}: use that one, or go on with this one: anteroom database reactivate`
+  const why = `the database was ${note}: use the copy, or reactivate this database: anteroom database reactivate`
   expect(await operator.run([...serving, ...at(from)])).toEqual(refused(6, why))
   const changes = [
     ['organization', 'add', 'Two truths'],
@@ -233,7 +233,7 @@ async function isLeft(from: string, to: string): Promise<void> {
     check: 'copy',
     state: 'bad',
     detail: `${note}: what is stored since is there, and no server starts with this one`,
-    remedy: 'use that one, or go on with this one: anteroom database reactivate',
+    remedy: 'use the copy, or reactivate this database: anteroom database reactivate',
   })
   const loss = `The database was ${note}. What that one has stored since is not in this one`
   expect(await operator.run(['database', 'reactivate', ...at(from)])).toEqual(
@@ -243,7 +243,7 @@ async function isLeft(from: string, to: string): Promise<void> {
     `The database is active. ${loss}: see that it is served no more.\n`,
   )
   expect(await operator.run(['database', 'reactivate', '--yes', ...at(from)])).toEqual(
-    refused(3, 'the database is active: it was not left for a copy'),
+    refused(3, 'the database is already active: it was not copied'),
   )
   const lines = (await operator.do('audit', 'export', ...at(from))).trim().split('\n')
   const acts = lines.map((line) => JSON.parse(line)).filter(({ action }) => action === 'database.reactivate')
@@ -382,7 +382,7 @@ describeOnPostgres('a copy is refused', () => {
     }
     await using service = await serveAt(server.url)
     expect((await copy(server.url, other.url)).stderr).toStartWith(
-      'anteroom: a server works with the database that is copied, or did a moment ago: stop all of them first, ',
+      'error: a server works with the database that is copied, or did a moment ago: stop all of them first, ',
     )
     expect(await tablesAt(other.url)).toBe(0)
     expect((await copy(server.url, other.url, '--while-serving')).code).toBe(0)
@@ -426,7 +426,7 @@ describeOnPostgres('a copy is refused', () => {
     expect(await copy(file('forged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the audit log of the database is not as it was written: line 2: the line is not as it was written; nothing was made',
+        'the audit log of the database is not as it was written: line 2: the line was altered; nothing was made',
       ),
     )
     expect(await tablesAt(server.url)).toBe(0)
@@ -446,14 +446,14 @@ describe('places that are none', () => {
     ])
     expect([code, stdout]).toEqual([2, ''])
     const ways =
-      'has a password, which every process can read there; give it by PGPASSWORD, PGPASSFILE, ~/.pgpass'
+      'must not contain a password, because every process can read it; use PGPASSWORD, PGPASSFILE, ~/.pgpass'
     expect(stderr).toBe(
-      `anteroom: --from: ${ways}\n--to: ${ways}\n` +
-        'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required, since the database is not a file\n',
+      `error: --from: ${ways}\n--to: ${ways}\n` +
+        'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server\n',
     )
     const nothing = file('nothing.sqlite')
     expect(await copy(nothing, file('new.sqlite'))).toEqual(
-      refused(6, `there is no database at ${nothing}; anteroom init makes one`),
+      refused(6, `there is no database at ${nothing}\nTry: anteroom init`),
     )
   })
 
@@ -501,7 +501,7 @@ describeOnPostgres('a copy that ends in the middle', () => {
     expect((await program.exit()).signal).toBe('SIGKILL')
     expect(await tablesAt(server.url)).toBe(0)
     expect((await operator.run(['status', ...at(server.url)])).stderr).toBe(
-      `anteroom: there is no database at ${server.url}; anteroom init makes one\n`,
+      `error: there is no database at ${server.url}\nTry: anteroom init\n`,
     )
     expect((await copied(large, server.url)).tables.members?.rows).toBe(many + 3)
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)

@@ -49,7 +49,7 @@ describe('an operator keeps the directory in files', () => {
       signal: null,
       stdout: '',
       stderr:
-        'anteroom: 2 faults, so nothing can be loaded\n' +
+        'error: 2 faults in the files, so nothing can be loaded\n' +
         '  providers[1].ref: "on-1": another provider has this ref\n' +
         '  providers[0].timeZone: "Mars/One" must be an IANA time zone\n',
     }
@@ -93,7 +93,7 @@ describe('an operator keeps the directory in files', () => {
     expect({ code, stderr }).toEqual({
       code: 5,
       stderr:
-        'anteroom: 1 fault, so nothing can be loaded\n  alone.csv line 2, ref: "on-7" names no provider\n',
+        'error: 1 fault in the files, so nothing can be loaded\n  alone.csv line 2, ref: "on-7" names no provider\n',
     })
     expect(existsSync(place('none.sqlite'))).toBe(false)
   })
@@ -118,7 +118,7 @@ describe('an operator keeps the directory in files', () => {
     const both = ['directory', 'check', place('directory.json'), place('empty.csv')]
     expect(await operator.run(both)).toMatchObject({
       code: 5,
-      stderr: 'anteroom: give one JSON file, or CSV files alone, which end in .csv, .tsv or .txt\n',
+      stderr: 'error: give one JSON file, or only CSV files (.csv, .tsv or .txt)\n',
     })
   })
 
@@ -143,7 +143,7 @@ describe('an operator keeps the directory in files', () => {
       code: 2,
       signal: null,
       stdout: plan,
-      stderr: 'anteroom: this needs --yes where there is no terminal to ask on\n',
+      stderr: 'error: there is no terminal to ask on\nTry: --yes\n',
     })
     expect(await operator.ask('directory', 'load', other, '--dry-run')).toEqual({
       dryRun: true,
@@ -188,7 +188,7 @@ describe('an operator keeps the directory in files', () => {
       signal: null,
       stdout: '',
       stderr:
-        'anteroom: the files change 3 regions and providers; the limit is 1, 50% of the 3 there are; ' +
+        'error: the files change 3 regions and providers; the limit is 1 (50% of 3); ' +
         'nothing was changed\n',
     }
     const load = ['directory', 'load', place('other.json'), '--max-changes']
@@ -238,7 +238,7 @@ describe('an operator keeps the directory in files', () => {
       code: 2,
       signal: null,
       stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\nUnchanged: 2.\nTo take ${away}${stays}`,
-      stderr: `${warning}anteroom: this needs --yes where there is no terminal to ask on\n`,
+      stderr: `${warning}error: there is no terminal to ask on\nTry: --yes\n`,
     })
     expect(await operator.run(['directory', 'load', none, '--yes'])).toEqual({
       code: 0,
@@ -257,7 +257,7 @@ describe('an operator keeps the directory in files', () => {
     expect(await operator.do(...args, '--yes')).toBe(`Wrote ${place('exported.json')}.\n`)
     expect(await operator.run(['directory', 'export', '--format', 'csv'])).toMatchObject({
       code: 2,
-      stderr: 'anteroom: csv takes --to FOLDER, or --table for one of them\n',
+      stderr: 'error: csv takes --to FOLDER, or --table for one of them\n',
     })
   })
 })

@@ -34,7 +34,7 @@ describe('an operator onboards partners while the service runs', () => {
       code: 6,
       signal: null,
       stdout: '',
-      stderr: 'anteroom: there is a file at the database path already\n',
+      stderr: 'error: there is a file at the database path already\n',
     })
   })
 
@@ -50,7 +50,7 @@ describe('an operator onboards partners while the service runs', () => {
       code: 4,
       signal: null,
       stdout: '',
-      stderr: 'anteroom: the partner has a token; rotate replaces it\n',
+      stderr: 'error: the partner already has a token; rotate it instead\n',
     })
   })
 
@@ -271,7 +271,7 @@ describe('serve', () => {
     using operator = new Operator()
     await operator.do('init')
     const refused = await operator.run(['sandbox', '--port', '0', '--database', operator.database])
-    expect([refused.code, refused.stderr]).toEqual([6, 'anteroom: the database is not a sandbox database\n'])
+    expect([refused.code, refused.stderr]).toEqual([6, 'error: the database is not a sandbox database\n'])
   })
 })
 

@@ -60,12 +60,12 @@ test('a slot is moved for the very next search, and what is asked, refused and d
     code: 4,
     signal: null,
     stdout: '',
-    stderr: 'anteroom: the request holds that slot already\n',
+    stderr: 'error: the request already has this slot\n',
   })
   expect(await act('move', id, '--slot', first, '--provider', 'qc-1', '--yes')).toMatchObject({
     code: 0,
     stdout: `Request ${id} is moved to qc-1 at ${first}, and pending.\n`,
-    stderr: 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n',
+    stderr: 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n',
   })
   expect(await linesOf(id)).toEqual([
     'request.accept done',
@@ -136,12 +136,12 @@ describe('what staff write', () => {
   })
 
   test.each([
-    ['', 'the text is empty'],
-    ['notecanary'.repeat(10_000), 'the text is longer than 4000 characters'],
+    ['', 'the text must not be empty'],
+    ['notecanary'.repeat(10_000), 'the text must have at most 4000 characters'],
   ])('is refused without a word of it', async (text, why) => {
     const id = await submit()
     const { code, stdout, stderr } = await practice.operator.run(['request', 'note', `${id}`, '-'], text)
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `anteroom: ${why}\n` })
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${why}\n` })
     expect((await act('notes', id)).stdout).toBe('There are no notes.\n')
   })
 })
@@ -155,7 +155,7 @@ test('a yes to a request that a colleague moves while the question stands change
     meanwhile: () => ask('move', id, '--slot', second, '--yes'),
     answer: 'y\r',
   })
-  expect(shown).toContain(`request ${id} is not as it was asked about by now; nothing was changed`)
+  expect(shown).toContain(`request ${id} changed while the question was open, so nothing was done`)
   expect([code, (await ask('show', id)).utcStartTime]).toEqual([2, second])
   expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
 })
@@ -164,8 +164,7 @@ test('a request whose provider cannot hold it is not accepted unasked, and why i
   const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
   const id = await submit(slot)
   await practice.operator.do('provider', 'deactivate', 'on-2', '--yes')
-  const refused =
-    'anteroom: note that on-2 is suspended\nanteroom: this needs --yes where there is no terminal to ask on\n'
+  const refused = 'anteroom: note that on-2 is suspended\nerror: there is no terminal to ask on\nTry: --yes\n'
   expect(await act('accept', id)).toMatchObject({ code: 2, stdout: '', stderr: refused })
   await practice.operator.do('provider', 'reactivate', 'on-2')
   const day = slot.slice(0, 10)

@@ -21,7 +21,7 @@ const linesOf = async (memberId: number) =>
     ({ actor, action, outcome }) => [actor, action, outcome],
   )
 
-describe('what one member can hold', () => {
+describe('contract: limits for one member', () => {
   let [first, second] = [0, 0]
   beforeAll(async () => {
     service = await start()
@@ -35,7 +35,7 @@ describe('what one member can hold', () => {
     utcStartTime: `${date}T${time}:00Z`,
   })
 
-  test('is no two slots that overlap, at whichever provider; those before and after it are theirs', async () => {
+  test('a member cannot have two overlapping slots, also with different providers, but can have adjacent ones', async () => {
     expect((await post(booking('double', at(first, '10:30')))).status).toBe(201)
     const refused = await post(booking('double', at(second, '10:30')))
     expectRefusal(refused, {
@@ -44,7 +44,7 @@ describe('what one member can hold', () => {
       path: 'bookingData.utcStartTime',
     })
     expect(refused.body.message).toBe(
-      'bookingData.utcStartTime: the member holds a slot that overlaps with this one',
+      'bookingData.utcStartTime: the member already has a slot that overlaps with this one',
     )
     for (const time of ['09:45', '11:15']) {
       expect((await post(booking('double', at(second, time)))).status).toBe(201)
@@ -52,14 +52,14 @@ describe('what one member can hold', () => {
     expect((await post(booking('other', at(second, '10:30')))).status).toBe(201)
   })
 
-  test('is so many open requests with a slot to come, and any number of intakes', async () => {
+  test('a member can have a limited number of open requests with a future slot, and any number of intakes', async () => {
     for (const time of ['14:15', '15:00', '15:45']) {
       expect((await post(booking('eager', at(first, time)))).status).toBe(201)
     }
     const refused = await post(booking('eager', at(second, '16:30')))
     expectRefusal(refused, { status: 400, kind: 'too_many_open_requests', path: 'user.external_user_id' })
     expect(refused.body.message).toBe(
-      'user.external_user_id: the member has 3 open requests with a slot to come, and may have no more',
+      'user.external_user_id: the member has 3 open requests with a future slot, and may not have more',
     )
     for (let count = 0; count < 5; count++) expect((await post(booking('eager'))).status).toBe(201)
     service.setNow('2026-12-03T14:15:00Z')
@@ -68,20 +68,20 @@ describe('what one member can hold', () => {
   })
 })
 
-describe('addresses of different members', () => {
+describe('contract: the limit of email conflicts', () => {
   beforeEach(async () => {
     service = await start()
   })
   afterEach(() => service.stop())
 
-  /** All of an answer that does not tell when it was given. */
+  /** A response without the headers that differ for each request. */
   const whole = ({ status, headers, body }: Answer) => ({
     status,
     body,
     headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
   })
 
-  /** Sends so many addresses of one who is known to somebody else. */
+  /** Uses up the limit of conflicts with the email address of another partner's member. Returns that member's id. */
   async function exhaust(): Promise<number> {
     const victim = await service.addPartner('Victim')
     const { body } = await post(booking('theirs', undefined, { email: 'known@example.com' }), victim.token)
@@ -92,13 +92,13 @@ describe('addresses of different members', () => {
     return body.member.id
   }
 
-  test('beyond the limit are 429 with when to ask again, and then they are answered', async () => {
+  test('answers 429 with Retry-After beyond the limit, and 409 again after that time', async () => {
     const memberId = await exhaust()
     service.setNow('2026-12-01T12:20:00Z')
     const limited = await post(booking('asker', undefined, { email: 'known@example.com' }))
     expectRefusal(limited, { status: 429, kind: 'email_conflicts_limited', path: 'memberData.email' })
     expect(limited.body.message).toBe(
-      'memberData.email: too many addresses of different members were sent; try again later',
+      'memberData.email: too many e-mail addresses of other members were sent; try again later',
     )
     expect(limited.headers.get('retry-after')).toBe('2400')
     expect(await linesOf(memberId)).toHaveLength(limits.emailConflicts)
@@ -107,7 +107,7 @@ describe('addresses of different members', () => {
     expectRefusal(again, { status: 409, kind: 'email_taken' })
   })
 
-  test('beyond the limit no answer depends on whether an address is somebody’s', async () => {
+  test('beyond the limit no response reveals if an address belongs to a member', async () => {
     const victim = await service.addPartner('Another')
     for (const name of ['a', 'b', 'c']) {
       await post(booking(name, undefined, { email: `taken-${name}@example.com` }), victim.token)
@@ -128,8 +128,8 @@ describe('addresses of different members', () => {
         service.setNow(`2026-12-01T12:${String(minute).padStart(2, '0')}:00Z`)
         const ask = async (state: string) => {
           const email = `${state}-${which}@example.com`
-          const told = { email: isUpper ? email.toUpperCase() : email }
-          return whole(await post(booking(who, isIntake ? undefined : slot, told)))
+          const sent = { email: isUpper ? email.toUpperCase() : email }
+          return whole(await post(booking(who, isIntake ? undefined : slot, sent)))
         }
         const [taken, free] = [await ask('taken'), await ask('free')]
         expect(taken).toEqual(free)

@@ -32,13 +32,12 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 let days = 3
-/** A slot that nobody has asked for yet. */
+/** Returns a free slot; each call returns another one. */
 const nextSlot = () => ({
   providerId,
   utcStartTime: `2026-12-${String(days++).padStart(2, '0')}T09:00:00Z`,
 })
 
-/** What came back, to the byte. */
 interface Sent {
   readonly status: number
   readonly text: string
@@ -67,14 +66,14 @@ async function send(
   return { status, text: await response.text(), replayed, code }
 }
 
-/** The first answer, and what a replay of it is. */
+/** Sends a first request and returns its response and the replay expected for a retry. */
 async function first(key: string, body: unknown) {
   const answer = await send(key, body)
   expect([answer.status, answer.replayed]).toEqual([201, null])
   return { answer, replay: { ...answer, replayed: 'true' }, ...JSON.parse(answer.text) }
 }
 
-/** All that a request could have changed: how many rows there are of each kind, and the members. */
+/** Everything that a request could change: the members, and the row counts of the other tables. */
 async function stored() {
   const tables = ['booking_requests', 'replays', 'audit', 'changes']
   return {
@@ -85,13 +84,16 @@ async function stored() {
 
 const reused = {
   status: 422,
-  text: JSON.stringify({ message: 'Idempotency-Key: was sent before with another body', status: 422 }),
+  text: JSON.stringify({
+    message: 'Idempotency-Key: was already sent with a different body; use a new key',
+    status: 422,
+  }),
   replayed: null,
   code: 'idempotency_key_reused',
 }
 
-describe('a retry', () => {
-  test('of a booking, and of an intake, is answered byte for byte as the first time, and changes nothing', async () => {
+describe('contract: a retry with the same Idempotency-Key', () => {
+  test('gets the same bytes as the first booking or intake and changes nothing', async () => {
     for (const slot of [nextSlot(), undefined]) {
       const body = booking(`again-${slot ? 'booking' : 'intake'}`, slot, { phoneNumber: '+1 416 555 0100' })
       const { replay } = await first(`again ${slot?.utcStartTime}`, body)
@@ -103,7 +105,7 @@ describe('a retry', () => {
     }
   })
 
-  test('with another body is 422 and changes nothing, were it another space alone', async () => {
+  test('is 422 and changes nothing if the body differs, even by one space', async () => {
     const body = booking('other')
     await first('other', body)
     const before = await stored()
@@ -114,7 +116,7 @@ describe('a retry', () => {
     expect((await lookUp(service, 'stranger')).status).toBe(404)
   })
 
-  test('with a body that is no booking is 400 first, as without a key', async () => {
+  test('is 400 if the body is invalid, as without a key', async () => {
     await first('formless', booking('formless'))
     for (const [body, code] of [
       ['{', 'body_malformed'],
@@ -125,7 +127,7 @@ describe('a retry', () => {
     }
   })
 
-  test('is let in by a token in force alone, and by an organization that is active', async () => {
+  test('is refused without a valid token or with a deactivated organization or partner', async () => {
     const { partner, organization, token } = await service.addPartner('Closing')
     expect((await send('closing', booking('closing'), service, token)).status).toBe(201)
     const headers = { 'Idempotency-Key': 'closing' }
@@ -139,20 +141,20 @@ describe('a retry', () => {
   })
 })
 
-describe('at once under one key', () => {
-  test('two different bodies are one 201 and one 422', async () => {
+describe('contract: concurrent requests with one Idempotency-Key', () => {
+  test('with two different bodies get one 201 and one 422', async () => {
     const answers = await Promise.all(['left', 'right'].map((name) => send('both', booking(name))))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 422])
   })
 })
 
-describe('the key', () => {
+describe('contract: the Idempotency-Key', () => {
   test.each([
     ['empty', '', 'must not be empty'],
     ['of 256 characters', 'k'.repeat(256), 'must have at most 255 characters'],
-    ['with a letter beyond ASCII', 'canary-é', 'holds a character that is not printable ASCII'],
-    ['with a tab', 'canary\tkey', 'holds a character that is not printable ASCII'],
-  ])('%s is 400, which names the header and not what was sent', async (_, key, fault) => {
+    ['with a letter beyond ASCII', 'canary-é', 'must contain only printable ASCII characters'],
+    ['with a tab', 'canary\tkey', 'must contain only printable ASCII characters'],
+  ])('%s is 400 and the message names the header but not its value', async (_, key, fault) => {
     const answer = await service.post(paths.booking, booking('formed'), undefined, { 'Idempotency-Key': key })
     expectRefusal(answer, {
       status: 400,
@@ -163,26 +165,26 @@ describe('the key', () => {
     expect(answer.body.message).toBe(`Idempotency-Key: ${fault}`)
   })
 
-  test('that is not in order is told before a body that is not', async () => {
+  test('is checked before the body', async () => {
     const answer = await service.post(paths.booking, {}, undefined, { 'Idempotency-Key': '' })
     expect(answer.body.message).toBe('Idempotency-Key: must not be empty')
   })
 
   test.each([
     ['of 255 characters', 'k'.repeat(255)],
-    ['of one', '~'],
+    ['of one character', '~'],
     ['with spaces', 'with  two spaces'],
     ['in quotes', '"quoted"'],
-    ['of the same characters without quotes', 'quoted'],
-    ['with what separates in other headers', "it's; a=b, c"],
-  ])('%s is one, another than all others', async (_, key) => {
+    ['without quotes', 'quoted'],
+    ['with separators of other headers', "it's; a=b, c"],
+  ])('%s is accepted and differs from every other key', async (_, key) => {
     const body = booking(`key-${Buffer.from(key).toString('hex').slice(0, 30)}`)
     const { replay } = await first(key, body)
     expect(await send(key, body)).toEqual(replay)
   })
 
-  test('sent in two headers is one key of both, as HTTP joins them: the same two are the same key', async () => {
-    // RFC 9110 §5.3: nobody can tell them from one header with a comma, and a proxy may join them on the way.
+  test('sent in two headers equals one header with both values joined by a comma', async () => {
+    // RFC 9110 §5.3: a proxy may join two headers of one name with a comma.
     const body = JSON.stringify(booking('twice'))
     const head = (...keys: string[]) => [
       `POST ${paths.booking} HTTP/1.1`,
@@ -201,14 +203,14 @@ describe('the key', () => {
     expect((await sendRaw(service.baseUrl, head('one'), body)).body.id).not.toBe(both.body.id)
   })
 
-  test('is ignored where nothing is stored, whatever it is', async () => {
+  test('is ignored by a GET even if it is invalid', async () => {
     const headers = { Authorization: `Bearer ${service.partner.token}`, 'Idempotency-Key': '' }
     const answer = await service.send(`${paths.regions}?country_code=CA`, { headers })
     expect(answer.status).toBe(200)
   })
 })
 
-test('a retry costs what a request costs', async () => {
+test('contract: a retry with an Idempotency-Key counts against the rate limit', async () => {
   const limited = await startService({ limits: { bookings: perMinute(3) } })
   const answers: Sent[] = []
   for (let round = 0; round < 4; round++) answers.push(await send('dear', booking('dear'), limited))
@@ -221,7 +223,7 @@ test('a retry costs what a request costs', async () => {
   await limited.stop()
 })
 
-test('a stop does not wait until all that has expired is removed', async () => {
+test('contract: stopping the service does not wait until all expired replays are removed', async () => {
   const every = spyOn(globalThis, 'setInterval')
   const stopping = await startService()
   const [lookThrough] = every.mock.calls.find(([, millis]) => millis === 60_000) ?? []
@@ -229,7 +231,7 @@ test('a stop does not wait until all that has expired is removed', async () => {
   const backlog = 3_000
   let rounds = 0
   const { store } = stopping.context
-  // As if a hundred had expired in each round.
+  // As if 100 replays had expired in each round.
   store.read = async () => (rounds < backlog ? [1] : []) as never
   store.change = async () => {
     await nextTurn()
@@ -242,12 +244,12 @@ test('a stop does not wait until all that has expired is removed', async () => {
   expect(rounds).toBeLessThan(backlog)
 })
 
-// Last: they move the clock.
-describe('an answer is kept for 24 hours', () => {
+// These tests run last because they move the clock.
+describe('contract: the response to an Idempotency-Key', () => {
   const now = Date.parse(defaultNow)
   const kept = () => countRows(service.storage, 'replays')
 
-  test('less a millisecond: then its key is free', async () => {
+  test('is replayed until just before 24 hours, and then the key can be used again', async () => {
     const { replay, id } = await first('day', booking('day'))
     service.setNow(now + dayMillis - 1)
     expect(await send('day', booking('day'))).toEqual(replay)
@@ -256,7 +258,7 @@ describe('an answer is kept for 24 hours', () => {
     expect(next.id).not.toBe(id)
   })
 
-  test('and removed then, though nobody sends a key any more', async () => {
+  test('is removed after 24 hours even if no more keys are sent', async () => {
     service.setNow(now + 2 * dayMillis - 1)
     const everyMinute = timers.filter(([millis]) => millis === 60_000)
     expect(everyMinute).toHaveLength(1)

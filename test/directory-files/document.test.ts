@@ -140,7 +140,7 @@ describe('a directory file', () => {
     ['null', null, ['the file: must be an object']],
     ['no providers', without(file(), 'providers'), ['providers: is required']],
     ['regions by name', file({ regions: {} }), ['regions: must be an array']],
-    ['an unknown member', file({ version: 1 }), ['version: is not known here']],
+    ['an unknown member', file({ version: 1 }), ['version: is not a known field']],
     [
       'a region twice',
       file({ regions: [region(), { ...region(), countryCode: 'ca' }] }),
@@ -154,15 +154,19 @@ describe('a directory file', () => {
           { ...countryWide('GB', 'United Kingdom'), id: 7 },
         ],
       }),
-      ['regions[1].id: another region has this id'],
+      ['regions[1].id: another region already has this id'],
     ],
   ])('with %s is refused', (_, document, faults) => {
     expect(faultsOf(document)).toEqual(faults)
   })
 
   test.each<[what: string, different: Record<string, unknown>, fault: string]>([
-    ['an unknown member of a region', { name: 'x' }, 'name: is not known here'],
-    ['a country that is none', { countryCode: 'UK' }, 'countryCode: not an ISO 3166-1 alpha-2 country code'],
+    ['an unknown member of a region', { name: 'x' }, 'name: is not a known field'],
+    [
+      'a country that is none',
+      { countryCode: 'UK' },
+      'countryCode: must be an ISO 3166-1 alpha-2 country code',
+    ],
     [
       'a whole ISO 3166-2 code',
       { stateProvinceCode: 'GB-ENG' },
@@ -179,31 +183,31 @@ describe('a directory file', () => {
   })
 
   test.each<[what: string, different: Record<string, unknown>, fault: string]>([
-    ['a misspelt member of a provider', { workinghours: [] }, 'workinghours: is not known here'],
+    ['a misspelt member of a provider', { workinghours: [] }, 'workinghours: is not a known field'],
     [
       'an unknown member of hours',
       { workingHours: [{ ...morning, step: 45 }] },
-      'workingHours[0].step: is not known here',
+      'workingHours[0].step: is not a known field',
     ],
     [
       'an unknown member of a license',
       { licenses: [{ region: 'GB', from: '2020-01-01', to: '2021-01-01' }] },
-      'licenses[0].to: is not known here',
+      'licenses[0].to: is not a known field',
     ],
     [
       'an unknown member of an override',
       { overrides: [{ date: '2026-12-24', windows: [], note: '' }] },
-      'overrides[0].note: is not known here',
+      'overrides[0].note: is not a known field',
     ],
     [
       'weekdays in an override',
       { overrides: [{ date: '2026-12-24', windows: [morning] }] },
-      'overrides[0].windows[0].weekdays: is not known here',
+      'overrides[0].windows[0].weekdays: is not a known field',
     ],
     [
       'an unknown member of time off',
       { timeOff: [{ from: '2026-12-24', until: '2026-12-24', why: '' }] },
-      'timeOff[0].why: is not known here',
+      'timeOff[0].why: is not a known field',
     ],
     ['a provider without a ref', { ref: undefined }, 'ref: is required'],
     ['an empty ref', { ref: '' }, 'ref: must not be empty'],
@@ -216,15 +220,11 @@ describe('a directory file', () => {
     ['a zone that is none', { timeZone: 'Toronto' }, 'timeZone: must be an IANA time zone'],
     ['an offset for a zone', { timeZone: '+05:30' }, 'timeZone: must be an IANA time zone'],
     ['no language', { languagesSpoken: [] }, 'languagesSpoken: must have at least 1 element'],
-    [
-      'a language twice',
-      { languagesSpoken: ['en', 'en'] },
-      'languagesSpoken: must not hold an element twice',
-    ],
+    ['a language twice', { languagesSpoken: ['en', 'en'] }, 'languagesSpoken: must not contain duplicates'],
     [
       'a language that is none',
       { languagesSpoken: ['en', 'en_US'] },
-      'languagesSpoken[1]: not a well-formed BCP 47 language tag',
+      'languagesSpoken[1]: must be a well-formed BCP 47 language tag',
     ],
     ['no modality', { modalities: [] }, 'modalities: must have at least 1 element'],
     [
@@ -232,11 +232,7 @@ describe('a directory file', () => {
       { modalities: ['in-video', 'by-letter'] },
       'modalities[1]: must be one of in-person, telephonic, in-video',
     ],
-    [
-      'a modality twice',
-      { modalities: ['in-video', 'in-video'] },
-      'modalities: must not hold an element twice',
-    ],
+    ['a modality twice', { modalities: ['in-video', 'in-video'] }, 'modalities: must not contain duplicates'],
     [
       'a place in no region of the file',
       { inPersonRegions: ['CA-ON', 'CA-QC'] },
@@ -245,7 +241,7 @@ describe('a directory file', () => {
     [
       'a place twice',
       { inPersonRegions: ['CA-ON', 'CA-ON'] },
-      'inPersonRegions: must not hold an element twice',
+      'inPersonRegions: must not contain duplicates',
     ],
     [
       'a license in no region of the file',
@@ -255,12 +251,12 @@ describe('a directory file', () => {
     [
       'a license from no day',
       { licenses: [{ region: 'GB', from: '2023-02-29' }] },
-      'licenses[0].from: not a calendar date as YYYY-MM-DD',
+      'licenses[0].from: must be a calendar date, written as YYYY-MM-DD',
     ],
     [
       'a license until no day',
       { licenses: [{ region: 'GB', from: '2020-01-01', until: '2023-02-29' }] },
-      'licenses[0].until: not a calendar date as YYYY-MM-DD',
+      'licenses[0].until: must be a calendar date, written as YYYY-MM-DD',
     ],
     [
       'a license that ends before it begins',
@@ -280,12 +276,12 @@ describe('a directory file', () => {
     [
       'hours from no time',
       { workingHours: [morning, { ...morning, start: '9:00' }] },
-      'workingHours[1].start: not a time as HH:MM',
+      'workingHours[1].start: must be a time, written as HH:MM',
     ],
     [
       'hours until no time',
       { workingHours: [{ ...morning, end: '24:30' }] },
-      'workingHours[0].end: not a time as HH:MM',
+      'workingHours[0].end: must be a time, written as HH:MM',
     ],
     [
       'hours without length',
@@ -315,7 +311,7 @@ describe('a directory file', () => {
     [
       'an override of no day',
       { overrides: [{ date: '24 December', windows: [] }] },
-      'overrides[0].date: not a calendar date as YYYY-MM-DD',
+      'overrides[0].date: must be a calendar date, written as YYYY-MM-DD',
     ],
     [
       'two overrides of a day',
@@ -345,7 +341,7 @@ describe('a directory file', () => {
     [
       'time off from no time',
       { timeOff: [{ from: '2026-12-24 09:00', until: '2026-12-24T12:00' }] },
-      'timeOff[0].from: not a date, a local date-time as YYYY-MM-DDTHH:MM or a UTC instant as YYYY-MM-DDTHH:MM:00Z',
+      'timeOff[0].from: must be a date, a local date-time (YYYY-MM-DDTHH:MM) or a UTC instant (YYYY-MM-DDTHH:MM:00Z)',
     ],
     [
       'time off between a date and a time',

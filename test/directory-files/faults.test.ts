@@ -26,7 +26,7 @@ describe('the faults of a directory', () => {
     const rows = Array.from({ length: 159 }, (_, index) => `on-1,CA-ON,4/${index + 1}/2012,2030-01-01\n`)
     const mangled = tableRefusal(`ref,region,from,until\n${rows.join('')}nobody,CA-ON,2012-01-04,\n`)
     expect(mangled.lines).toEqual([
-      'l.csv, from: 159 rows, first line 2: "4/1/2012" is not a calendar date as YYYY-MM-DD',
+      'l.csv, from: 159 rows, first line 2: "4/1/2012" must be a calendar date, written as YYYY-MM-DD',
       'l.csv line 161, ref: "nobody" names no provider',
     ])
     expect(mangled.faults).toHaveLength(160)
@@ -36,9 +36,9 @@ describe('the faults of a directory', () => {
   test('are told one by one where there are three of a kind', () => {
     const rows = ['x', 'y', 'z'].map((from) => `on-1,CA-ON,${from}\n`)
     expect(tableRefusal(`ref,region,from\n${rows.join('')}`).lines).toEqual([
-      'l.csv line 2, from: "x" is not a calendar date as YYYY-MM-DD',
-      'l.csv line 3, from: "y" is not a calendar date as YYYY-MM-DD',
-      'l.csv line 4, from: "z" is not a calendar date as YYYY-MM-DD',
+      'l.csv line 2, from: "x" must be a calendar date, written as YYYY-MM-DD',
+      'l.csv line 3, from: "y" must be a calendar date, written as YYYY-MM-DD',
+      'l.csv line 4, from: "z" must be a calendar date, written as YYYY-MM-DD',
     ])
   })
 
@@ -54,7 +54,7 @@ describe('the faults of a directory', () => {
     )
     expect(fileRefusal(provider('first'), ...many).lines).toEqual([
       'providers[].licenses[].from: 4 entries, first providers[1].licenses[1]: ' +
-        '"1/4/2012" is not a calendar date as YYYY-MM-DD',
+        '"1/4/2012" must be a calendar date, written as YYYY-MM-DD',
       'providers[].timeZone: 4 entries, first providers[1]: "Mars/One" must be an IANA time zone',
     ])
   })
@@ -69,10 +69,10 @@ describe('the faults of a directory', () => {
       languagesSpoken: ['e\nn\u0007'],
     })
     expect(shown.lines).toEqual([
-      'providers[0].password: is not known here',
+      'providers[0].password: is not a known field',
       'providers[0].credentials: {"a":1} must be a string',
       'providers[0].bio: 5 must be a string',
-      'providers[0].languagesSpoken[0]: "e\\nn\\u0007" is not a well-formed BCP 47 language tag',
+      'providers[0].languagesSpoken[0]: "e\\nn\\u0007" must be a well-formed BCP 47 language tag',
       `providers[0].timeZone: "${'x'.repeat(59)}…" must be an IANA time zone`,
     ])
   })

@@ -75,7 +75,7 @@ describe('a table as a spreadsheet exports it', () => {
       'l.csv line 3: has 6 cells where the header row has 4',
     ])
     expect(faultsOf('ref,kind,weekdays,start,end\non-1,hours,monday,09:00:30,10:00\n')).toEqual([
-      'l.csv line 2, start: "09:00:30" is not a time as HH:MM',
+      'l.csv line 2, start: "09:00:30" must be a time, written as HH:MM',
     ])
   })
 })
@@ -136,7 +136,7 @@ describe('tables without a database', () => {
       'l.csv line 3, ref: "c" names no provider',
     ])
     expect(faultLines(() => checkTables([licenses], isZone))).toEqual([
-      'l.csv line 3, from: "2020-02-30" is not a calendar date as YYYY-MM-DD',
+      'l.csv line 3, from: "2020-02-30" must be a calendar date, written as YYYY-MM-DD',
     ])
     expect(faultLines(() => check('ref,region,from\nb,ON,2020-01-01\n'))).toEqual([
       'x.csv line 2, region: "ON" names no region of this file',

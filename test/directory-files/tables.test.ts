@@ -133,11 +133,11 @@ test('every fault names its file, line and column, where cells hold line breaks 
     'c,,Cee,Europe/Dublin,en_,video,,1.5\r\n'
   const licenses = 'ref,region,from,until\nb,CA-ON,2026-02-30,\nnobody,CA-ON,2026-02-03,\nb,CA-ON\n'
   expect(faultsOf(file('p.csv', providers), file('l.csv', licenses))).toEqual([
-    'l.csv line 2, from: "2026-02-30" is not a calendar date as YYYY-MM-DD',
+    'l.csv line 2, from: "2026-02-30" must be a calendar date, written as YYYY-MM-DD',
     'l.csv line 3, ref: "nobody" names no provider',
     'l.csv line 4: has 2 cells where the header row has 4',
     'p.csv line 6, firstName: is required',
-    'p.csv line 6, languagesSpoken: "en_" is not a well-formed BCP 47 language tag',
+    'p.csv line 6, languagesSpoken: "en_" must be a well-formed BCP 47 language tag',
     'p.csv line 6, modalities: "video" must be one of in-person, telephonic, in-video',
     'p.csv line 6, minimumNoticeMinutes: "1.5" must be an integer',
   ])
@@ -168,7 +168,7 @@ test('faults of form do not hide those that only the whole shows', () => {
   expect(faultsOf(file('p.csv', providers), file('s.csv', schedules))).toEqual([
     'p.csv line 2, minimumNoticeMinutes: "soon" must be an integer',
     'p.csv line 2, timeZone: "Mars/One" must be an IANA time zone',
-    's.csv line 2, start: "9 am" is not a time as HH:MM',
+    's.csv line 2, start: "9 am" must be a time, written as HH:MM',
     's.csv line 3, until: "2026-12-01" must be after from',
   ])
 })

@@ -114,7 +114,7 @@ describe('a line of which something else is said is found:', () => {
       expect(verdict).toMatchObject({ intact: false })
       // An action of the other chain leaves a hole in its own.
       if (field !== 'action' && field !== 'id') {
-        expect(verdict).toEqual({ intact: false, id: index + 1, fault: 'the line is not as it was written' })
+        expect(verdict).toEqual({ intact: false, id: index + 1, fault: 'the line was altered' })
       }
     }
   })
@@ -178,7 +178,7 @@ describe('lines that are gone are found:', () => {
       expect(verifyLines(another.state, another.lines, { id, hash })).toEqual({
         intact: false,
         id,
-        fault: 'the line is not the one noted',
+        fault: 'the line differs from the given head',
       })
     }
   })
@@ -190,7 +190,7 @@ describe('lines that are gone are found:', () => {
     expect(verify([...lines, inserted])).toEqual({
       intact: false,
       id: 6,
-      fault: 'the line is not as it was written',
+      fault: 'the line was altered',
     })
   })
 
@@ -199,7 +199,7 @@ describe('lines that are gone are found:', () => {
     expect(verifyLines(older, lines, null)).toEqual({
       intact: false,
       id: 4,
-      fault: 'the line comes after the newest that is sealed',
+      fault: 'the line comes after the sealed end of the log',
     })
   })
 
@@ -209,7 +209,7 @@ describe('lines that are gone are found:', () => {
     expect(verifyLines(older.state, older.lines, head)).toEqual({
       intact: false,
       id: 4,
-      fault: 'the lines up to the one noted are missing',
+      fault: 'the lines up to the given head are missing',
     })
   })
 })
@@ -232,7 +232,7 @@ describe('a log that was pruned', () => {
     expect(verifyLines(pruned, lines, null)).toEqual({
       intact: false,
       id: 1,
-      fault: 'the line stands among those that were pruned',
+      fault: 'the line lies in the part that was pruned',
     })
   })
 
@@ -241,11 +241,11 @@ describe('a log that was pruned', () => {
     expect(verifyLines(pruned, rest, noted)).toEqual({
       intact: false,
       id: 1,
-      fault: 'the line noted was pruned: verify the archive that has it',
+      fault: 'the line of the given head was pruned; verify the archive that contains it',
     })
     expect(verifyLines(pruned, rest, { ...start, hash: 'f'.repeat(64) })).toMatchObject({
       id: 2,
-      fault: 'the line is not the one noted',
+      fault: 'the line differs from the given head',
     })
   })
 })

@@ -204,17 +204,17 @@ describe('ids of regions', () => {
     [
       'another for a known region',
       [{ ...ontario, id: 9 }],
-      'regions[0].id: the region has another id already',
+      'regions[0].id: the region already has a different id',
     ],
     [
       'that of another region',
       [unnumbered(ontario), { ...ireland, id: 2 }],
-      'regions[1].id: another region has this id',
+      'regions[1].id: another region already has this id',
     ],
     [
       'that of another for a known region',
       [{ ...ontario, id: 2 }],
-      'regions[0].id: the region has another id already',
+      'regions[0].id: the region already has a different id',
     ],
   ]
   test.each(refused)('%s is refused', (_, regions, message) => {
@@ -268,7 +268,7 @@ describe('loading what was compared', () => {
     expect(decideLoad(comparison, null)).toEqual(
       new Refusal(
         'directory_changed',
-        'somebody else has changed the directory meanwhile, so nothing was loaded; try again',
+        'the directory has changed in the meantime, so nothing was loaded; run the command again',
       ),
     )
   })
@@ -294,12 +294,12 @@ describe('a load that changes more than it may', () => {
     [
       { most: 10, isPercent: true },
       load(5, 39),
-      'the files change 5 regions and providers; the limit is 4, 10% of the 40 there are; nothing was changed',
+      'the files change 5 regions and providers; the limit is 4 (10% of 40); nothing was changed',
     ],
     [
       { most: 10, isPercent: true },
       load(4, 38),
-      'the files change 4 regions and providers; the limit is 3, 10% of the 39 there are; nothing was changed',
+      'the files change 4 regions and providers; the limit is 3 (10% of 39); nothing was changed',
     ],
     [{ most: 10, isPercent: true }, { ...nothing, added: ['new'], unchanged: 0 }, null],
     [

@@ -47,43 +47,44 @@ test.each<[string, Partial<DatabaseAddress>]>([
   expect(parseDatabaseAddress(shownAddress(text))).toEqual({ ...address, password: null })
 })
 
-const form = 'must be as postgres://user@host:5432/name?sslmode=verify-full'
-const far =
-  'sslmode: must be verify-full for a host that is not this machine, so that nobody between reads along'
-const mode =
-  'sslmode: must be verify-full, or disable on this machine; any other lets somebody between read along'
-const host = 'has a host that is neither a name nor an address; IPv6 stands in brackets'
+const form = 'must look like postgres://user@host:5432/name?sslmode=verify-full'
+const far = 'sslmode: must be verify-full for a host on another machine; other modes can be intercepted'
+const mode = 'sslmode: must be verify-full, or disable on this machine; other modes can be intercepted'
+const host = 'has an invalid host; use a name, an IPv4 address or an IPv6 address in brackets'
 
-const spaces = 'must have no space and no end of a line; a space in a name or a password is written as %20'
+const spaces = 'must not contain spaces or line breaks; write a space in a name or password as %20'
 
 test.each([
   ['', form],
   ['postgres:rooms', form],
-  ['postgres://', `names no user: ${form}`],
+  ['postgres://', `has no user: it ${form}`],
   ['postgres://anteroom@localhost/rooms ', spaces],
   ['postgres://anteroom@localhost/rooms\n', spaces],
   ['postgres://anteroom@localhost/rooms\u0007', spaces],
   [
     'postgres://anteroom@localhost/rooms/',
-    `${form}; @, :, / and ? in a user, a password or a name are written as %40, %3A, %2F and %3F`,
+    `${form}; in a user, password or name, write @ as %40, : as %3A, / as %2F and ? as %3F`,
   ],
-  ['postgres://localhost/rooms', `names no user: ${form}`],
-  ['postgres://anteroom@localhost', `names no database: ${form}`],
-  ['postgres://anteroom@localhost/', `names no database: ${form}`],
-  ['postgres://anteroom@localhost/?sslmode=disable', `names no database: ${form}`],
-  ['postgres://anteroom@/rooms', `names no host: ${form}`],
-  ['postgres://anteroom@/rooms?host=db.example', 'host: must be the folder of a socket, as /run/postgresql'],
+  ['postgres://localhost/rooms', `has no user: it ${form}`],
+  ['postgres://anteroom@localhost', `has no database: it ${form}`],
+  ['postgres://anteroom@localhost/', `has no database: it ${form}`],
+  ['postgres://anteroom@localhost/?sslmode=disable', `has no database: it ${form}`],
+  ['postgres://anteroom@/rooms', `has no host: it ${form}`],
+  [
+    'postgres://anteroom@/rooms?host=db.example',
+    'host: must be the folder of a socket, such as /run/postgresql',
+  ],
   [
     'postgres://anteroom@localhost/rooms?host=/run',
-    'host and port as parameters: only for a socket, where no host stands before the name',
+    'has host or port as a parameter and a host before the name; parameters are for sockets only',
   ],
   [
     'postgres://anteroom@localhost/rooms#now',
-    'must have no fragment; # in a name or a password is written as %23',
+    'must not contain a fragment; write # in a name or password as %23',
   ],
   [
     'postgres://anteroom:p@ss@localhost/rooms',
-    `${form}; @, :, / and ? in a user, a password or a name are written as %40, %3A, %2F and %3F`,
+    `${form}; in a user, password or name, write @ as %40, : as %3A, / as %2F and ? as %3F`,
   ],
   ['postgres://anteroom@db.example/rooms', far],
   ['postgres://anteroom@db.example/rooms?sslmode=disable', far],
@@ -92,33 +93,30 @@ test.each([
   ['postgres://anteroom@localhost/rooms?sslmode=require', mode],
   ['postgres://anteroom@db.example/rooms?sslmode=prefer', mode],
   ['postgres://anteroom@db.example/rooms?sslmode=verify-ca', mode],
-  ['postgres://anteroom@localhost/rooms?sslmode=', 'gives sslmode without a value'],
-  ['postgres://anteroom@localhost/rooms?sslmode=disable&sslmode=disable', 'gives sslmode twice'],
+  ['postgres://anteroom@localhost/rooms?sslmode=', 'has sslmode without a value'],
+  ['postgres://anteroom@localhost/rooms?sslmode=disable&sslmode=disable', 'has sslmode twice'],
   [
     'postgres://anteroom@localhost/rooms?prepare=false',
-    'has a parameter that is not known; known are sslmode, sslrootcert, host, port',
+    'has an unknown parameter; use only sslmode, sslrootcert, host, port',
   ],
   [
     'postgres://anteroom@localhost/rooms?options=-csearch_path%3Dx',
-    'has a parameter that is not known; known are sslmode, sslrootcert, host, port',
+    'has an unknown parameter; use only sslmode, sslrootcert, host, port',
   ],
-  ['postgres://anteroom@localhost:0/rooms', 'has a port that is none: 1 to 65535'],
-  ['postgres://anteroom@localhost:65536/rooms', 'has a port that is none: 1 to 65535'],
-  ['postgres://anteroom@localhost:/rooms', 'has a port that is none: 1 to 65535'],
+  ['postgres://anteroom@localhost:0/rooms', 'has an invalid port; use 1 to 65535'],
+  ['postgres://anteroom@localhost:65536/rooms', 'has an invalid port; use 1 to 65535'],
+  ['postgres://anteroom@localhost:/rooms', 'has an invalid port; use 1 to 65535'],
   ['postgres://anteroom@localhost,/rooms', host],
   ['postgres://anteroom@::1/rooms', host],
   ['postgres://anteroom@[::1%25eth0]/rooms', host],
   ['postgres://anteroom@[localhost]/rooms', host],
   ['postgres://anteroom@local!host/rooms', host],
   ['postgres://anteroom@local host/rooms', spaces],
-  [
-    'postgres://anteroom:100%@localhost/rooms',
-    'has a % that is not followed by two digits of a byte in UTF-8; % itself is written as %25',
-  ],
-  ['postgres://anteroom@localhost/ro%00oms', 'must have no %00'],
+  ['postgres://anteroom:100%@localhost/rooms', 'has invalid percent-encoding; write % itself as %25'],
+  ['postgres://anteroom@localhost/ro%00oms', 'must not contain %00'],
 ])('%p is no address: %s', (text, fault) => {
   expect(parseDatabaseAddress(text)).toBe(fault)
-  expect(shownAddress(text)).toBe('postgres://(an address that cannot be read)')
+  expect(shownAddress(text)).toBe('postgres://(invalid address)')
 })
 
 test.each([

@@ -51,7 +51,7 @@ describe('issuing', () => {
   test('is token_exists where one is in force, was given an end to come, or waits', () => {
     for (const keys of [[current], [{ ...replaced }], [waiting], [ended, current]]) {
       expect(decideIssue({ partner, keys }, newKey('n', 200), actAt(200))).toEqual(
-        new Refusal('token_exists', 'the partner has a token; rotate replaces it'),
+        new Refusal('token_exists', 'the partner already has a token; rotate it instead'),
       )
     }
   })
@@ -98,7 +98,7 @@ describe('rotating', () => {
   test('needs a key in force: one that waits or has ended is none', () => {
     for (const keys of [[], [waiting], [ended]]) {
       expect(decideRotation({ partner, keys }, newKey('n', 300), actAt(200))).toEqual(
-        new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one'),
+        new Refusal('record_unknown', 'the partner has no token to rotate; issue one instead'),
       )
     }
   })
@@ -119,7 +119,7 @@ describe('revoking', () => {
 
   test('is refused where nothing is in force or waits', () => {
     expect(decideRevocation({ partner, keys: [ended] }, actAt(200))).toEqual(
-      new Refusal('record_unknown', 'the partner has no token that could be revoked'),
+      new Refusal('record_unknown', 'the partner has no token to revoke'),
     )
     expect(endOf(decideRevocation({ partner, keys: [waiting] }, actAt(200)))).toBe('done')
   })
@@ -160,7 +160,7 @@ describe('taking a cutover back', () => {
     ['a cutover that has come, at that very instant', [replaced, waiting], 500],
   ])('is refused where nothing waits: %s', (_, keys, at) => {
     expect(decideCancellation({ partner, keys }, actAt(at))).toEqual(
-      new Refusal('record_unknown', 'no token of the partner waits for its cutover'),
+      new Refusal('record_unknown', 'the partner has no token that waits for its cutover'),
     )
   })
 })

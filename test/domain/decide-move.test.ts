@@ -177,9 +177,9 @@ describe('the moves of a request', () => {
       decideClosing({ ...intake, member: null }, act, 'sent twice'),
     ]
     expect(refusals as unknown[]).toEqual([
-      new Refusal('field_invalid', 'the text is empty'),
+      new Refusal('field_invalid', 'the text must not be empty'),
       new Refusal('move_unknown', 'the person of this request was erased'),
-      new Refusal('field_invalid', 'the text is longer than 4000 characters'),
+      new Refusal('field_invalid', 'the text must have at most 4000 characters'),
       new Refusal('move_unknown', 'the person of this request was erased'),
     ])
     expect(endOf(decideDecline(erased, act))).toBe('done')
@@ -251,9 +251,9 @@ describe('a note', () => {
   })
 
   test.each([
-    ['', 'the text is empty'],
-    [' \n\t', 'the text is empty'],
-    ['x'.repeat(4_001), 'the text is longer than 4000 characters'],
+    ['', 'the text must not be empty'],
+    [' \n\t', 'the text must not be empty'],
+    ['x'.repeat(4_001), 'the text must have at most 4000 characters'],
   ])('of %j is refused', (text, why) => {
     expect(decideNote(intake, text, act)).toEqual(new Refusal('field_invalid', why))
   })
@@ -394,10 +394,7 @@ describe('assigning a provider', () => {
     const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
     expect(endOf(decideAssignment(withoutSlot, { ...facts, held }))).toBe('done')
     expect(decideAssignment(draft, { ...facts, held })).toEqual(
-      new Refusal(
-        'slot_conflicts_with_yours',
-        'the member holds a slot that overlaps with this one, by request 80',
-      ),
+      new Refusal('slot_conflicts_with_yours', 'the member already has an overlapping slot with request 80'),
     )
   })
 })

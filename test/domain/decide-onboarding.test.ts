@@ -31,7 +31,7 @@ describe('an organization', () => {
 
   test('is not added under a name that one has', () => {
     expect(decideOrganization(organization, 'Harbour', act)).toEqual(
-      new Refusal('name_taken', 'there is an organization of that name'),
+      new Refusal('name_taken', 'an organization with this name already exists'),
     )
   })
 })
@@ -64,7 +64,7 @@ describe('a partner', () => {
 
   test('is added neither under a name that one has nor for an organization that is not there', () => {
     expect(decidePartner(partner, organization, 'Harbourlight', act)).toEqual(
-      new Refusal('name_taken', 'there is a partner of that name'),
+      new Refusal('name_taken', 'a partner with this name already exists'),
     )
     expect(decidePartner(null, undefined, 'Harbourlight', act)).toEqual(noOrganization)
     expect(decidePartner(partner, undefined, 'Harbourlight', act)).toEqual(noOrganization)
@@ -127,7 +127,7 @@ describe.each([
     )
     for (const known of [record, { ...record, id: 9 }]) {
       expect(rename(record as never, known as never, name)).toEqual(
-        new Refusal('name_taken', `there is ${one} of that name`),
+        new Refusal('name_taken', `${one} with this name already exists`),
       )
     }
     expect(rename(null, null, 'Haven')).toEqual(unknown)

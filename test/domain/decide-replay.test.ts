@@ -68,7 +68,7 @@ describe('a submission under a key that was kept', () => {
 
   test('with another body is refused', () => {
     expect(decideSubmission(draft, { ...facts, kept: { ...kept, receipt: null } })).toEqual(
-      new Refusal('idempotency_key_reused', 'was sent before with another body'),
+      new Refusal('idempotency_key_reused', 'was already sent with a different body; use a new key'),
     )
   })
 

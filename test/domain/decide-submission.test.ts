@@ -220,7 +220,7 @@ describe('what a member holds', () => {
     expect(decideSubmission(draft, { ...facts, held: heldAt(45, 90, 135) })).toEqual(
       new Refusal(
         'too_many_open_requests',
-        'the member has 3 open requests with a slot to come, and may have no more',
+        'the member has 3 open requests with a future slot, and may not have more',
       ),
     )
   })
@@ -282,7 +282,7 @@ describe('addresses of different members', () => {
   const limitedAt = (conflictAt: number) =>
     new Refusal(
       'email_conflicts_limited',
-      'too many addresses of different members were sent; try again later',
+      'too many e-mail addresses of other members were sent; try again later',
       {
         retryAfterSeconds: Math.ceil((conflictAt + minutes(60) - now) / 1000),
       },

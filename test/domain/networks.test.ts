@@ -36,6 +36,6 @@ test.each([
     ::/0 2001:db8::/129 fe80::1%eth0 proxy.example`,
 ])('%p names no networks', (text) => {
   expect(parseNetworks(text)).toBe(
-    'must be addresses or networks with commas between, as 10.0.0.7,2001:db8::/32: no names, no ports, and not all addresses there are',
+    'must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed',
   )
 })

@@ -38,20 +38,20 @@ const refusals: Readonly<Record<string, readonly [status: number, message: strin
   organization_not_configured: [409, 'the partner has no organization configured'],
   organization_deactivated: [403, "the partner's organization is deactivated"],
   field_invalid: [400, 'memberData.dob: must not be in the future'],
-  idempotency_key_reused: [422, 'Idempotency-Key: was sent before with another body'],
+  idempotency_key_reused: [422, 'Idempotency-Key: was already sent with a different body; use a new key'],
   member_deactivated: [403, 'the member is deactivated'],
   member_not_found: [404, 'external_user_id: no member has this id'],
-  provider_unknown: [400, 'bookingData.selfSchedulingProviderId: names no provider who can be booked'],
+  provider_unknown: [400, 'bookingData.selfSchedulingProviderId: no provider with this id can be booked'],
   slot_unavailable: [400, 'bookingData.utcStartTime: the slot is not available'],
   slot_already_yours: [400, 'bookingData.utcStartTime: the member already holds this slot'],
   slot_conflicts_with_yours: [
     400,
-    'bookingData.utcStartTime: the member holds a slot that overlaps with this one',
+    'bookingData.utcStartTime: the member already has a slot that overlaps with this one',
   ],
   email_taken: [409, 'memberData.email: already belongs to a different member'],
   email_conflicts_limited: [
     429,
-    'memberData.email: too many addresses of different members were sent; try again later',
+    'memberData.email: too many e-mail addresses of other members were sent; try again later',
   ],
 }
 

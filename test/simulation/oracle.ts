@@ -251,7 +251,7 @@ export class Oracle {
     const toCome = theirs.filter((held) => (held.startsAt as number) > this.now)
     const most = this.limits.openRequests ?? Number.POSITIVE_INFINITY
     if (toCome.length < most) return null
-    const why = `the member has ${most} open requests with a slot to come, and may have no more`
+    const why = `the member has ${most} open requests with a future slot, and may not have more`
     return refused('too_many_open_requests', { message: `user.external_user_id: ${why}` })
   }
 

@@ -93,7 +93,7 @@ export function requireFewChanges(
   const stored = changed.length + deactivated.length + unchanged
   const allowed = limit.isPercent ? Math.floor((stored * limit.most) / 100) : limit.most
   if (count <= allowed || (limit.isPercent && stored === 0)) return
-  const most = limit.isPercent ? `${allowed}, ${limit.most}% of the ${stored} there are` : allowed
+  const most = limit.isPercent ? `${allowed} (${limit.most}% of ${stored})` : allowed
   const why = `the files change ${count} regions and providers; the limit is ${most}; nothing was changed`
   throw new Refusal('too_many_changes', why)
 }
@@ -102,7 +102,7 @@ export function requireFewChanges(
 export function decideLoad({ writes }: DirectoryComparison, since: readonly Change[] | null): Decision {
   const isAsCompared = since?.every(({ noun }) => noun !== 'region' && noun !== 'provider') ?? false
   if (isAsCompared) return outcome('directory.load', null, null, writes)
-  const why = 'somebody else has changed the directory meanwhile, so nothing was loaded; try again'
+  const why = 'the directory has changed in the meantime, so nothing was loaded; run the command again'
   return new Refusal('directory_changed', why)
 }
 
@@ -136,7 +136,8 @@ function regionIdsOf(entries: readonly RegionEntry[], regions: readonly Region[]
     const known = ids.get(regionRef(entry))
     if (entry.id === null || entry.id === known) continue
     if (known !== undefined || storedIds.has(entry.id)) {
-      const fault = known === undefined ? 'another region has this id' : 'the region has another id already'
+      const fault =
+        known === undefined ? 'another region already has this id' : 'the region already has a different id'
       throw new Refusal('directory_invalid', `regions[${index}].id: ${fault}`)
     }
     ids.set(regionRef(entry), entry.id)

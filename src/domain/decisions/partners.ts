@@ -89,7 +89,7 @@ function decideRename(
 }
 
 function nameTaken(noun: 'organization' | 'partner'): Refusal {
-  return new Refusal('name_taken', `there is ${noun === 'partner' ? 'a' : 'an'} ${noun} of that name`)
+  return new Refusal('name_taken', `${noun === 'partner' ? 'a' : 'an'} ${noun} with this name already exists`)
 }
 
 export interface KeyFacts {
@@ -101,7 +101,7 @@ export interface KeyFacts {
 export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   if (currentKeys(keys, at).length > 0) {
-    return new Refusal('token_exists', 'the partner has a token; rotate replaces it')
+    return new Refusal('token_exists', 'the partner already has a token; rotate it instead')
   }
   return outcome('token.issue', 'partner', partner.id, [addKey(partner, key, at)])
 }
@@ -111,7 +111,7 @@ export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }:
   if (!partner) return unknownRecord('partner')
   if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')
   if (!currentKeys(keys, at).some((known) => keyStateAt(known, at) === 'in force')) {
-    return new Refusal('record_unknown', 'the partner has no token to rotate; issue makes one')
+    return new Refusal('record_unknown', 'the partner has no token to rotate; issue one instead')
   }
   return outcome('token.rotate', 'partner', partner.id, [
     ...endKeys(keys, at, key.startsAt, 'rotated'),
@@ -125,7 +125,7 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
   const ended = endKeys(keys, at, at, 'revoked')
   return ended.length > 0
     ? outcome('token.revoke', 'partner', partner.id, ended)
-    : new Refusal('record_unknown', 'the partner has no token that could be revoked')
+    : new Refusal('record_unknown', 'the partner has no token to revoke')
 }
 
 /** Cancels the waiting key. The key in force gets no end. */
@@ -133,7 +133,7 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
   if (!partner) return unknownRecord('partner')
   const { current, waiting } = currentAndWaiting(keys, at)
   if (waiting.length === 0) {
-    return new Refusal('record_unknown', 'no token of the partner waits for its cutover')
+    return new Refusal('record_unknown', 'the partner has no token that waits for its cutover')
   }
   const cancelled = waiting.map((key) => cancel(key))
   // After the cancellations: only one key of a partner may have no end.

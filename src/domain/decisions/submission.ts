@@ -90,7 +90,7 @@ function refuseSlot({ slot, slotState }: SubmissionDraft, { member, holders }: S
     return new Refusal('slot_already_yours', 'the member already holds this slot')
   }
   if (slotState === 'provider unknown') {
-    return new Refusal('provider_unknown', 'names no provider who can be booked')
+    return new Refusal('provider_unknown', 'no provider with this id can be booked')
   }
   const isFree = slotState === 'offered' && holders.length === 0
   return isFree ? null : new Refusal('slot_unavailable', 'the slot is not available')
@@ -102,12 +102,15 @@ function refuseHolding(
   { held }: SubmissionFacts,
 ) {
   if (overlappingWith(startsAt, held)) {
-    return new Refusal('slot_conflicts_with_yours', 'the member holds a slot that overlaps with this one')
+    return new Refusal(
+      'slot_conflicts_with_yours',
+      'the member already has a slot that overlaps with this one',
+    )
   }
   const toCome = held.filter((slot) => slot.startsAt > submittedAt)
   const most = limits.openRequests
   if (most === null || toCome.length < most) return null
-  const why = `the member has ${most} open requests with a slot to come, and may have no more`
+  const why = `the member has ${most} open requests with a future slot, and may not have more`
   return new Refusal('too_many_open_requests', why)
 }
 
@@ -126,7 +129,7 @@ function refuseEmail(
 ): Refusal | Outcome<Refusal> | null {
   const isNew = !member || foldEmail(member.profile.email) !== foldEmail(draft.member.email)
   if (isNew && conflictAt !== null && draft.limits.emailConflicts !== null) {
-    const why = 'too many addresses of different members were sent; try again later'
+    const why = 'too many e-mail addresses of other members were sent; try again later'
     const retryAfterSeconds = Math.ceil((conflictAt + hourMillis - draft.submittedAt) / 1000)
     return new Refusal('email_conflicts_limited', why, { retryAfterSeconds })
   }
@@ -199,7 +202,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
   const { receipt } = kept
   if (!receipt) {
-    return new Refusal('idempotency_key_reused', 'was sent before with another body')
+    return new Refusal('idempotency_key_reused', 'was already sent with a different body; use a new key')
   }
   return { writes: [], taken: [], audit: null, answer: () => ({ ...receipt, isReplay: true }) }
 }

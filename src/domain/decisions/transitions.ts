@@ -83,7 +83,7 @@ export function decideAcknowledgement(request: RequestRecord | null, localOffset
   if (!request) return unknownRecord('request')
   const { id, state, startsAt } = request
   if (!holdsSlot(state) || startsAt === null) {
-    return new Refusal('move_unknown', 'the request holds no slot')
+    return new Refusal('move_unknown', 'the request has no slot')
   }
   return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
@@ -137,7 +137,7 @@ export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts):
 /** Returns a refusal if no provider can be assigned, otherwise null. */
 export function refuseAssignment(request: RequestRecord): Refusal | null {
   if (!request.isIntake) {
-    const why = 'a booking request came with its provider and slot; only an intake can be assigned'
+    const why = 'only an intake can be assigned; a booking request already has a provider and a slot'
     return new Refusal('move_unknown', why)
   }
   return refuseErased(request) ?? refuseTransition(request, 'assigned')
@@ -159,7 +159,7 @@ export function refuseMoving(
   const refusal = refuseErased(request) ?? refuseTransition(request, 'moved')
   if (refusal) return refusal
   const isSame = request.providerId === providerId && request.startsAt === startsAt
-  return isSame ? new Refusal('move_unknown', 'the request holds that slot already') : null
+  return isSame ? new Refusal('move_unknown', 'the request already has this slot') : null
 }
 
 function refusePlacement(
@@ -176,7 +176,7 @@ function refusePlacement(
   const others = held.filter(({ requestId }) => requestId !== id)
   const conflict = startsAt === null ? undefined : overlappingWith(startsAt, others)
   if (!conflict) return null
-  const why = `the member holds a slot that overlaps with this one, by request ${conflict.requestId}`
+  const why = `the member already has an overlapping slot with request ${conflict.requestId}`
   return new Refusal('slot_conflicts_with_yours', why)
 }
 
@@ -232,9 +232,9 @@ export function decideNote(request: RequestRecord | null, text: string, act: Act
 }
 
 function refuseText(text: string): Refusal | null {
-  if (text.trim() === '') return new Refusal('field_invalid', 'the text is empty')
+  if (text.trim() === '') return new Refusal('field_invalid', 'the text must not be empty')
   if (text.length <= mostNoteLength) return null
-  return new Refusal('field_invalid', `the text is longer than ${mostNoteLength} characters`)
+  return new Refusal('field_invalid', `the text must have at most ${mostNoteLength} characters`)
 }
 
 export function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {

@@ -15,7 +15,7 @@ export function describeCopy({ to, at }: CopyNote): string {
   return `copied to ${to} at ${formatInstant(at)}`
 }
 
-export const copyRemedy = 'use that one, or go on with this one: anteroom database reactivate'
+export const copyRemedy = 'use the copy, or reactivate this database: anteroom database reactivate'
 
 /** @throws Refusal database_unusable if the database was copied */
 export function requireActive(note: CopyNote | null): void {
@@ -25,7 +25,7 @@ export function requireActive(note: CopyNote | null): void {
 /** @throws Refusal record_unknown if the database was not copied */
 export function requireCopied(note: CopyNote | null): CopyNote {
   if (note) return note
-  throw new Refusal('record_unknown', 'the database is active: it was not left for a copy')
+  throw new Refusal('record_unknown', 'the database is already active: it was not copied')
 }
 
 export interface TableSnapshot {

@@ -54,7 +54,7 @@ export interface Upgrade {
 }
 
 export function keptCopyNote(copy: string): string {
-  return `The database as it was is kept in ${copy}; what is erased later stays in it: remove it once all is well.`
+  return `The old database was kept as ${copy}. Data that is erased later stays in it. Delete it once the new database works.`
 }
 
 export interface Opened extends Engine {

@@ -42,7 +42,7 @@ def refused_by_a_rule(
     code = (response.headers.get("x-error-code") or [""])[0]
     if code == "field_invalid":
         faults = set(response.json()["message"].split("; ")) - FAULTS
-        if not faults or (faults == {"memberData.email: not an e-mail address"} and has_long_name(case.body)):
+        if not faults or (faults == {"memberData.email: must be an e-mail address"} and has_long_name(case.body)):
             return
     elif code in RULES:
         return
