@@ -13,14 +13,14 @@ import { type Interval, union } from '../scheduling/interval'
 import { type TimeZone, toFirstInstant, toLastInstant } from '../scheduling/time-zone'
 import type { LocalWindow, Schedule, WorkingHours } from '../scheduling/working-hours'
 
-/** A provider's schedule in the engine's numbers. The texts have been validated when they were loaded. */
+/** Converts a provider's schedule to the numbers of src/scheduling. Its texts were validated at load. */
 export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
   const timeOff = absencesOf(provider)
   return {
     zone,
     workingHours: provider.workingHours.map(compileHours),
     overrides: provider.overrides.length === 0 ? none.overrides : compileOverrides(provider.overrides),
-    // In the provider's order. Time off within a skipped hour stays as an empty interval.
+    // Keeps the provider's order. Time off inside a skipped hour stays as an empty interval.
     timeOff: timeOff.length === 0 ? none.timeOff : timeOff.map((absence) => compileTimeOff(absence, zone)),
   }
 }
@@ -37,23 +37,19 @@ function compileHours({ weekdays: days, from, until, ...hours }: WeeklyHours): W
   }
 }
 
-// Most have neither, and there are many of them in memory.
+// Shared to save memory, because most providers have neither.
 const none: Pick<Schedule, 'overrides' | 'timeOff'> = { overrides: new Map(), timeOff: [] }
 
 function compileOverrides(overrides: Provider['overrides']): Schedule['overrides'] {
   return new Map(overrides.map(({ date, windows }) => [dayOf(date), windows.map(compileWindow)]))
 }
 
-/** When licenses of one region hold. */
 export interface LicensedTime {
   readonly regionId: number
   readonly interval: Interval
 }
 
-/**
- * When a provider's licenses hold, each from the first moment of its first local date to the last of its last;
- * those of one region that meet or overlap are one.
- */
+/** Returns valid license times, from the start of the first local date to the end of the last, merged by region. */
 export function compileLicenses(licenses: readonly License[], zone: TimeZone): LicensedTime[] {
   const times = licenses.map((license) => ({
     regionId: license.regionId,
@@ -80,7 +76,7 @@ function compileWindow({ start, end, stepMinutes = slotMinutes }: WorkingWindow)
   return { startMinute, endMinute: endMinute > startMinute ? endMinute : endMinute + dayMinutes, stepMinutes }
 }
 
-/** A date means the whole local day, a local date-time every instant at which the clock shows it. */
+/** Dates cover whole local days. A repeated local time starts at its first occurrence and ends at its last. */
 export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
   const [start, end] = [parseInstant(from), parseInstant(until)]
   if (start !== null && end !== null) return { start: start / minuteMillis, end: end / minuteMillis }
@@ -92,7 +88,7 @@ export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interv
   }
 }
 
-/** The minute of a local date-time, or of a date's midnight, since the local 1970-01-01T00:00. */
+/** Returns minutes since the local 1970-01-01T00:00 of a local date-time, or of a date's midnight. */
 function localMinuteOf(text: string): number {
   const [date = '', time = '00:00'] = text.split('T')
   return dayOf(date) * dayMinutes + timeOf(time)
@@ -106,13 +102,13 @@ function timeOf(time: string): number {
   return readable(parseTimeOfDay(time))
 }
 
-/** @throws RangeError for a text that was not validated, which would otherwise be read as 1970 */
+/** @throws RangeError if the text was not validated; null would count as 1970 */
 function readable(value: number | null): number {
   if (value === null) throw new RangeError('not a date or a time')
   return value
 }
 
-/** By working hours, the last schedule compiled in one zone, and its provider. */
+/** Compiled schedules and licenses of one zone, by the provider's list objects. */
 interface Known {
   readonly schedules: Map<
     Provider['workingHours'],
@@ -121,10 +117,10 @@ interface Known {
   readonly licenses: Map<Provider['licenses'], readonly LicensedTime[]>
 }
 
-/** What else a schedule is made of. */
+/** The other lists that a schedule depends on. */
 const others = ['overrides', 'timeOff', 'staffTimeOff'] as const
 
-/** Compiles providers that are read together. Those with the same schedule share one object. */
+/** Compiles the providers of one read. Providers with the same lists share one schedule object. */
 export class CompiledOnce {
   readonly #zones = new Map<TimeZone, Known>()
 

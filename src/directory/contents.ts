@@ -6,7 +6,7 @@ import type { TimeZone } from '../scheduling/time-zone'
 import { CompiledOnce } from './compile'
 import {
   heldByRegion,
-  isFoundAlike,
+  isFoundBySameSearches,
   type Listing,
   nothingTaken,
   toListing,
@@ -16,35 +16,32 @@ import {
 } from './listing'
 import { RegionLicenses } from './roster'
 
-/** Of how many providers the taken slots are looked through when something has changed: more than a booking adds. */
-const lookedThrough = 16
+/** Providers whose past slots are dropped per update. One booking adds fewer. */
+const prunedPerUpdate = 16
 
-/** Time zones by name, and who is told of each provider who is left out. */
 export interface ContentsSources {
   readonly findZone: (name: string) => TimeZone | null
   readonly report: (fault: string) => void
 }
 
-/** What the directory has read from the feed, at one version. */
+/** The directory's data at one version of the feed. */
 export class Contents {
   version: Version | null = null
   keys = new Map<string, PartnerKey>()
   regions = new Map<number, Region>()
-  /** Active ones, of the countries that were asked about: those that there are, since others are refused. */
+  /** Cache. It stays small because unknown country codes are rejected earlier. */
   regionsOfCountries = new Map<string, readonly Region[]>()
-  /** All providers who can be read, those without a listing too. */
+  /** All readable providers, including those without a listing. */
   providers = new Map<number, Provider>()
   listings = new Map<number, Listing>()
-  /** By provider, those without a listing too; nothing of a provider of whom nothing is taken. */
   #taken = new Map<number, readonly TakenSlot[]>()
-  /** How far the taken slots were looked through for what is long over. */
-  #looked: Iterator<[number, readonly TakenSlot[]]> = [].values()
+  #pruning: Iterator<[number, readonly TakenSlot[]]> = [].values()
   unlisted = new Map<number, UnlistedProvider>()
   #licenses = new Map<number, RegionLicenses>()
 
   constructor(private readonly sources: ContentsSources) {}
 
-  /** Each step takes what a provider takes. */
+  /** Applies changes. Yields after each provider. */
   *apply(changes: DirectoryChanges): Generator<void> {
     if (changes.keys) this.keys = new Map(changes.keys.map((key) => [key.kid, key]))
     for (const [id, taken] of changes.taken) {
@@ -82,7 +79,7 @@ export class Contents {
     else this.#taken.delete(id)
   }
 
-  /** Nobody is licensed otherwise by it, so the rosters stay. */
+  /** Taken slots do not affect licenses, so the rosters stay. */
   #showTaken(id: number): void {
     const listing = this.listings.get(id)
     const taken = this.takenOf(id)
@@ -93,12 +90,12 @@ export class Contents {
     return this.#taken.get(id) ?? nothingTaken
   }
 
-  /** Forgets what was over by `after` (ms) of some providers, others each time: all in turn, and never many at once. */
+  /** Drops slots that ended by `after` (ms) from a few providers. Each call continues after the last one. */
   forgetPast(after: number): void {
-    for (let count = 0; count < lookedThrough; count++) {
-      const { done, value } = this.#looked.next()
+    for (let count = 0; count < prunedPerUpdate; count++) {
+      const { done, value } = this.#pruning.next()
       if (done) {
-        this.#looked = this.#taken.entries()
+        this.#pruning = this.#taken.entries()
         return
       }
       const [id, taken] = value
@@ -109,13 +106,13 @@ export class Contents {
     }
   }
 
-  /** The same, to be changed aside. */
+  /** Returns a copy to change while the original is in use. */
   async copy(): Promise<Contents> {
     const copy = new Contents(this.sources)
     copy.version = this.version
     copy.keys = this.keys
     copy.regions = this.regions
-    // What has as many entries as there are providers, in a turn each: nobody but a reading changes them.
+    // Copies one large map per turn of the event loop. Only a read changes them, and reads run one at a time.
     copy.providers = new Map(this.providers)
     await nextTurn()
     copy.listings = new Map(this.listings)
@@ -128,13 +125,12 @@ export class Contents {
     return copy
   }
 
-  /** One provider who cannot be listed must not keep the others from being so. */
   #tryToList(provider: Provider, taken: readonly TakenSlot[], compiled: CompiledOnce): void {
     const { id, ref, timeZone } = provider
     const active = isWorking(provider)
     const zone = this.sources.findZone(timeZone)
     if (!zone) {
-      this.#leaveOut({ id, ref, active, fault: `the zone data does not know the time zone ${timeZone}` })
+      this.#leaveOut({ id, ref, active, fault: `the zone data has no time zone ${timeZone}` })
       return
     }
     try {
@@ -164,9 +160,9 @@ export class Contents {
     this.listings.set(id, listing)
   }
 
-  /** Most changes of a provider are none of who is found: those leave the rosters as they are. */
+  /** Keeps the rosters if the change does not affect search results. */
   #moveLicenses(id: number, before: Listing | undefined, after: Listing | undefined): void {
-    if (before && after && isFoundAlike(before, after)) return
+    if (before && after && isFoundBySameSearches(before, after)) return
     const held = heldByRegion(after && isWorking(after.provider) ? after : undefined)
     for (const { regionId } of before?.licenses ?? []) {
       if (!held.has(regionId)) this.licensesIn(regionId).put(id, [])
@@ -183,7 +179,7 @@ export class Contents {
   }
 }
 
-/** Lets the event loop go on. */
+/** Yields to the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

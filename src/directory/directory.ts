@@ -16,48 +16,44 @@ import { Contents, type ContentsSources, nextTurn } from './contents'
 import { type Listing, licensesIn, toListing, type UnlistedProvider } from './listing'
 import type { Roster } from './roster'
 
-/** What the directory is made from. */
 export interface DirectorySources extends ContentsSources {
   readonly feed: DirectoryFeed
   readonly clock: Clock
 }
 
-/** How many providers are changed at once: more are changed aside, and others get their turn after each portion. */
+/** Larger changes are applied to a copy, and the event loop gets a turn after this many providers. */
 const portion = 500
 
-/** How long slots stay known that are over: a clock may be set back a little. */
+/** Past slots are kept this long, because a clock may be set back a little. */
 const keptMillis = 7 * dayMinutes * minuteMillis
 
 /**
- * The read model: who may call, who is licensed where, who speaks what, who is free when. It is loaded once and
- * follows the feed of changes; nothing else asks the database for these.
+ * The in-memory read model of partner keys, regions, providers, licenses, schedules and taken slots. It is loaded once and then
+ * follows the feed of changes.
  */
 export class Directory {
   #contents: Contents
   #reading: Promise<void> | null = null
-  /** The feed's stamp when all that was committed by then was shown. */
+  /** The feed's stamp from before the last completed read. */
   #stamp: number | null = null
 
   private constructor(private readonly sources: DirectorySources) {
     this.#contents = new Contents(sources)
   }
 
-  /** @throws Refusal database_unusable naming a record, other than a provider's, that cannot be read */
+  /** @throws Refusal database_unusable if a record other than a provider cannot be read */
   static async load(sources: DirectorySources): Promise<Directory> {
     const directory = new Directory(sources)
     await directory.catchUp()
     return directory
   }
 
-  /** The version of what is stored that all the rest shows. */
+  /** The stored version that this directory shows. */
   get version(): Version {
     return this.#contents.version as Version
   }
 
-  /**
-   * Brings the directory up to what is stored at this moment, by this process or another. Undefined where it is so
-   * already: who asks for each request has nothing to wait for.
-   */
+  /** Applies everything committed so far by any process. Returns undefined, so callers need not wait, if up to date. */
   catchUp(): Promise<void> | undefined {
     return this.#isCurrent() ? undefined : this.#catchUp()
   }
@@ -68,8 +64,8 @@ export class Directory {
   }
 
   async #catchUp(): Promise<void> {
-    // A reading under way may have begun before what this caller has to see: whoever comes meanwhile shares the next. Where
-    // it fails, the database cannot be read: whoever waits is told so, and not made to wait once more.
+    // A read in progress may miss the caller's change, so callers that arrive meanwhile share the next read. If the current
+    // read fails, the database is unreadable: waiting callers get its error instead of another read.
     if (this.#reading) {
       await this.#reading
       if (this.#isCurrent()) return
@@ -82,7 +78,7 @@ export class Directory {
 
   async #read(): Promise<void> {
     const { feed, clock } = this.sources
-    // Before all the rest: what is committed meanwhile has another.
+    // Taken first, because a commit during the read changes the stamp.
     const stamp = feed.stamp?.() ?? null
     const after = clock.now() - keptMillis
     const changes = await feed.changesSince(this.#contents.version, after)
@@ -93,7 +89,7 @@ export class Directory {
     this.#stamp = stamp
   }
 
-  /** Whoever asks meanwhile is shown all that was, and then all that is. */
+  /** Readers see either the whole old state or the whole new state. */
   async #show(changes: DirectoryChanges): Promise<void> {
     const { providers, unreadable, taken, booked } = changes
     if (providers.length + unreadable.length + taken.size + (booked?.size ?? 0) <= portion) {
@@ -109,7 +105,7 @@ export class Directory {
     return this.sources.findZone(name) !== null
   }
 
-  /** All keys that partners ever had, in order of issue. */
+  /** Returns all keys ever issued, in order of issue. */
   listKeys(): PartnerKey[] {
     return [...this.#contents.keys.values()]
   }
@@ -118,13 +114,12 @@ export class Directory {
     return this.#contents.keys.get(kid) ?? null
   }
 
-  /** The active region of an id. */
   findRegion(id: number): Region | null {
     const region = this.#contents.regions.get(id)
     return region?.active ? region : null
   }
 
-  /** A country's active regions in order of their codes: the same object for as long as regions are the same. */
+  /** Returns a country's active regions by code. The array is the same object until regions change. */
   listRegions(countryCode: string): readonly Region[] {
     const known = this.#contents.regionsOfCountries.get(countryCode)
     if (known) return known
@@ -135,84 +130,79 @@ export class Directory {
     return regions
   }
 
-  /** All regions, deactivated ones too, in order of id. */
+  /** Returns all regions by id, including deactivated ones. */
   listAllRegions(): Region[] {
     return [...this.#contents.regions.values()].sort((a, b) => a.id - b.id)
   }
 
-  /**
-   * Who is licensed in a region at `now` (ms): the same object for as long as those are the same, and speak the same languages
-   * and hold sessions in the same ways.
-   */
+  /** Returns the providers licensed in a region at `now` (ms). The same object until search results can change. */
   rosterOf(regionId: number, now: number): Roster {
     return this.#contents.licensesIn(regionId).rosterAt(now)
   }
 
-  /** The active providers who hold a license in the region at `now` (ms), in order of id. */
+  /** Returns the active providers licensed in a region at `now` (ms), by id. */
   listLicensed(regionId: number, now: number): Listing[] {
     return this.rosterOf(regionId, now).ids.flatMap((id) => this.findListing(id) ?? [])
   }
 
-  /** All active providers in order of id. */
+  /** Returns all active providers by id. */
   listListings(): Listing[] {
     return [...this.#contents.listings.values()]
       .filter(({ provider }) => isWorking(provider))
       .sort((a, b) => a.provider.id - b.provider.id)
   }
 
-  /** All providers in order of id, deactivated ones and those who are left out of searches too. */
+  /** Returns all readable providers by id, including deactivated ones and those left out of searches. */
   listProviders(): Provider[] {
     return [...this.#contents.providers.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** Those who are left out of searches since their record cannot be read or used. */
+  /** Returns the providers left out of searches because their record or time zone cannot be used. */
   listUnlisted(): UnlistedProvider[] {
     return [...this.#contents.unlisted.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** Those of whom nothing is known but what they are called. */
+  /** Returns the providers whose record cannot be read. Only their id, ref and state are known. */
   listUnreadable(): UnreadableProvider[] {
     return this.listUnlisted().filter(({ id }) => !this.#contents.providers.has(id))
   }
 
-  /** A provider, active or not. */
+  /** Returns the listing of a provider, active or not. */
   findAnyListing(providerId: number): Listing | null {
     return this.#contents.listings.get(providerId) ?? null
   }
 
-  /** What would be listed of a provider who is as told, with the slots that are taken of them; null for one who cannot be. */
+  /** Returns the listing that a changed provider would have; null if the time zone is unknown. */
   asListed(provider: Provider): Listing | null {
     const zone = this.sources.findZone(provider.timeZone)
     return zone && toListing(provider, zone, this.#contents.takenOf(provider.id), new CompiledOnce())
   }
 
-  /** An active provider. */
   findListing(providerId: number): Listing | null {
     const listing = this.#contents.listings.get(providerId)
     return listing && isWorking(listing.provider) ? listing : null
   }
 
-  /** The slots that can be had of a provider in a region, at `now` (ms). */
+  /** Returns the free slots of a provider in a region at `now` (ms). */
   availabilityIn(listing: Listing, regionId: number, now: number): Availability {
     return availabilityAt(listing.calendar, licensesIn(regionId, listing), now)
   }
 
-  /** Those of them that start in a stretch of time (minutes), in a fraction of the time if that is short. */
+  /** Returns the free slots that start within `stretch` (minutes). Faster than availabilityIn. */
   slotsWithin(listing: Listing, regionId: number, stretch: Interval, now: number): number[] {
     return slotsWithin(listing.calendar, licensesIn(regionId, listing), stretch, now)
   }
 
-  /** The slots that can be had of a provider in any active region, at `now` (ms). */
+  /** Returns the free slots of a provider in all active regions at `now` (ms). */
   availabilityAnywhere(listing: Listing, now: number): Availability {
     return availabilityAt(listing.calendar, this.#licensedTime(listing), now)
   }
 
-  /** Whether the slot that starts at `startsAt` can be had of a provider in any active region; ms both. */
+  /** Returns true if a slot is free in any active region. `startsAt` and `now` are in ms. */
   isOffered(listing: Listing, startsAt: number, now: number): boolean {
     return isAvailableAt(listing.calendar, this.#licensedTime(listing), startsAt / minuteMillis, now)
   }
 
-  /** When a provider's licenses hold, of the regions that are active. */
   #licensedTime({ licenses }: Listing): Interval[] {
     return licenses
       .filter(({ regionId }) => this.#contents.regions.get(regionId)?.active)
@@ -220,7 +210,7 @@ export class Directory {
   }
 }
 
-/** Takes steps, and lets the event loop have a turn after each portion of them. */
+/** Runs steps. Yields to the event loop after each portion. */
 async function inPortions(steps: Iterable<void>): Promise<void> {
   let taken = 0
   for (const _ of steps) {

@@ -6,24 +6,24 @@ import type { Interval } from '../scheduling/interval'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { CompiledOnce, LicensedTime } from './compile'
 
-/** A provider as they are listed. Replaced, never changed: what is worked out from one can be kept beside it. */
+/** A provider in the directory. Immutable, so derived values can be cached by object. */
 export interface Listing {
   readonly provider: Provider
   readonly calendar: Calendar
-  /** What the calendar has as taken, with the requests that hold it. */
+  /** The calendar's taken slots, with their requests. */
   readonly taken: readonly TakenSlot[]
   readonly licenses: readonly LicensedTime[]
 }
 
-/** A provider who is left out of all that partners see, and why. */
+/** A provider left out of searches, with the reason. */
 export interface UnlistedProvider extends UnreadableProvider {
   readonly fault: string
 }
 
 export const nothingTaken: readonly never[] = []
 
-/** Whether whoever finds one of two listings of a provider finds the other. */
-export function isFoundAlike(one: Listing, other: Listing): boolean {
+/** Returns true if the same searches find both listings of a provider. */
+export function isFoundBySameSearches(one: Listing, other: Listing): boolean {
   const comparedText = ({ licenses, provider }: Listing) => {
     const { languagesSpoken, modalities, inPersonRegionIds } = provider
     return JSON.stringify([licenses, isWorking(provider), languagesSpoken, modalities, inPersonRegionIds])
@@ -31,20 +31,20 @@ export function isFoundAlike(one: Listing, other: Listing): boolean {
   return comparedText(one) === comparedText(other)
 }
 
-/** When a provider's licenses of a region hold. */
+/** Returns when a provider's licenses for a region are valid. */
 export function licensesIn(regionId: number, { licenses }: Listing): Interval[] {
   return licenses.filter((license) => license.regionId === regionId).map(({ interval }) => interval)
 }
 
-/** The same for each region of which there are any. */
+/** Returns valid license times by region. */
 export function heldByRegion(listing: Listing | undefined): Map<number, Interval[]> {
-  const held = new Map<number, Interval[]>()
+  const times = new Map<number, Interval[]>()
   for (const { regionId, interval } of listing?.licenses ?? []) {
-    const others = held.get(regionId)
-    if (others) others.push(interval)
-    else held.set(regionId, [interval])
+    const known = times.get(regionId)
+    if (known) known.push(interval)
+    else times.set(regionId, [interval])
   }
-  return held
+  return times
 }
 
 export function toListing(
@@ -65,29 +65,28 @@ export function toListing(
   }
 }
 
-/** Minutes east of UTC that a provider's clock is at an instant (ms), by the zone data in use. */
+/** Returns the offset of a provider's clock at an instant (ms), in minutes east of UTC. */
 export function localOffsetAt({ calendar }: Listing, at: number): number {
   return offsetAt(calendar.schedule.zone, Math.floor(at / minuteMillis))
 }
 
-/** A listing of which these slots are taken, and no others. */
+/** Returns the listing with exactly these taken slots. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
   const calendar = { ...listing.calendar, taken: toIntervals(taken) }
   return { ...listing, calendar, taken }
 }
 
-/** What is taken once these slots are too, in order. */
+/** Adds bookings, sorted by start. A booking replaces the earlier slot of the same request. */
 export function withBooked(taken: readonly TakenSlot[], booked: readonly TakenSlot[]): readonly TakenSlot[] {
   const ids = new Set(booked.map(({ requestId }) => requestId))
-  const others = taken.filter(({ requestId }) => !ids.has(requestId))
-  return [...others, ...booked].sort((a, b) => a.startsAt - b.startsAt)
+  const unchanged = taken.filter(({ requestId }) => !ids.has(requestId))
+  return [...unchanged, ...booked].sort((a, b) => a.startsAt - b.startsAt)
 }
 
 function toIntervals(taken: readonly TakenSlot[]): readonly Interval[] {
   return taken.length > 0 ? taken.map(toInterval) : nothingTaken
 }
 
-/** When a slot is taken, in the engine's minutes. */
 export function toInterval({ startsAt, endsAt }: TakenSlot): Interval {
   return { start: startsAt / minuteMillis, end: endsAt / minuteMillis }
 }

@@ -1,26 +1,23 @@
 import { minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
 
-/** The active providers who hold a license in a region. Replaced, never changed, as soon as others do. */
+/** The active providers licensed in a region. Immutable; replaced when licenses change, begin or end. */
 export interface Roster {
-  /** In order. */
+  /** Ascending. */
   readonly ids: readonly number[]
-  /** ms: from then on it is so (inclusive), until then (exclusive). */
+  /** ms. The roster is valid from here (inclusive) to `holdsUntil` (exclusive). */
   readonly heldFrom: number
   readonly holdsUntil: number
 }
 
-/**
- * When the active providers hold licenses of one region, in order of id: a row for each license, in columns of numbers,
- * since all of them are looked through whenever one begins or ends.
- */
+/** License times of a region's active providers, by id. Columns of numbers, because each change scans all rows. */
 export class RegionLicenses {
   #ids: number[] = []
   #starts: number[] = []
   #ends: number[] = []
   #roster: Roster | null = null
 
-  /** The same, to be changed aside. */
+  /** Returns a copy to change while the original is in use. */
   copy(): RegionLicenses {
     const copy = new RegionLicenses()
     copy.#ids = this.#ids.slice()
@@ -30,13 +27,12 @@ export class RegionLicenses {
     return copy
   }
 
-  /** Makes a provider's licenses what they are now. */
   put(id: number, licenses: readonly Interval[]): void {
     const first = this.#positionOf(id)
     let held = 0
     while (this.#ids[first + held] === id) held++
     this.#roster = null
-    // When all are read they come in order of id, and to splice each of them in takes as long as all the rest.
+    // A full load comes in order of id. Appending avoids splices, which would take as long as the rest of the load.
     if (first === this.#ids.length) {
       for (const { start, end } of licenses) {
         this.#ids.push(id)
@@ -50,7 +46,7 @@ export class RegionLicenses {
     this.#ends.splice(first, held, ...licenses.map(({ end }) => end))
   }
 
-  /** Who is licensed at `now` (ms): the same object for as long as nothing was put and no license has begun or ended. */
+  /** Returns the providers licensed at `now` (ms). The same object until a license changes, begins or ends. */
   rosterAt(now: number): Roster {
     const known = this.#roster
     if (known && known.heldFrom <= now && now < known.holdsUntil) return known
@@ -66,13 +62,13 @@ export class RegionLicenses {
       if (end <= minute) return false
       const isHeld = start <= minute
       changesAt = Math.min(changesAt, isHeld ? end : start)
-      // Licenses of one provider never overlap, so nobody is here twice.
+      // A provider's licenses in one region never overlap, so no id repeats.
       return isHeld
     })
     return { ids, heldFrom: minute * minuteMillis, holdsUntil: changesAt * minuteMillis }
   }
 
-  /** Where the rows of an id stand, or would have to stand. */
+  /** Returns the index of an id's first row, or the index at which to insert it. */
   #positionOf(id: number): number {
     let low = 0
     let high = this.#ids.length

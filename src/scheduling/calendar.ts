@@ -1,60 +1,52 @@
 import { Temporal } from 'temporal-polyfill'
 
-/** Milliseconds in a minute: instants are milliseconds outside scheduling and minutes inside it. */
+/** Instants are in minutes inside src/scheduling and in milliseconds elsewhere. */
 export const minuteMillis = 60_000
-/** Milliseconds in an hour. */
 export const hourMillis = 60 * minuteMillis
-/** Minutes in a local day without a clock change. */
+/** Minutes in a day without a clock change. */
 export const dayMinutes = 1_440
-/** Milliseconds in such a day, and in each of UTC. */
 export const dayMillis = dayMinutes * minuteMillis
 
-/**
- * A calendar date as the number of days since 1970-01-01, which is what the engine counts in.
- * Null for anything but `YYYY-MM-DD` naming a real day (2026-02-30 is none).
- */
+/** Parses `YYYY-MM-DD` into days since 1970-01-01. Returns null for other text and dates such as 2026-02-30. */
 export function parseDate(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null
   const [month, day] = [Number(text.slice(5, 7)) - 1, Number(text.slice(8))]
-  // Date.UTC would take the year 26 for 1926.
+  // Date.UTC reads the year 26 as 1926.
   const date = new Date(0)
   const millis = date.setUTCFullYear(Number(text.slice(0, 4)), month, day)
-  // A day past its month's last is taken for one of the next.
+  // Date moves an impossible day into the next month.
   return date.getUTCMonth() === month && date.getUTCDate() === day ? millis / dayMillis : null
 }
 
-/** The `YYYY-MM-DD` of a day counted from 1970-01-01. */
+/** Formats days since 1970-01-01 as `YYYY-MM-DD`. */
 export function formatDate(day: number): string {
   return new Date(day * dayMillis).toISOString().slice(0, 10)
 }
 
 const weekdayNames = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 
-/** A day counted from 1970-01-01 as people read it: `Tue 2026-12-01`. */
+/** Formats days since 1970-01-01 as `Tue 2026-12-01`. */
 export function formatDay(day: number): string {
   return `${weekdayNames[weekdayOf(day)]} ${formatDate(day)}`
 }
 
-/** Minutes since midnight of a local `HH:MM`, from 00:00 to 24:00; null for anything else. */
+/** Parses a local `HH:MM` from 00:00 to 24:00 into minutes since midnight. Returns null for other text. */
 export function parseTimeOfDay(text: string): number | null {
   if (!/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/.test(text)) return null
   return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 }
 
-/** The local `HH:MM` of a number of minutes since midnight, from 00:00 to 24:00. */
+/** Formats minutes since midnight (0 to 1440) as `HH:MM`. */
 export function formatTimeOfDay(minute: number): string {
   return `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
 }
 
-/** The day of the week of a day counted from 1970-01-01 (a Thursday): 0 is Monday, 6 is Sunday. */
+/** Returns the weekday of a day counted from 1970-01-01 (a Thursday): 0 is Monday, 6 is Sunday. */
 export function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7
 }
 
-/**
- * The instant, in milliseconds, of an RFC 3339 timestamp in UTC with an upper-case `Z`, seconds, and at
- * most a fraction of zeros. Null for everything else; Temporal and Date alone would take far more.
- */
+/** Parses an RFC 3339 timestamp with an upper-case `Z` and seconds into ms; null for other text or a non-zero fraction. */
 export function parseInstant(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.0+)?Z$/.test(text)) return null
   try {
@@ -64,7 +56,7 @@ export function parseInstant(text: string): number | null {
   }
 }
 
-/** An instant in milliseconds as `YYYY-MM-DDTHH:MM:SSZ`, a fraction of a second cut off. */
+/** Formats an instant (ms) as `YYYY-MM-DDTHH:MM:SSZ`, without fractions of a second. */
 export function formatInstant(millis: number): string {
   return `${new Date(millis).toISOString().slice(0, 19)}Z`
 }

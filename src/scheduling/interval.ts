@@ -4,17 +4,17 @@ export interface Interval {
   readonly end: number
 }
 
-/** Whether two intervals share any time; intervals that merely meet do not, nor does one without length. */
+/** Returns true if two intervals overlap. Adjacent and empty intervals do not overlap. */
 export function touches(a: Interval, b: Interval): boolean {
   return Math.max(a.start, b.start) < Math.min(a.end, b.end)
 }
 
-/** Whether `inner` lies whole inside `outer`. */
+/** Returns true if `inner` lies entirely inside `outer`. */
 export function contains(outer: Interval, inner: Interval): boolean {
   return outer.start <= inner.start && inner.end <= outer.end
 }
 
-/** The same time in as few intervals as can be, ascending: those that meet or overlap are one. */
+/** Merges overlapping and adjacent intervals. Returns them in ascending order. */
 export function union(intervals: readonly Interval[]): Interval[] {
   const joined: Interval[] = []
   for (const interval of intervals.toSorted((a, b) => a.start - b.start)) {
@@ -26,7 +26,7 @@ export function union(intervals: readonly Interval[]): Interval[] {
   return joined
 }
 
-/** How far intervals reach, asked of instants in ascending order: each interval is looked at once. */
+/** Finds how far intervals reach. Query instants in ascending order, because each interval is visited once. */
 export class Reach {
   private readonly ascending: readonly Interval[]
   private next = 0
@@ -38,7 +38,7 @@ export class Reach {
     this.nextStart = this.ascending[0]?.start ?? Infinity
   }
 
-  /** The latest end among those that start before an instant; -Infinity where none does. */
+  /** Returns the latest end of the intervals that start before an instant; -Infinity if there are none. */
   before(instant: number): number {
     while (this.nextStart < instant) {
       const { end } = this.ascending[this.next] as Interval
@@ -49,7 +49,7 @@ export class Reach {
   }
 }
 
-/** Those that have any length, ascending; mostly they are so as they come. */
+/** Drops empty intervals and sorts by start. Returns sorted input unchanged. */
 function inOrder(intervals: readonly Interval[]): readonly Interval[] {
   let before = -Infinity
   for (const { start, end } of intervals) {

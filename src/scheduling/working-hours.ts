@@ -1,25 +1,25 @@
 import { dayMinutes, weekdayOf } from './calendar'
 import type { Interval } from './interval'
-import { localDay, steadyFrom, type TimeZone, toFirstInstant, toInstant } from './time-zone'
+import { fixedOffsetFrom, localDay, type TimeZone, toFirstInstant, toInstant } from './time-zone'
 
-/** A stretch of local working time, in minutes since the midnight at which its date starts. */
+/** A window of local working time, in minutes since the midnight at which its date starts. */
 export interface LocalWindow {
   readonly startMinute: number
-  /** After startMinute; past 1440 where the window runs over midnight. */
+  /** Greater than startMinute; above 1440 if the window runs past midnight. */
   readonly endMinute: number
-  /** From the start of one slot to the start of the next; at least the length of a slot. */
+  /** Minutes from one slot start to the next; at least the length of a slot. */
   readonly stepMinutes: number
 }
 
-/** A window that recurs on some weekdays between two dates, both inclusive, counted from 1970-01-01. */
+/** A weekly window between two inclusive dates, in days since 1970-01-01. */
 export interface WorkingHours extends LocalWindow {
-  /** A bit for each, from that of Monday, 1, to that of Sunday, 64. */
+  /** Bit mask: Monday is 1, Sunday is 64. */
   readonly weekdays: number
   readonly fromDay: number
   readonly untilDay: number
 }
 
-/** When one provider works: weekly hours, and the dates on which other windows, or none, stand in their place. */
+/** A provider's weekly hours, time off, and overrides that replace the hours of a date. */
 export interface Schedule {
   readonly zone: TimeZone
   readonly workingHours: readonly WorkingHours[]
@@ -27,12 +27,12 @@ export interface Schedule {
   readonly timeOff: readonly Interval[]
 }
 
-/** A stretch of working time as instants, from whose start slots are counted. */
+/** Working time as instants (minutes). Its slot grid begins at `start`. */
 export interface Window extends Interval {
   readonly stepMinutes: number
 }
 
-/** The windows that start on a local date: the override's where there is one, else the week's. */
+/** Returns the windows that start on a local date: those of its override, or else the weekly ones. */
 export function windowsOn(schedule: Schedule, day: number): readonly LocalWindow[] {
   const windows: LocalWindow[] = []
   eachWindow(schedule, day, (window) => windows.push(window))
@@ -55,19 +55,17 @@ function eachWindow(
   }
 }
 
-// Windows of neighbouring dates that overlap form a chain, and its slots are counted from where it begins. One
-// that never breaks is counted from this date, 2000-01-01, so that the grid does not depend on who looks when.
+// Overlapping windows of neighbouring dates form a chain. Its slot grid begins where the chain begins. An endless chain is
+// counted from this date, 2000-01-01, so that the grid does not depend on the requested range.
 const endlessChainDay = 10_957
 
 /**
- * The working time that may hold a slot starting in `range`, as instants in ascending order that never
- * overlap: overlapping windows become one, windows that merely meet stay two, each with a grid of its own.
- * A window that began before the range is told from the last slot of its grid that starts no later.
+ * Returns the working time that can hold a slot starting in `range`, ascending and without overlaps. Overlapping windows merge.
+ * Adjacent windows keep separate slot grids. A window that began earlier starts at its last slot before or at the range.
  */
 export function workingTime(schedule: Schedule, range: Interval): Window[] {
   const { zone } = schedule
   const firstDay = localDay(zone, range.start) - 1
-  // A window of the date after may carry on one that began before the end.
   const lastDay = localDay(zone, range.end) + 1
   const fromDay = Math.max(firstDay - 1, Math.min(firstDay, endlessChainDay))
   const windows = merge(windowsBetween(schedule, fromDay, lastDay))
@@ -80,43 +78,42 @@ export function workingTime(schedule: Schedule, range: Interval): Window[] {
   return windows
 }
 
-/** The windows that start on some dates, in order of their starts, not yet merged. */
+/** Returns the windows that start on these dates, sorted by start, not merged. */
 export function windowsBetween(schedule: Schedule, fromDay: number, untilDay: number): Window[] {
   const { zone } = schedule
   const windows: Window[] = []
-  let steady = steadyFrom(zone, fromDay * dayMinutes)
+  let fixed = fixedOffsetFrom(zone, fromDay * dayMinutes)
   let begins = 0
   const add = ({ startMinute, endMinute, stepMinutes }: LocalWindow) => {
-    const isSteady = begins + endMinute < steady.until
-    const start = isSteady ? begins + startMinute - steady.offset : toInstant(zone, begins + startMinute)
-    const end = isSteady ? begins + endMinute - steady.offset : toFirstInstant(zone, begins + endMinute)
+    const isFixed = begins + endMinute < fixed.until
+    const start = isFixed ? begins + startMinute - fixed.offset : toInstant(zone, begins + startMinute)
+    const end = isFixed ? begins + endMinute - fixed.offset : toFirstInstant(zone, begins + endMinute)
     if (start < end) insert(windows, { start, end, stepMinutes })
   }
   for (let day = fromDay; day <= untilDay; day++) {
     begins = day * dayMinutes
-    if (begins >= steady.until) steady = steadyFrom(zone, begins)
+    if (begins >= fixed.until) fixed = fixedOffsetFrom(zone, begins)
     eachWindow(schedule, day, add)
   }
   return windows
 }
 
-/** Working time that goes on over whole dates, from the window with which it began. */
+/** Working time that continues over several dates without a pause. Its slot grid begins at `start`. */
 interface Chain {
   readonly start: number
   readonly stepMinutes: number
-  /** The last date with a pause before it, or that from which endless chains are counted. */
+  /** The last date with a pause before the chain, or endlessChainDay. */
   readonly pauseDay: number
-  /** The last date until which it is known to go on. */
+  /** The last date that the chain is known to cover. */
   readonly untilDay: number
 }
 
-// A schedule never changes, so neither does where its chains begin.
+// Schedules are immutable, so their chains can be cached.
 const chains = new WeakMap<Schedule, readonly Chain[]>()
 
-// As many of more than a week as can be asked about in turn within the horizon.
+// Only chains longer than a week are cached. The horizon holds at most this many.
 const rememberedChains = 5
 
-/** The chain that goes on over a date without a pause. */
 function chainOver(schedule: Schedule, day: number): Chain {
   const known = chains.get(schedule) ?? []
   const found = known.find(({ pauseDay, untilDay }) => pauseDay < day && day <= untilDay)
@@ -132,7 +129,7 @@ function chainOver(schedule: Schedule, day: number): Chain {
   return chain
 }
 
-/** The chain that begins on a date with a pause, or before its end, and goes on until another date. */
+/** Returns the chain that begins before the end of `pauseDay` and covers the dates until `untilDay`. */
 function chainAfter(schedule: Schedule, pauseDay: number, untilDay: number): Chain {
   const ends = midnight(schedule.zone, pauseDay + 1)
   const windows = merge(windowsBetween(schedule, Math.max(pauseDay - 1, endlessChainDay), pauseDay))
@@ -141,8 +138,8 @@ function chainAfter(schedule: Schedule, pauseDay: number, untilDay: number): Cha
 }
 
 /**
- * The last date after `since` and up to `day` on which the working time pauses; `since` if there is none. A date is
- * like the one a week later unless the clock or the schedule changes between them, so the days before a change tell all.
+ * Returns the last date after `since` and up to `day` on which the working time pauses; `since` if there is none. A date equals
+ * the date a week later unless the clock or the schedule changes between them, so only dates near a change are checked.
  */
 function lastPause(schedule: Schedule, day: number, since: number): number {
   let date = day
@@ -155,7 +152,7 @@ function lastPause(schedule: Schedule, day: number, since: number): number {
   return since
 }
 
-/** The dates until `day` that can differ from the date a week before: by the clock or the schedule. */
+/** Returns the dates until `day` that can differ from the date a week earlier. */
 function changesUntil({ zone, overrides, workingHours }: Schedule, day: number): number[] {
   const [from, until] = [(endlessChainDay - 1) * dayMinutes, (day + 2) * dayMinutes]
   const clockChanges = zone.transitions.filter((at) => from < at && at < until)
@@ -166,7 +163,7 @@ function changesUntil({ zone, overrides, workingHours }: Schedule, day: number):
   ]
 }
 
-/** Whether some moment of a date lies inside no window, be it where two of them meet. */
+/** Returns true unless one window begins before a date and covers all of it. */
 function pausesOn(schedule: Schedule, day: number): boolean {
   const [begins, ends] = [midnight(schedule.zone, day), midnight(schedule.zone, day + 1)]
   const windows = merge(windowsBetween(schedule, day - 1, day))
@@ -177,12 +174,11 @@ function midnight(zone: TimeZone, day: number): number {
   return toFirstInstant(zone, day * dayMinutes)
 }
 
-/** The last start on a window's grid that is not after `instant`, or its first. */
+/** Returns the last start on a slot grid that is not after `instant`. */
 function lastStart({ start, stepMinutes }: Pick<Window, 'start' | 'stepMinutes'>, instant: number): number {
   return start + Math.floor((instant - start) / stepMinutes) * stepMinutes
 }
 
-/** Puts a window among those in order of start, before which goes at one start the one of the longest step. */
 function insert(windows: Window[], window: Window): void {
   let place = windows.length
   for (; place > 0; place--) {
@@ -194,7 +190,7 @@ function insert(windows: Window[], window: Window): void {
   windows[place] = window
 }
 
-/** Makes overlapping ones one, in a list in order of starts, with the step of the first of them. */
+/** Merges overlapping windows of a sorted list in place. The step of the first one applies. */
 function merge(windows: Window[]): Window[] {
   let count = 0
   for (const window of windows) {

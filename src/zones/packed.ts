@@ -4,9 +4,8 @@ import type { ZoneData } from '../domain/ports/time'
 import type { TimeZone } from '../scheduling/time-zone'
 
 /**
- * The IANA data that is built into the program: moment-timezone's packed form of it, pinned in package.json.
- * A zone is `name|abbreviations|offsets|rule of each stretch|lengths of the stretches|population`, numbers
- * in base 60 minutes, offsets west positive; transitions are told up to 2499.
+ * The built-in IANA data: moment-timezone's packed form, pinned in package.json. A zone is `name|abbreviations|offsets|offset
+ * index of each period|period lengths|population`, in base-60 minutes, west positive. Transitions end in 2499.
  */
 export function builtInZones(): ZoneData {
   const sources = new Map(packed.zones.map((zone) => [zone.slice(0, zone.indexOf('|')), zone]))
@@ -46,7 +45,7 @@ function unpack(name: string, source: string): TimeZone {
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX'
 
-/** A number in base 60, with a sign and a fraction where it has them (`-5.u` is -5½). */
+/** Parses a base-60 number with an optional sign and fraction (`-5.u` is -5½). */
 function fromBase60(text: string): number {
   const [whole = '', fraction = ''] = text.replace('-', '').split('.')
   let value = 0

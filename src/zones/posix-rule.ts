@@ -1,7 +1,4 @@
-/**
- * The rule by which a zone goes on for ever, as a TZif footer tells it: the clock changes of a year, in order. From `at`
- * (minutes since 1970-01-01T00:00Z) on, `offset` minutes east of UTC hold.
- */
+/** The clock changes of a year, in order. `offset` (minutes east of UTC) applies from `at` (minutes since 1970 in UTC). */
 export interface PosixRule {
   changesIn(year: number): { readonly at: number; readonly offset: number }[]
 }
@@ -15,8 +12,8 @@ const date = `(?:J(?!0)${yearDay}|${yearDay}|M(?:1[0-2]|[1-9])\\.[1-5]\\.[0-6])(
 const grammar = new RegExp(`^${zoneName}(${offset})(?:${zoneName}(${offset})?,(${date}),(${date}))?$`)
 
 /**
- * Parses a POSIX TZ string with the hours that RFC 9636 §3.3.1 adds (-167 to 167), as `EST5EDT,M3.2.0,M11.1.0`.
- * A zone without daylight saving time has no changes. Null for anything else.
+ * Parses the footer of a TZif file: a POSIX TZ string such as `EST5EDT,M3.2.0,M11.1.0`, with hours from -167 to 167 (RFC 9636
+ * §3.3.1). Returns null for other text.
  */
 export function parsePosixRule(text: string): PosixRule | null {
   const [, standardWest, daylightWest, begins, ends] = grammar.exec(text) ?? []
@@ -26,7 +23,7 @@ export function parsePosixRule(text: string): PosixRule | null {
     return { changesIn: () => [{ at: -Infinity, offset: standard }] }
   const daylight = daylightWest === undefined ? standard + 60 : -parseTime(daylightWest)
   return {
-    // Each date is read on the clock that is in force before it.
+    // Each date and time is local under the offset before the change.
     changesIn: (year) =>
       [
         { at: localMinute(begins, year) - standard, offset: daylight },
@@ -35,14 +32,14 @@ export function parsePosixRule(text: string): PosixRule | null {
   }
 }
 
-/** Minutes of a signed `h[:mm[:ss]]`. */
+/** Parses a signed `h[:mm[:ss]]` into minutes. */
 function parseTime(text: string): number {
   const [hours = '0', minutes = '0', seconds = '0'] = text.replace(/^[+-]/, '').split(':')
   const value = Math.round(Number(hours) * 60 + Number(minutes) + Number(seconds) / 60)
   return text.startsWith('-') ? -value : value
 }
 
-/** The local minute of a rule's date and time in a year; the time is 02:00 where none is given. */
+/** Returns the local minute of a rule's date and time in a year. The default time is 02:00. */
 function localMinute(rule: string, year: number): number {
   const [day = '', at = '2'] = rule.split('/')
   return transitionDay(day, year) * 1_440 + parseTime(at)
@@ -56,7 +53,7 @@ function transitionDay(rule: string, year: number): number {
     const first = firstOf(month - 1)
     const firstWeekday = (((first + 4) % 7) + 7) % 7
     const day = first + ((weekday - firstWeekday + 7) % 7) + (week - 1) * 7
-    // Week 5 means the last one, which in most months is the fourth.
+    // Week 5 means the last week, which is often the fourth.
     return day < firstOf(month) ? day : day - 7
   }
   const isLeap = firstOf(2) - firstOf(1) === 29

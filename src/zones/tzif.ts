@@ -3,25 +3,24 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { TimeZone } from '../scheduling/time-zone'
 import { parsePosixRule } from './posix-rule'
 
-/** The last year whose clock changes are worked out from a rule without an end, as the built-in data does. */
+/** The last year whose clock changes are computed, as in the built-in data. */
 const lastYear = 2499
 
 /**
- * The zone in a TZif file (RFC 9636), or null where the bytes are no such file. Read from the 64-bit block; what
- * comes after its last transition follows the rule in its footer.
- *
- * @throws Refusal settings_invalid naming the file and what is wrong with it, if it is damaged (a zone that was
- * half read would show wrong hours) or of version 1, which tells no times after 2037
+ * Reads the zone from the 64-bit block and the footer of a TZif file (RFC 9636). Returns null for other files.
+ * @throws Refusal settings_invalid with the file name if the file is damaged, or has version 1, which ends in 2037
  */
 export function readTzif(name: string, bytes: Buffer): TimeZone | null {
   if (bytes.toString('latin1', 0, 4) !== 'TZif') return null
-  if (bytes[4] === 0) throw zoneFileFault(name, 'is of version 1, which ends in 2037')
+  if (bytes[4] === 0) throw zoneFileFault(name, 'has format version 1, which ends in 2037')
   return readSecondBlock(name, bytes)
 }
 
-/** That a file of zone data cannot be used, `fault` saying why. */
 export function zoneFileFault(name: string, fault: string): Refusal {
-  return new Refusal('settings_invalid', `the zone file ${name} ${fault}`)
+  return new Refusal(
+    'settings_invalid',
+    `the zone file ${name} ${fault}: install the zone data again, or leave --zones out`,
+  )
 }
 
 function readSecondBlock(name: string, bytes: Buffer): TimeZone {
@@ -48,7 +47,7 @@ function readSecondBlock(name: string, bytes: Buffer): TimeZone {
       return { name, transitions, offsets }
     }
   } catch (error) {
-    // Reading past the end: the counts promise more than there is.
+    // Read past the end: the counts in the header exceed the data.
     if (error instanceof RangeError) throw zoneFileFault(name, 'is cut short')
     throw error
   }
@@ -62,19 +61,18 @@ function isSound(transitions: readonly number[], offsets: readonly number[]): bo
 
 const headerBytes = 44
 
-/** The nth of the six counts in the header that begins at `start`. */
 function countAt(bytes: Buffer, start: number, nth: number): number {
   return bytes.readUInt32BE(start + 20 + nth * 4)
 }
 
-/** The length of a header and the block of data behind it, whose times take 4 or 8 bytes. */
+/** Returns the length of a header and its data block. Times take 4 or 8 bytes. */
 function blockLength(bytes: Buffer, start: number, timeBytes: number): number {
-  // Of indicators of two kinds, leap seconds, transitions, types and characters.
+  // UT indicators, standard indicators, leap seconds, transitions, types, characters (RFC 9636 §3.1).
   const sizes = [1, 1, timeBytes + 4, timeBytes + 1, 6, 1]
   return sizes.reduce((length, size, nth) => length + countAt(bytes, start, nth) * size, headerBytes)
 }
 
-/** Adds the clock changes that a footer's rule brings after the last transition told; false if it is no rule. */
+/** Appends the clock changes of a footer after the last transition. Returns false for an invalid footer. */
 function follow(footer: string, transitions: number[], offsets: number[]): boolean {
   if (footer === '') return true
   const rule = parsePosixRule(footer)
@@ -84,7 +82,7 @@ function follow(footer: string, transitions: number[], offsets: number[]): boole
   for (let year = firstYear; year <= lastYear; year++) {
     for (const { at, offset } of rule.changesIn(year)) {
       if (at <= last) continue
-      // Summer time all year is told as an end and a beginning at one moment, which cancel each other.
+      // Year-round summer time is written as an end and a start at the same instant, which cancel out.
       if (at === transitions.at(-1)) {
         transitions.pop()
         offsets.pop()

@@ -15,7 +15,10 @@ const hour = 3_600_000
 const day = 24 * hour
 const many = 2_000
 
-/** A feed that is told what to answer next, and a directory that follows it by a clock that is set. */
+/**
+ * A feed that returns the changes committed last, and a directory that follows it, with a clock that can be
+ * set.
+ */
 function follow() {
   const reports: string[] = []
   const clock = { at: now, now: () => clock.at }
@@ -62,7 +65,7 @@ const slot = (requestId: number, startsAt: number): TakenSlot => ({
   localOffsetMinutes: -300,
 })
 
-/** What is seen in each turn of the event loop until something has ended. */
+/** Looks in each turn of the event loop until a promise settles. */
 async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promise<Seen[]> {
   const seen: Seen[] = []
   let isDone = false
@@ -77,8 +80,8 @@ async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promi
   return seen
 }
 
-describe('many changes at once', () => {
-  test('let the event loop have its turns, and are shown from one moment to the next', async () => {
+describe('directory: a change of 2,000 providers', () => {
+  test('does not block the event loop, and becomes visible at one moment', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[1, [slot(1, now)]]]) })
     const directory = await load()
@@ -94,7 +97,7 @@ describe('many changes at once', () => {
     expect(new Set(seen)).toEqual(new Set(['Old 1', `New ${many}`]))
   })
 
-  test('are waited for by whoever asks meanwhile', async () => {
+  test('is awaited by a caller that catches up meanwhile', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -107,7 +110,7 @@ describe('many changes at once', () => {
     await first
   })
 
-  test('of what was booked are put in their order, once, however often they are told', async () => {
+  test('with bookings adds each booked slot once and in order, even if it is sent again', async () => {
     const { feed, load } = follow()
     feed.commit({
       providers: named('Old').slice(0, 2),
@@ -141,7 +144,7 @@ describe('many changes at once', () => {
     ])
   })
 
-  test('leave a provider as they were of whom they tell nothing', async () => {
+  test('leaves a provider that it does not contain unchanged', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[many, [slot(1, now)]]]) })
     const directory = await load()
@@ -154,7 +157,7 @@ describe('many changes at once', () => {
     )
   })
 
-  test('have each record found that cannot be read, and reported once', async () => {
+  test('lists each record that cannot be read as unlisted, and reports it once', async () => {
     const { feed, reports, load } = follow()
     const [nowhere, undated, ...others] = named('Sound') as [Provider, Provider, ...Provider[]]
     const lost = { id: many + 1, ref: 'lost', active: true }
@@ -170,7 +173,7 @@ describe('many changes at once', () => {
     const directory = await load()
     feed.commit(faulty)
     await directory.catchUp()
-    const zoneFault = 'the zone data does not know the time zone Nowhere/Land'
+    const zoneFault = 'the zone data has no time zone Nowhere/Land'
     const recordFault = 'the record cannot be read'
     expect(directory.listUnlisted()).toEqual([
       { id: 1, ref: 'p-1', active: true, fault: zoneFault },
@@ -186,8 +189,8 @@ describe('many changes at once', () => {
   })
 })
 
-describe('providers with the same lists, down to the object', () => {
-  test('share what was compiled of them, and those with other lists or another zone do not', async () => {
+describe('directory: providers with identical list objects', () => {
+  test('share a compiled schedule and licenses, unless a list or the zone differs', async () => {
     const { feed, load } = follow()
     const west = { timeZone: 'America/Vancouver' }
     const absent = { timeOff: [{ from: '2027-02-01', until: '2027-02-02' }] }
@@ -209,8 +212,8 @@ describe('providers with the same lists, down to the object', () => {
   })
 })
 
-describe('taken slots of the past', () => {
-  test('leave memory once they are a week old, by and by as changes are read, and others stay', async () => {
+describe('directory: taken slots of the past', () => {
+  test('leave memory gradually after a week as changes are read, and other slots stay', async () => {
     const { feed, clock, load } = follow()
     const coming = slot(2, now + 10 * day)
     const providers = named('Booked').slice(0, 100)
@@ -233,7 +236,7 @@ describe('taken slots of the past', () => {
       await read()
       left.push(pastHeld().length)
     }
-    // No reading has looked through many of them.
+    // Each reading drops only a few of them.
     expect(Math.max(...left.slice(1).map((count, index) => (left[index] ?? 0) - count))).toBeLessThan(20)
     expect(left.at(-1)).toBe(0)
     expect(held()).toEqual(providers.map(({ id }) => id % 2))
@@ -245,8 +248,8 @@ describe('taken slots of the past', () => {
   })
 })
 
-describe('catching up', () => {
-  test('asks for nothing while the stamp is the same, and has nothing to be waited for', async () => {
+describe('directory: catching up', () => {
+  test('reads nothing and returns no promise while the stamp is the same', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -258,7 +261,7 @@ describe('catching up', () => {
     expect(feed.readings).toBe(2)
   })
 
-  test('asks each time where the feed cannot tell a stamp', async () => {
+  test('reads each time if the feed has no stamp', async () => {
     for (const stamp of [undefined, () => null]) {
       const { feed, load } = follow()
       const directory = await load({ changesSince: feed.changesSince, ...(stamp && { stamp }) })
@@ -268,7 +271,7 @@ describe('catching up', () => {
     }
   })
 
-  test('reads again what was committed while it read', async () => {
+  test('reads again if something was committed during the last reading', async () => {
     const { feed, stamped, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -284,7 +287,7 @@ describe('catching up', () => {
     expect(directory.catchUp()).toBeUndefined()
   })
 
-  test('that fails is tried anew', async () => {
+  test('is repeated after a failure', async () => {
     const { feed, stamped, load } = follow()
     feed.commit({ providers: named('Old') })
     let isBroken = false

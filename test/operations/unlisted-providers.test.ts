@@ -104,7 +104,7 @@ beforeEach(async () => {
 afterEach(() => place[Symbol.asyncDispose]())
 
 const unreadable = 'the record cannot be read'
-const unknownZone = 'the zone data does not know the time zone Mars/Olympus'
+const unknownZone = 'the zone data has no time zone Mars/Olympus'
 const faults: [what: string, set: string, fault: string][] = [
   ['in a zone that the zone data lacks', "time_zone = 'Mars/Olympus'", unknownZone],
   ['whose working hours are no JSON', "working_hours = '[{'", unreadable],

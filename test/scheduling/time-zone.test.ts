@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import moment from 'moment-timezone'
 import { minuteMillis } from '../../src/scheduling/calendar'
 import {
+  fixedOffsetFrom,
   formatLocal,
   localDay,
   offsetAt,
-  steadyFrom,
   type TimeZone,
   toFirstInstant,
   toInstant,
@@ -119,7 +119,7 @@ describe('scheduling: conversion of local times to instants', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {
-        const { offset, until } = steadyFrom(zone, local)
+        const { offset, until } = fixedOffsetFrom(zone, local)
         for (const reading of [local, local + 779, local + 2_880, until - 1]) {
           if (!(local <= reading && reading < until && reading < Infinity)) continue
           const instant = reading - offset

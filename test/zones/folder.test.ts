@@ -13,7 +13,7 @@ import { notNames } from './names'
 import { writeTzif } from './write-tzif'
 
 const toronto = writeTzif({ types: [-18_000], footer: 'EST5EDT,M3.2.0,M11.1.0' })
-/** Toronto, had its law been changed to winter time for good. */
+/** Toronto, as if its law had made winter time permanent. */
 const changed = writeTzif({ types: [-18_000], footer: 'EST5' })
 
 const made: string[] = []
@@ -21,7 +21,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder of files by path; a text that begins with `->` is a link to what follows. */
+/** A folder with the given files. A text that begins with `->` becomes a symbolic link. */
 function folderOf(files: Record<string, Buffer | string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'anteroom-zones-'))
   made.push(folder)
@@ -34,8 +34,8 @@ function folderOf(files: Record<string, Buffer | string>): string {
   return folder
 }
 
-describe('a zoneinfo folder', () => {
-  test("takes the place of the built-in data: a provider works by the folder's rules", () => {
+describe('zones: a zoneinfo folder', () => {
+  test('replaces the built-in data, so that a provider works by the rules of the folder', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': changed }))
     const summer = practice({
       workingHours: [daily('09:00', '09:45', { from: '2027-07-01', until: '2027-07-01' })],
@@ -44,7 +44,7 @@ describe('a zoneinfo folder', () => {
     expect(slotsOf(summer, '2027-06-30T00:00:00Z', zones)).toEqual(['2027-07-01T14:00:00Z'])
   })
 
-  test('has its own zones, and those that it lacks from the built-in data', () => {
+  test('adds its own zones, and leaves the built-in ones that it lacks', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'America/Argentina/Ushuaia': changed, 'Mars/Olympus': changed }),
     )
@@ -58,7 +58,7 @@ describe('a zoneinfo folder', () => {
     for (const name of notNames) expect([name, zones.find(name)]).toEqual([name, null])
   })
 
-  test('may hold links to files, whose name is their own', () => {
+  test('may contain links to files, which are zones under their own names', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'Canada/Eastern': '->../America/Toronto' }),
     )
@@ -68,18 +68,18 @@ describe('a zoneinfo folder', () => {
     } as never)
   })
 
-  test('may hold links to folders', () => {
+  test('may contain links to folders', () => {
     const zones = zonesFromFolder(folderOf({ 'versions/1/Toronto': toronto, America: '->versions/1' }))
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
   })
 
-  test('may hold a link that leads back to where it stands', () => {
+  test('may contain a link that leads back to a parent folder', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': toronto, 'America/back': '->..' }))
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
     expect(zones.names.length).toBeLessThan(builtInZones().names.length + 10)
   })
 
-  test('holds other files and the same zones over again, which are no zones', () => {
+  test('adds no zones for other files, or for copies such as posix/ and right/', () => {
     const zones = zonesFromFolder(
       folderOf({
         'America/Toronto': toronto,
@@ -96,25 +96,25 @@ describe('a zoneinfo folder', () => {
     expect(zones.names).toEqual(builtInZones().names)
   })
 
-  test('tells its edition, where it does, and how that stands to the built-in one', () => {
-    const told = (files: Record<string, string>) => {
+  test('reports its edition, if known, and whether it is older than the built-in one', () => {
+    const reported = (files: Record<string, string>) => {
       const folder = folderOf({ 'America/Toronto': toronto, ...files })
       const { edition, age, folder: from, builtIn } = zonesFromFolder(folder)
       expect([from, builtIn.edition]).toEqual([folder, builtInZones().edition])
       return [edition, age]
     }
     const comment = '# This zic input file is in the public domain.\n'
-    expect(told({ 'tzdata.zi': `# version 2099z\n${comment}` })).toEqual(['2099z', 'current'])
-    expect(told({ 'tzdata.zi': `# version ${builtInZones().edition}\n` })).toEqual([
+    expect(reported({ 'tzdata.zi': `# version 2099z\n${comment}` })).toEqual(['2099z', 'current'])
+    expect(reported({ 'tzdata.zi': `# version ${builtInZones().edition}\n` })).toEqual([
       builtInZones().edition,
       'current',
     ])
-    expect(told({ '+VERSION': '2026a\n' })).toEqual(['2026a', 'older'])
-    expect(told({ '+VERSION': 'of our own\n', 'tzdata.zi': comment })).toEqual(['unknown', 'unknown'])
-    expect(told({})).toEqual(['unknown', 'unknown'])
+    expect(reported({ '+VERSION': '2026a\n' })).toEqual(['2026a', 'older'])
+    expect(reported({ '+VERSION': 'of our own\n', 'tzdata.zi': comment })).toEqual(['unknown', 'unknown'])
+    expect(reported({})).toEqual(['unknown', 'unknown'])
   })
 
-  test('is read once: what is changed in it later does not show', () => {
+  test('is read once: later changes have no effect', () => {
     const folder = folderOf({ 'America/Toronto': toronto })
     const zones = zonesFromFolder(folder)
     writeFileSync(join(folder, 'America/Toronto'), changed)
@@ -132,46 +132,63 @@ describe('a zoneinfo folder', () => {
     return null
   }
 
-  test('without zones is refused', () => {
+  test('without zones is rejected', () => {
     for (const folder of [folderOf({ 'zone.tab': 'CA\n' }), folderOf({})]) {
-      expect(faultOf(folder)).toBe(`the zone folder ${folder} holds no zones`)
+      expect(faultOf(folder)).toBe(
+        `the zone folder ${folder} has no zone files: name another one, or leave --zones out`,
+      )
     }
   })
 
-  test('that is not there, or is something else, is refused by its name', () => {
+  test('that is missing or is not a folder is rejected by name', () => {
     const folder = folderOf({ file: 'text', link: '->nowhere' })
     makeFifo(join(folder, 'fifo'))
-    expect(faultOf('/nowhere/zoneinfo')).toBe('the zone folder /nowhere/zoneinfo is missing')
-    expect(faultOf(join(folder, 'link'))).toBe(`the zone folder ${folder}/link is missing`)
-    expect(faultOf(join(folder, 'file'))).toBe(`the zone folder ${folder}/file is not a folder`)
-    expect(faultOf(join(folder, 'fifo'))).toBe(`the zone folder ${folder}/fifo is not a folder`)
+    expect(faultOf('/nowhere/zoneinfo')).toBe(
+      'the zone folder /nowhere/zoneinfo is missing: name another one, or leave --zones out',
+    )
+    expect(faultOf(join(folder, 'link'))).toBe(
+      `the zone folder ${folder}/link is missing: name another one, or leave --zones out`,
+    )
+    expect(faultOf(join(folder, 'file'))).toBe(
+      `the zone folder ${folder}/file is not a folder: name another one, or leave --zones out`,
+    )
+    expect(faultOf(join(folder, 'fifo'))).toBe(
+      `the zone folder ${folder}/fifo is not a folder: name another one, or leave --zones out`,
+    )
   })
 
   const faults: [string, Buffer | string, string][] = [
     ['empty', '', 'is empty'],
-    ['other text', 'not a zone', 'holds no zone'],
+    ['text of another kind', 'not a zone', 'has no zone'],
     ['cut short in its header', toronto.subarray(0, 20), 'is cut short'],
     ['cut short in its second block', toronto.subarray(0, 100), 'is cut short'],
     ['cut short in its footer', toronto.subarray(0, toronto.length - 8), 'is cut short'],
-    ['of a rule that is none', writeTzif({ types: [0], footer: 'never' }), 'is damaged'],
+    ['damaged in its rule', writeTzif({ types: [0], footer: 'never' }), 'is damaged'],
     [
       'of version 1',
       writeTzif({ types: [0], version: 1, footer: 'UTC0' }),
-      'is of version 1, which ends in 2037',
+      'has format version 1, which ends in 2037',
     ],
-    ['a link to nothing', '->Winnipeg', 'is a link that leads nowhere'],
-    ['a link to itself', '->Toronto', 'is a link that leads nowhere'],
+    ['a link to nothing', '->Winnipeg', 'is a broken link'],
+    ['a link to itself', '->Toronto', 'is a broken link'],
   ]
-  test.each(faults)('with a zone file that is %s is refused by the name of the file', (_, content, fault) => {
-    const folder = folderOf({ 'America/Toronto': content, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
-    expect(faultOf(folder)).toBe(`the zone file America/Toronto ${fault}`)
-  })
+  test.each(faults)(
+    'with a zone file that is %s is rejected by the name of the file',
+    (_, content, fault) => {
+      const folder = folderOf({ 'America/Toronto': content, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
+      expect(faultOf(folder)).toBe(
+        `the zone file America/Toronto ${fault}: install the zone data again, or leave --zones out`,
+      )
+    },
+  )
 
-  test('with a pipe among its files is refused, and nobody waits for what may come through it', () => {
+  test('with a pipe among its files is rejected without waiting for the pipe', () => {
     for (const name of ['America/Toronto', 'tzdata.zi', '+VERSION']) {
       const folder = folderOf({ 'America/Vancouver': toronto })
       makeFifo(join(folder, name))
-      expect(faultOf(folder)).toBe(`the zone file ${name} is not a file`)
+      expect(faultOf(folder)).toBe(
+        `the zone file ${name} is not a file: install the zone data again, or leave --zones out`,
+      )
     }
   })
 })
@@ -179,14 +196,14 @@ describe('a zoneinfo folder', () => {
 const systemFolder = '/usr/share/zoneinfo'
 const hasSystemZones = existsSync(join(systemFolder, 'America/Toronto'))
 
-describe("the host's zoneinfo folder", () => {
+describe('zones: the zoneinfo folder of the host', () => {
   const title = "agrees with the built-in data on the years from 2000 to the folder's edition"
   if (!hasSystemZones) console.warn(`skipped: there is no ${systemFolder} to compare with`)
 
   test.skipIf(!hasSystemZones)(hasSystemZones ? title : `${title} (skipped: no ${systemFolder})`, () => {
     const folder = zonesFromFolder(systemFolder)
     const builtIn = builtInZones()
-    // An edition knows of the years before it; what it says of later ones may have been overtaken since.
+    // An edition is right about the years before it. Later editions may have changed the years after it.
     const edition = Number(/^20\d\d/.exec(folder.edition)?.[0] ?? 2020)
     const [from, to] = [Date.UTC(2000, 0, 1), Date.UTC(Math.min(edition, 2025), 0, 1)].map(
       (at) => at / minuteMillis,
@@ -200,7 +217,7 @@ describe("the host's zoneinfo folder", () => {
       return instants.some((at) => from <= at && at < to && offsetAt(a, at) + 0 !== offsetAt(b, at) + 0)
     })
     expect(shared.length).toBeGreaterThan(400)
-    // Later editions mend the past of a zone now and then.
+    // Later editions sometimes correct the past of a zone.
     if (differing.length > 0) console.warn(`edition ${folder.edition} differs: ${differing.join(', ')}`)
     expect(differing.length).toBeLessThan(shared.length / 50)
   })

@@ -18,7 +18,7 @@ function read(source: TzifSource): TimeZone {
 const hour = 3_600
 const newYork = 'EST5EDT,M3.2.0,M11.1.0'
 
-/** Toronto from 2007 on, its latest rule in the footer, as slim files have it. */
+/** Toronto from 2007 on, with its current rule in the footer, as in slim files. */
 const slimToronto: TzifSource = {
   types: [-5 * hour, -4 * hour],
   changes: [
@@ -30,7 +30,7 @@ const slimToronto: TzifSource = {
   footer: newYork,
 }
 
-/** A file in which every part that may be there is there, and the two blocks disagree. */
+/** A file with every optional part, whose 32-bit and 64-bit blocks differ. */
 const fullFile: TzifSource = {
   ...slimToronto,
   version: 3,
@@ -39,7 +39,10 @@ const fullFile: TzifSource = {
   legacy: { types: [9 * hour, 8 * hour, 7 * hour], changes: [[seconds('2020-01-01T00:00:00Z'), 2]] },
 }
 
-/** The instants of 2008 to 2037 at which two zones differ, of one in every thirteen hours and each change. */
+/**
+ * The instants from 2008 to 2037 at which two zones differ, checked every thirteen hours and around each
+ * change.
+ */
 function differences(a: TimeZone, b: TimeZone): string[] {
   const [from, to] = [minutes('2008-01-01T00:00:00Z'), minutes('2038-01-01T00:00:00Z')]
   const near = [...a.transitions, ...b.transitions].flatMap((at) => [at - 1, at, at + 1])
@@ -56,25 +59,25 @@ function builtIn(name: string): TimeZone {
   return zone
 }
 
-describe('a TZif file', () => {
-  test('of a few changes and a footer is the zone up to 2037', () => {
+describe('zones: a TZif file', () => {
+  test('with a few changes and a footer gives the zone up to 2037', () => {
     expect(differences(read(slimToronto), builtIn('America/Toronto'))).toEqual([])
   })
 
-  test('tells its changes themselves before the footer follows', () => {
+  test('applies its own changes before the footer', () => {
     const zone = read(slimToronto)
     expect(offsetAt(zone, minutes('1990-07-01T00:00:00Z'))).toBe(-300)
     expect(offsetAt(zone, minutes('2006-04-02T06:59:00Z'))).toBe(-300)
     expect(offsetAt(zone, minutes('2006-04-02T07:00:00Z'))).toBe(-240)
   })
 
-  test('of a footer alone is the zone from 1970 on', () => {
+  test('with only a footer gives the zone from 1970 on', () => {
     const zone = read({ types: [-5 * hour], footer: newYork })
     expect(differences(zone, builtIn('America/Toronto'))).toEqual([])
     expect(offsetAt(zone, minutes('1970-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('of one offset has it for ever, with a footer or an empty one', () => {
+  test('with one offset keeps it for all time, whether its footer is empty or not', () => {
     for (const footer of ['<+0545>-5:45', '']) {
       const zone = read({ types: [20_700], footer })
       expect(zone.transitions).toEqual([])
@@ -82,7 +85,7 @@ describe('a TZif file', () => {
     }
   })
 
-  test('may end its changes in summer time for good', () => {
+  test('may end its changes with permanent summer time', () => {
     const zone = read({
       types: [-8 * hour, -7 * hour],
       changes: [[seconds('2026-03-08T10:00:00Z'), 1]],
@@ -105,14 +108,14 @@ describe('a TZif file', () => {
     ['Asia/Beirut', 7_200, 'EET-2EEST,M3.5.0/0,M10.5.0/0'],
   ] as const
   for (const [name, offset, footer] of footers) {
-    test(`of ${name}'s footer is ${name} where its rule has not changed`, () => {
+    test(`with the footer of ${name} agrees with the built-in zone since June 2023`, () => {
       const since = '2023-06-01'
       const zone = read({ types: [offset], footer })
       expect(differences(zone, builtIn(name)).filter((at) => at > since)).toEqual([])
     })
   }
 
-  test('whose footer has summer time all year never leaves it', () => {
+  test('with summer time all year in its footer never leaves summer time', () => {
     const zone = read({
       types: [-5 * hour, -4 * hour],
       changes: [[seconds('2026-03-08T07:00:00Z'), 1]],
@@ -130,12 +133,12 @@ describe('a TZif file', () => {
     expect(offsetAt(read(fullFile), minutes('2020-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('may begin with the change at the beginning of time that old files have', () => {
+  test('may begin with a change at the beginning of time, as old files do', () => {
     const changes = [[-(2 ** 59), 0], ...(slimToronto.changes ?? [])] as const
     expect(differences(read({ ...slimToronto, changes }), builtIn('America/Toronto'))).toEqual([])
   })
 
-  test('of offsets to the second has them to the minute', () => {
+  test('with an offset in seconds is rounded to minutes', () => {
     expect(read({ types: [-19_052] }).offsets).toEqual([-318])
   })
 
@@ -146,9 +149,9 @@ describe('a TZif file', () => {
   }
 })
 
-describe('what is no zone is told from one', () => {
+describe('zones: a broken TZif file is rejected', () => {
   const whole = writeTzif(fullFile)
-  /** `refused`, or what happened instead. A refusal may throw, if it says of which zone it speaks. */
+  /** Returns `refused`, or what happened instead. A refusal may throw if its message names the zone. */
   const outcomeOf = (bytes: Buffer): string => {
     try {
       return readTzif('Test/Zone', bytes) === null ? 'refused' : 'read as a zone'
@@ -157,23 +160,26 @@ describe('what is no zone is told from one', () => {
     }
   }
 
-  test('another file', () => {
+  test('if it is another kind of file', () => {
     for (const text of ['', 'TZ', '# version 2026f\nR d 1916\n', 'x'.repeat(5_000), '\0'.repeat(5_000)]) {
       expect(readTzif('Test/Zone', Buffer.from(text))).toBeNull()
     }
   })
 
-  test('a file of version 1, which tells no future', () => {
+  test('if it is of version 1, which ends in 2037', () => {
     expect(() => readTzif('Test/Zone', writeTzif({ ...slimToronto, version: 1 }))).toThrow(
-      new Refusal('settings_invalid', 'the zone file Test/Zone is of version 1, which ends in 2037'),
+      new Refusal(
+        'settings_invalid',
+        'the zone file Test/Zone has format version 1, which ends in 2037: install the zone data again, or leave --zones out',
+      ),
     )
   })
 
-  test('a file without types', () => {
+  test('if it has no types', () => {
     expect(outcomeOf(writeTzif({ types: [], footer: newYork }))).toBe('refused')
   })
 
-  test('a file that is cut short before its footer', () => {
+  test('if it is cut off before its footer', () => {
     const footer = newYork.length + 2
     const outcomes = new Set<string>()
     for (let length = 0; length <= whole.length - footer; length++) {
@@ -182,7 +188,7 @@ describe('what is no zone is told from one', () => {
     expect([...outcomes]).toEqual(['refused'])
   })
 
-  test('a file that is cut short within its footer, which would never change its clock again', () => {
+  test('if it is cut off within its footer', () => {
     const outcomes = new Set<string>()
     for (let missing = 2; missing <= newYork.length + 1; missing++) {
       outcomes.add(outcomeOf(whole.subarray(0, whole.length - missing)))
@@ -190,27 +196,27 @@ describe('what is no zone is told from one', () => {
     expect([...outcomes]).toEqual(['refused'])
   })
 
-  test('a file whose footer is no rule', () => {
+  test('if its footer is not a rule', () => {
     for (const footer of ['EST5EDT', 'EST5EDT,M3.2', 'rubbish', 'EST5EDT,M13.2.0,M11.1.0']) {
       expect([footer, outcomeOf(writeTzif({ ...slimToronto, footer }))]).toEqual([footer, 'refused'])
     }
   })
 
-  test('a file whose change begins a type that it does not have', () => {
+  test('if a change refers to a type that is missing', () => {
     const changes = [[seconds('2007-03-11T07:00:00Z'), 7]] as const
     expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
   })
 
-  test('a file whose changes do not ascend', () => {
+  test('if its changes do not ascend', () => {
     const changes = slimToronto.changes?.toReversed() ?? []
     expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
   })
 
-  test('a file with an offset of more than a day', () => {
+  test('if an offset is longer than a day', () => {
     expect(outcomeOf(writeTzif({ ...slimToronto, types: [-5 * hour, 400 * hour] }))).toBe('refused')
   })
 
-  test('a file that tells of more changes than it has room for', () => {
+  test('if it declares more records than it contains', () => {
     const bytes = Buffer.from(whole)
     for (const field of [20, 24, 28, 32, 36, 40]) {
       bytes.writeUInt32BE(0xffff_ffff, whole.lastIndexOf('TZif') + field)
