@@ -8,7 +8,7 @@ import { startService, type TestService } from '../support/service'
 
 const isZone = (name: string) => ['America/Toronto', 'Europe/London'].includes(name)
 
-/** Two regions and two providers, or what differs. */
+/** Two regions and two providers, with the given differences. */
 function file(different: Record<string, unknown> = {}): DirectoryFile {
   return {
     regions: [region(), countryWide('GB', 'United Kingdom')],
@@ -17,7 +17,7 @@ function file(different: Record<string, unknown> = {}): DirectoryFile {
   } as DirectoryFile
 }
 
-/** A file whose second provider is different. */
+/** A file whose second provider has the given differences. */
 const withProvider = (different: Record<string, unknown>): unknown =>
   file({ providers: [provider('first'), { ...provider('second'), ...different }] })
 
@@ -28,7 +28,7 @@ function without(record: object, name: string): object {
   return Object.fromEntries(Object.entries(record).filter(([key]) => key !== name))
 }
 
-/** What is said against a document, a line for each fault. */
+/** The faults of a document, one line each. */
 function faultsOf(document: unknown): string[] {
   try {
     readDirectoryFile(document, isZone)
@@ -42,8 +42,8 @@ function faultsOf(document: unknown): string[] {
 
 const morning = { weekdays: ['monday'], start: '09:00', end: '12:00' }
 
-describe('a directory file', () => {
-  test('says what it leaves out by the defaults', () => {
+describe('directory-files: a directory file', () => {
+  test('gets defaults for the fields that it leaves out', () => {
     const { regions, providers } = readDirectoryFile(
       file({ regions: [region()], providers: [provider('first')] }),
       isZone,
@@ -80,8 +80,8 @@ describe('a directory file', () => {
     ])
   })
 
-  test('can say everything', () => {
-    const told = {
+  test('can set every field', () => {
+    const complete = {
       ref: 'third',
       firstName: 'Odette',
       lastName: 'Quillfeather',
@@ -115,7 +115,7 @@ describe('a directory file', () => {
       { ...region(), id: 35, active: false },
       { ...countryWide('GB', 'United Kingdom'), countryCode: 'gb' },
     ]
-    const read = readDirectoryFile({ regions, providers: [told] }, isZone)
+    const read = readDirectoryFile({ regions, providers: [complete] }, isZone)
     expect(read.regions).toEqual([
       { id: 35, countryCode: 'CA', code: 'ON', localName: 'Ontario', label: 'Province', active: false },
       {
@@ -127,7 +127,7 @@ describe('a directory file', () => {
         active: true,
       },
     ])
-    expect(read.providers as unknown).toEqual([told])
+    expect(read.providers as unknown).toEqual([complete])
   })
 
   test('may be empty', () => {
@@ -135,19 +135,19 @@ describe('a directory file', () => {
   })
 
   test.each<[what: string, document: unknown, faults: string[]]>([
-    ['an array', [], ['the file: must be an object']],
-    ['a text', 'regions', ['the file: must be an object']],
-    ['null', null, ['the file: must be an object']],
+    ['an array at the top', [], ['the file: must be an object']],
+    ['a string at the top', 'regions', ['the file: must be an object']],
+    ['null at the top', null, ['the file: must be an object']],
     ['no providers', without(file(), 'providers'), ['providers: is required']],
-    ['regions by name', file({ regions: {} }), ['regions: must be an array']],
-    ['an unknown member', file({ version: 1 }), ['version: is not a known field']],
+    ['an object as regions', file({ regions: {} }), ['regions: must be an array']],
+    ['an unknown field at the top', file({ version: 1 }), ['version: is not a known field']],
     [
       'a region twice',
       file({ regions: [region(), { ...region(), countryCode: 'ca' }] }),
       ['regions[1].stateProvinceCode: the region is listed twice'],
     ],
     [
-      'one id for two regions',
+      'the same id for two regions',
       file({
         regions: [
           { ...region(), id: 7 },
@@ -156,19 +156,19 @@ describe('a directory file', () => {
       }),
       ['regions[1].id: another region already has this id'],
     ],
-  ])('with %s is refused', (_, document, faults) => {
+  ])('with %s is rejected', (_, document, faults) => {
     expect(faultsOf(document)).toEqual(faults)
   })
 
   test.each<[what: string, different: Record<string, unknown>, fault: string]>([
-    ['an unknown member of a region', { name: 'x' }, 'name: is not a known field'],
+    ['an unknown field of a region', { name: 'x' }, 'name: is not a known field'],
     [
-      'a country that is none',
+      'an invalid country code',
       { countryCode: 'UK' },
       'countryCode: must be an ISO 3166-1 alpha-2 country code',
     ],
     [
-      'a whole ISO 3166-2 code',
+      'a full ISO 3166-2 code',
       { stateProvinceCode: 'GB-ENG' },
       'stateProvinceCode: must have at most 3 characters',
     ],
@@ -176,26 +176,26 @@ describe('a directory file', () => {
     ['a region without a name', { stateProvinceNameLocal: '' }, 'stateProvinceNameLocal: must not be empty'],
     ['a region without a label', { stateProvinceLabel: undefined }, 'stateProvinceLabel: is required'],
     ['a region with the id 0', { id: 0 }, 'id: must be at least 1'],
-    ['a region with a text for an id', { id: '7' }, 'id: must be an integer'],
-    ['a region that is active by a text', { active: 'yes' }, 'active: must be true or false'],
-  ])('with %s is refused', (_, different, fault) => {
+    ['a string as region id', { id: '7' }, 'id: must be an integer'],
+    ['a string as the active flag of a region', { active: 'yes' }, 'active: must be true or false'],
+  ])('with %s is rejected', (_, different, fault) => {
     expect(faultsOf(withRegion(different))).toEqual([`regions[1].${fault}`])
   })
 
   test.each<[what: string, different: Record<string, unknown>, fault: string]>([
-    ['a misspelt member of a provider', { workinghours: [] }, 'workinghours: is not a known field'],
+    ['a misspelt field of a provider', { workinghours: [] }, 'workinghours: is not a known field'],
     [
-      'an unknown member of hours',
+      'an unknown field of working hours',
       { workingHours: [{ ...morning, step: 45 }] },
       'workingHours[0].step: is not a known field',
     ],
     [
-      'an unknown member of a license',
+      'an unknown field of a license',
       { licenses: [{ region: 'GB', from: '2020-01-01', to: '2021-01-01' }] },
       'licenses[0].to: is not a known field',
     ],
     [
-      'an unknown member of an override',
+      'an unknown field of an override',
       { overrides: [{ date: '2026-12-24', windows: [], note: '' }] },
       'overrides[0].note: is not a known field',
     ],
@@ -205,24 +205,24 @@ describe('a directory file', () => {
       'overrides[0].windows[0].weekdays: is not a known field',
     ],
     [
-      'an unknown member of time off',
+      'an unknown field of time off',
       { timeOff: [{ from: '2026-12-24', until: '2026-12-24', why: '' }] },
       'timeOff[0].why: is not a known field',
     ],
     ['a provider without a ref', { ref: undefined }, 'ref: is required'],
     ['an empty ref', { ref: '' }, 'ref: must not be empty'],
-    ['one ref for two providers', { ref: 'first' }, 'ref: another provider has this ref'],
+    ['the same ref for two providers', { ref: 'first' }, 'ref: another provider has this ref'],
     ['a provider without a first name', { firstName: '' }, 'firstName: must not be empty'],
-    ['a number for a name', { lastName: 5 }, 'lastName: must be a string'],
-    ['too long a name', { lastName: 'x'.repeat(201) }, 'lastName: must have at most 200 characters'],
-    ['a number for credentials', { credentials: 5 }, 'credentials: must be a string'],
-    ['too long a bio', { bio: 'x'.repeat(4001) }, 'bio: must have at most 4000 characters'],
-    ['a zone that is none', { timeZone: 'Toronto' }, 'timeZone: must be an IANA time zone'],
-    ['an offset for a zone', { timeZone: '+05:30' }, 'timeZone: must be an IANA time zone'],
+    ['a number as a name', { lastName: 5 }, 'lastName: must be a string'],
+    ['a name that is too long', { lastName: 'x'.repeat(201) }, 'lastName: must have at most 200 characters'],
+    ['a number as credentials', { credentials: 5 }, 'credentials: must be a string'],
+    ['a bio that is too long', { bio: 'x'.repeat(4001) }, 'bio: must have at most 4000 characters'],
+    ['an unknown time zone', { timeZone: 'Toronto' }, 'timeZone: must be an IANA time zone'],
+    ['an offset as a time zone', { timeZone: '+05:30' }, 'timeZone: must be an IANA time zone'],
     ['no language', { languagesSpoken: [] }, 'languagesSpoken: must have at least 1 element'],
     ['a language twice', { languagesSpoken: ['en', 'en'] }, 'languagesSpoken: must not contain duplicates'],
     [
-      'a language that is none',
+      'a malformed language tag',
       { languagesSpoken: ['en', 'en_US'] },
       'languagesSpoken[1]: must be a well-formed BCP 47 language tag',
     ],
@@ -234,27 +234,27 @@ describe('a directory file', () => {
     ],
     ['a modality twice', { modalities: ['in-video', 'in-video'] }, 'modalities: must not contain duplicates'],
     [
-      'a place in no region of the file',
+      'an in-person region that the file lacks',
       { inPersonRegions: ['CA-ON', 'CA-QC'] },
       'inPersonRegions[1]: names no region of this file',
     ],
     [
-      'a place twice',
+      'an in-person region twice',
       { inPersonRegions: ['CA-ON', 'CA-ON'] },
       'inPersonRegions: must not contain duplicates',
     ],
     [
-      'a license in no region of the file',
+      'a license in a region that the file lacks',
       { licenses: [{ region: 'ON', from: '2020-01-01' }] },
       'licenses[0].region: names no region of this file',
     ],
     [
-      'a license from no day',
+      'a license from an impossible date',
       { licenses: [{ region: 'GB', from: '2023-02-29' }] },
       'licenses[0].from: must be a calendar date, written as YYYY-MM-DD',
     ],
     [
-      'a license until no day',
+      'a license until an impossible date',
       { licenses: [{ region: 'GB', from: '2020-01-01', until: '2023-02-29' }] },
       'licenses[0].until: must be a calendar date, written as YYYY-MM-DD',
     ],
@@ -264,37 +264,37 @@ describe('a directory file', () => {
       'licenses[0].until: must not be before from',
     ],
     [
-      'hours on no day',
+      'working hours without a weekday',
       { workingHours: [{ ...morning, weekdays: [] }] },
       'workingHours[0].weekdays: must have at least 1 element',
     ],
     [
-      'hours on an unknown day',
+      'working hours on an unknown weekday',
       { workingHours: [{ ...morning, weekdays: ['Monday'] }] },
       'workingHours[0].weekdays[0]: must be one of monday, tuesday, wednesday, thursday, friday, saturday, sunday',
     ],
     [
-      'hours from no time',
+      'working hours with an invalid start',
       { workingHours: [morning, { ...morning, start: '9:00' }] },
       'workingHours[1].start: must be a time, written as HH:MM',
     ],
     [
-      'hours until no time',
+      'working hours with an invalid end',
       { workingHours: [{ ...morning, end: '24:30' }] },
       'workingHours[0].end: must be a time, written as HH:MM',
     ],
     [
-      'hours without length',
+      'working hours without length',
       { workingHours: [{ ...morning, end: '09:00' }] },
       'workingHours[0].end: must not equal start',
     ],
     [
-      'hours from the end of a day',
+      'working hours that start at 24:00',
       { workingHours: [{ ...morning, start: '24:00', end: '02:00' }] },
       'workingHours[0].start: must be before 24:00',
     ],
     [
-      'hours until before they begin to hold',
+      'working hours whose last date is before their first',
       { workingHours: [{ ...morning, from: '2026-01-02', until: '2026-01-01' }] },
       'workingHours[0].until: must not be before from',
     ],
@@ -309,12 +309,12 @@ describe('a directory file', () => {
       'workingHours[0].stepMinutes: must be at most 1440',
     ],
     [
-      'an override of no day',
+      'an override with an invalid date',
       { overrides: [{ date: '24 December', windows: [] }] },
       'overrides[0].date: must be a calendar date, written as YYYY-MM-DD',
     ],
     [
-      'two overrides of a day',
+      'two overrides of one date',
       {
         overrides: [
           { date: '2026-12-24', windows: [] },
@@ -329,22 +329,22 @@ describe('a directory file', () => {
       'overrides[0].windows: is required',
     ],
     [
-      'a window of an override without length',
+      'an override window without length',
       { overrides: [{ date: '2026-12-24', windows: [{ start: '10:00', end: '10:00' }] }] },
       'overrides[0].windows[0].end: must not equal start',
     ],
     [
-      'a window of an override from the end of the day',
+      'an override window that starts at 24:00',
       { overrides: [{ date: '2026-12-24', windows: [{ start: '24:00', end: '02:00' }] }] },
       'overrides[0].windows[0].start: must be before 24:00',
     ],
     [
-      'time off from no time',
+      'time off with an invalid start',
       { timeOff: [{ from: '2026-12-24 09:00', until: '2026-12-24T12:00' }] },
       'timeOff[0].from: must be a date, a local date-time (YYYY-MM-DDTHH:MM) or a UTC instant (YYYY-MM-DDTHH:MM:00Z)',
     ],
     [
-      'time off between a date and a time',
+      'time off from a date until a time',
       { timeOff: [{ from: '2026-12-24', until: '2026-12-26T12:00' }] },
       'timeOff[0].until: must have the same form as from',
     ],
@@ -354,22 +354,22 @@ describe('a directory file', () => {
       'timeOff[0].until: must be after from',
     ],
     [
-      'time off that ends as it begins',
+      'time off that ends when it begins',
       { timeOff: [{ from: '2026-12-24T09:00', until: '2026-12-24T09:00' }] },
       'timeOff[0].until: must be after from',
     ],
-    ['a notice below zero', { minimumNoticeMinutes: -1 }, 'minimumNoticeMinutes: must be at least 0'],
+    ['a negative notice', { minimumNoticeMinutes: -1 }, 'minimumNoticeMinutes: must be at least 0'],
     [
       'a notice beyond the horizon',
       { minimumNoticeMinutes: 43_201 },
       'minimumNoticeMinutes: must be at most 43200',
     ],
-    ['a provider who is active by null', { active: null }, 'active: must be true or false'],
-  ])('with %s is refused', (_, different, fault) => {
+    ['null as the active flag of a provider', { active: null }, 'active: must be true or false'],
+  ])('with %s is rejected', (_, different, fault) => {
     expect(faultsOf(withProvider(different))).toEqual([`providers[1].${fault}`])
   })
 
-  test('that breaks many rules has all of them told, each with its place', () => {
+  test('with many faults gets all of them reported, each with its path', () => {
     const document = {
       regions: [region(), region()],
       providers: [
@@ -400,7 +400,7 @@ describe('a directory file', () => {
     )
   })
 
-  test('that is wrongly shaped in one place and breaks a rule in another has both told', () => {
+  test('with a wrong type and a broken rule gets both reported', () => {
     const document = file({
       providers: [provider('same', { timeZone: 'Nowhere' }), { ...provider('same'), firstName: 5 }],
     })
@@ -413,7 +413,7 @@ describe('a directory file', () => {
     )
   })
 
-  test('with faults in the hundreds has each of them told', () => {
+  test('with hundreds of faults gets each of them reported', () => {
     const providers = Array.from({ length: 300 }, (_, index) =>
       provider(`p-${index}`, { timeZone: 'Nowhere' }),
     )
@@ -423,7 +423,7 @@ describe('a directory file', () => {
   })
 })
 
-describe('loading a directory file', () => {
+describe('directory-files: loading a directory file', () => {
   let service: TestService
   beforeAll(async () => {
     service = await startService()
@@ -445,7 +445,7 @@ describe('loading a directory file', () => {
     }
   }
 
-  test('that is bad changes nothing', async () => {
+  test('with a fault changes nothing', async () => {
     await loadDirectory(service.context, file({ regions: [region()] }), service.act())
     const before = await search()
     const bad = file({
@@ -462,7 +462,7 @@ describe('loading a directory file', () => {
     expect(await search()).toEqual(before)
   })
 
-  test('takes zones by their names of today and yesterday, and no other', async () => {
+  test('accepts current and former names of zones, and no others', async () => {
     await loadDirectory(service.context, file(), service.act())
     const load = (timeZone: string) =>
       loadDirectory(service.context, file({ providers: [provider('first', { timeZone })] }), service.act())

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type CsvCell, formatCsv, guardFormula, readCsv, unguardFormula } from '../../src/directory-files/csv'
 
-/** Texts that are made of what spreadsheets and CSV give a meaning to, and of anything. */
+/** Texts with characters that are special in spreadsheets and CSV, and any other texts. */
 const text = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'=+-@\'";,\t\r\n a1＝\u00a0'), maxLength: 8 }),
   fc.string({ unit: 'grapheme', maxLength: 8 }),
@@ -10,7 +10,7 @@ const text = fc.oneof(
 const bytesOf = (csv: string) => new TextEncoder().encode(csv)
 const cellsOf = (csv: string) => readCsv(bytesOf(csv)).map(({ cells }) => cells)
 
-describe('a cell that a spreadsheet would run', () => {
+describe('directory-files: a cell that a spreadsheet would run as a formula', () => {
   test.each([
     ["=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"],
     ['+1 416 555 0100', "'+1 416 555 0100"],
@@ -23,20 +23,20 @@ describe('a cell that a spreadsheet would run', () => {
     ["'=1", "''=1"],
     ['hello;=1', "hello;'=1"],
     ['hello\n=1', "hello\n'=1"],
-  ])('is written with a quote before it: %j', (before, after) => {
+  ])('is written with a quote in front: %j', (before, after) => {
     expect(guardFormula(before)).toBe(after)
     expect(unguardFormula(after)).toBe(before)
   })
 
   test.each(['', 'a=b', '2026-01-02', "'tis", "O'Brien", 'a, -b', 'one\ntwo', '#1'])(
-    'is no other, and those stand as they are: %j',
+    'does not look like %j, which is written unchanged',
     (plain) => {
       expect(guardFormula(plain)).toBe(plain)
       expect(unguardFormula(plain)).toBe(plain)
     },
   )
 
-  test('begins none of what is written, and every text comes back as it was', () => {
+  test('is written without a formula, and any text is read back unchanged', () => {
     fc.assert(
       fc.property(text, (before) => {
         const written = guardFormula(before)
@@ -49,9 +49,9 @@ describe('a cell that a spreadsheet would run', () => {
   })
 })
 
-describe('rows', () => {
-  test('come back from CSV as they were written', () => {
-    // An empty row is none, and a row of one empty cell looks like it.
+describe('directory-files: CSV rows', () => {
+  test('are read back as they were written', () => {
+    // An empty row is skipped, and a row of one empty cell looks like one.
     const rows = fc.array(fc.tuple(fc.constant('row'), text, text), { minLength: 1 })
     fc.assert(
       fc.property(rows, (before) => {
@@ -61,7 +61,7 @@ describe('rows', () => {
     )
   })
 
-  test('keep their numbers as numbers', () => {
+  test('write numbers without a quote in front', () => {
     const rows: CsvCell[][] = [
       ['n', 'text', 'is', 'none'],
       [-5, '-5', true, null],

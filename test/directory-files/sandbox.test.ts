@@ -18,7 +18,7 @@ const states =
   )
 
 describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-31'])(
-  'the built-in directory on %s',
+  'directory-files: the built-in directory on %s',
   (date) => {
     const today = dayOf(date)
     const directory = builtInDirectory(today)
@@ -32,7 +32,7 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       )
     const some = (what: (provider: Provider) => boolean) => active.filter(what).length
 
-    test('is a directory file without a fault', () => {
+    test('is a valid directory file', () => {
       const read = readDirectoryFile(directory, isZone)
       expect(read.regions.length).toBe(regions.length)
       expect(read.providers.length).toBe(providers.length)
@@ -70,7 +70,7 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       expect(licensedIn(country).length).toBeGreaterThan(0)
     })
 
-    test('has providers enough, many of them in Ontario', () => {
+    test('has at least 80 active providers, 25 of them in Ontario', () => {
       expect(active.length).toBeGreaterThanOrEqual(80)
       expect(licensedIn('CA-ON').length).toBeGreaterThanOrEqual(25)
       expect(providers.length).toBeGreaterThan(active.length)
@@ -96,7 +96,7 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       expect(some(({ inPersonRegions = [] }) => inPersonRegions.length > 0)).toBeGreaterThan(0)
     })
 
-    test('has licenses that ended, that start later and that end inside 30 days', () => {
+    test('has licenses that have ended, that start later and that end within 30 days', () => {
       const soon = formatDate(today + 29)
       const has = (what: (license: Provider['licenses'][number]) => boolean) =>
         some(({ licenses }) => licenses.some(what))
@@ -145,11 +145,11 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
   },
 )
 
-describe('generated providers', () => {
+describe('directory-files: generated providers', () => {
   const directory = builtInDirectory(dayOf('2026-11-21'))
   const generate = (from: DirectoryFile, count: number) => withGenerated(from, count) as DirectoryFile
 
-  test('are the same each time, come after the others and fit the rules', () => {
+  test('are the same each time, follow the built-in ones and are valid', () => {
     const once = generate(directory, 250)
     expect(generate(builtInDirectory(dayOf('2026-11-21')), 250)).toEqual(once)
     expect(once.regions).toEqual(directory.regions)
@@ -159,12 +159,12 @@ describe('generated providers', () => {
     expect(readDirectoryFile(once, isZone).providers.length).toBe(once.providers.length)
   })
 
-  test('are the first of a larger number too', () => {
+  test('are the same for a smaller number as the first of a larger number', () => {
     const few = generate(directory, 10)
     expect(generate(directory, 100).providers.slice(0, few.providers.length)).toEqual(few.providers)
   })
 
-  test('are none where none are asked for', () => {
+  test('are left out if none are requested', () => {
     expect(generate(directory, 0)).toEqual(directory)
   })
 })

@@ -10,7 +10,7 @@ const isZone = (name: string) => name === 'America/Toronto'
 const stored = { regions: [region()], providers: [provider('on-1')], unreadable: new Set() }
 const file = (name: string, text: string) => ({ name, bytes: new TextEncoder().encode(text) })
 
-/** The rows of these tests' schedules, as RFC 4180 has them. */
+/** The schedules of these tests as CSV of RFC 4180. */
 const plain =
   'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
   'on-1,hours,monday tuesday,,09:00,17:00,60,,\n' +
@@ -31,11 +31,11 @@ function utf16(text: string): Uint8Array {
 
 const encode = (text: string) => new TextEncoder().encode(text)
 
-describe('a table as a spreadsheet exports it', () => {
-  const told = schedulesOf(encode(plain))
+describe('directory-files: a table that a spreadsheet exported', () => {
+  const expected = schedulesOf(encode(plain))
 
-  test('is the one that is read', () => {
-    expect(told[0]?.workingHours).toEqual([
+  test('is read in its plain form', () => {
+    expect(expected[0]?.workingHours).toEqual([
       { weekdays: ['monday', 'tuesday'], start: '09:00', end: '17:00', stepMinutes: 60 },
     ])
   })
@@ -47,24 +47,21 @@ describe('a table as a spreadsheet exports it', () => {
     ['in UTF-16, with tabs', utf16(plain.replaceAll(',', '\t').replaceAll('\n', '\r\n'))],
     ['with times of one digit', encode(plain.replaceAll('09:00', '9:00'))],
     ['with times that have seconds', encode(plain.replace(/(\d\d:\d\d)/g, '$1:00'))],
+    ['with column names in upper case', encode(plain.replace(/^.*/, (names) => names.toUpperCase()))],
     [
-      'with names in capitals and small letters',
-      encode(plain.replace(/^.*/, (names) => names.toUpperCase())),
-    ],
-    [
-      'with blanks around names',
+      'with spaces around column names',
       encode(plain.replace(/^.*/, (names) => ` ${names.replaceAll(',', ' , ')} `)),
     ],
-    ['with blanks around words', encode(plain.replace(/(hours|override|60|\d\d:\d\d|2026-12-24)/g, ' $1 '))],
+    ['with spaces around cells', encode(plain.replace(/(hours|override|60|\d\d:\d\d|2026-12-24)/g, ' $1 '))],
     ['with quotes around all cells', encode(plain.replace(/[^,\n]+/g, '"$&"'))],
     ['with empty columns at the end', encode(plain.replaceAll('\n', ',,,\n'))],
     ['with an empty column at the end that rows leave out', encode(plain.replace('\n', ',,\n'))],
     ['with empty rows at the end', encode(`${plain},,,,,,,,\n , ,,,,,,,\n\n`)],
-  ])('%s', (_, bytes) => {
-    expect(schedulesOf(bytes)).toEqual(told)
+  ])('is read %s', (_, bytes) => {
+    expect(schedulesOf(bytes)).toEqual(expected)
   })
 
-  test('is refused where a column of cells has no name, where a row is short, and where a time has seconds', () => {
+  test('is rejected with an unnamed column, a short row, or a time with seconds', () => {
     const faultsOf = (text: string) => faultLines(() => readTables([file('l.csv', text)], stored, isZone))
     expect(faultsOf('ref,region,from,,note\non-1,CA-ON,2020-01-01,,\n')).toEqual([
       'l.csv line 1: column 4, without a name, is none of ref, region, from, until',
@@ -90,7 +87,7 @@ function faultLines(read: () => unknown): readonly string[] {
   return []
 }
 
-test('whatever texts a directory holds, its tables are read as what was written', () => {
+test('directory-files: tables with any texts are read back as they were written', () => {
   const cell = fc.oneof(
     fc.string({ unit: fc.constantFrom(...'=+-@\'";,\t\r\n aé'), minLength: 1, maxLength: 6 }),
     fc.string({ minLength: 1, maxLength: 6 }).filter((text) => !text.includes('\0')),
@@ -112,10 +109,10 @@ test('whatever texts a directory holds, its tables are read as what was written'
   )
 })
 
-describe('tables without a database', () => {
+describe('directory-files: checking tables without a database', () => {
   const check = (text: string) => checkTables([file('x.csv', text)], isZone)
 
-  test('are counted, and what they name is taken for granted', () => {
+  test('counts the rows, and accepts references that it cannot check', () => {
     expect(check('ref,region,from\non-7,CA-ON,2020-01-01\non-8,GB,2020-01-01\n')).toEqual({ licenses: 2 })
     expect(check(plain)).toEqual({ schedules: 2 })
     expect(
@@ -126,7 +123,7 @@ describe('tables without a database', () => {
     ).toEqual({ providers: 1 })
   })
 
-  test('are held to each other, and to what a name must look like', () => {
+  test('compares the tables with each other, and checks the form of region codes', () => {
     const profiles = file(
       'p.csv',
       'ref,firstName,lastName,timeZone,languagesSpoken,modalities\nb,Bo,Bee,America/Toronto,en,in-video\n',

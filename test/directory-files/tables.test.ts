@@ -85,7 +85,7 @@ function faultsOf(...files: { name: string; bytes: Uint8Array }[]): string[] {
   return []
 }
 
-test('what is exported, as JSON or as CSV, changes nothing when it is loaded again', async () => {
+test('directory-files: loading an exported directory again, as JSON or CSV, changes nothing', async () => {
   const exported = exportDirectory(service.context)
   expect(await loadDirectory(service.context, exported, service.act())).toMatchObject({
     added: [],
@@ -96,13 +96,13 @@ test('what is exported, as JSON or as CSV, changes nothing when it is loaded aga
   expect(await load(...files)).toEqual({ added: [], changed: [], deactivated: [], unchanged: 5 })
 })
 
-test('rows end in CR LF, and cells are quoted only where they must be', () => {
+test('directory-files: CSV rows end in CR LF, and cells are quoted only if necessary', () => {
   expect(formatTable('licenses', exportDirectory(service.context))).toBe(
     'ref,region,from,until\r\n"a, 1",IE,2020-01-01,2027-01-01\r\n"a, 1",CA-ON,2019-01-01,\r\n',
   )
 })
 
-test('what no file tells stays as it is stored', () => {
+test('directory-files: data that no file contains stays as it is stored', () => {
   const before = exportDirectory(service.context)
   const { providers, regions } = readDirectoryTables(service.context, [
     file('l.csv', 'until,ref,region,from\n,ünlicensed,CA-ON,2024-01-01\n'),
@@ -116,7 +116,7 @@ test('what no file tells stays as it is stored', () => {
   expect(providers[0]?.bio).toBe('one\r\ntwo\nthree\rfour "five"')
 })
 
-test('a byte order mark, LF, blank lines, rows of empty cells and capital TRUE are taken', () => {
+test('directory-files: a byte order mark, LF, blank lines, empty rows and upper-case TRUE are accepted', () => {
   const text =
     '\ufeffref,firstName,lastName,timeZone,languagesSpoken,modalities,active\n\n,,,,,,\n' +
     'b,Bo,Bee,Europe/Dublin,en; fr-CA,in-video,TRUE\n'
@@ -125,7 +125,7 @@ test('a byte order mark, LF, blank lines, rows of empty cells and capital TRUE a
   expect(providers[0]).toMatchObject({ ref: 'b', languagesSpoken: ['en', 'fr-CA'], active: true, bio: null })
 })
 
-test('every fault names its file, line and column, where cells hold line breaks too', () => {
+test('directory-files: each fault names its file, line and column, even after cells with line breaks', () => {
   const providers =
     'ref,firstName,lastName,timeZone,languagesSpoken,modalities,bio,minimumNoticeMinutes\r\n' +
     'b,Bo,Bee,Europe/Dublin,en,in-video,"one\r\ntwo\nthree",\r\n' +
@@ -143,7 +143,7 @@ test('every fault names its file, line and column, where cells hold line breaks 
   ])
 })
 
-test('faults that only the whole shows name their lines too', () => {
+test('directory-files: faults of the whole document name their lines too', () => {
   const schedules =
     'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
     '"a, 1",hours,monday,,09:00,09:00,,,\n' +
@@ -157,7 +157,7 @@ test('faults that only the whole shows name their lines too', () => {
   ])
 })
 
-test('faults of form do not hide those that only the whole shows', () => {
+test('directory-files: invalid cells do not hide faults of the whole document', () => {
   const providers =
     'ref,firstName,lastName,timeZone,languagesSpoken,modalities,minimumNoticeMinutes\n' +
     'b,Bo,Bee,Mars/One,en,in-video,soon\n'
@@ -173,7 +173,7 @@ test('faults of form do not hide those that only the whole shows', () => {
   ])
 })
 
-test('rows of a schedule keep to the cells of their kind', () => {
+test('directory-files: a schedule row may only fill the cells of its kind', () => {
   const schedules =
     'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
     '"a, 1",lunch,,,,,,,\n' +
@@ -189,7 +189,7 @@ test('rows of a schedule keep to the cells of their kind', () => {
   ])
 })
 
-test('a region that stored licenses need and the file leaves out is told with the provider', () => {
+test('directory-files: a region that a stored provider needs and the file lacks is reported with the provider', () => {
   const regions =
     'countryCode,stateProvinceCode,stateProvinceNameLocal,stateProvinceLabel\nCA,ON,Ontario,Province\n'
   expect(faultsOf(file('r.csv', regions))).toEqual([
@@ -208,11 +208,11 @@ test.each([
   ['ref,region\n', 'x.csv line 1: the header row lacks from, as licenses have it'],
   ['ref,region,from\n\n"a","b\n\n', 'x.csv line 3: a quote of the row that begins here is never closed'],
   ['ref,region,from\na,"b"c,d\n', 'x.csv line 2: a quote inside a quoted cell of this row must be doubled'],
-])('a file that is no table is refused: %j', (text, fault) => {
+])('directory-files: a file that is not a table is rejected: %j', (text, fault) => {
   expect(faultsOf(file('x.csv', text)).join('\n')).toBe(fault)
 })
 
-test('a file that is not UTF-8, and two files of one table, are refused', () => {
+test('directory-files: a file that is not UTF-8, and two files of one table, are rejected', () => {
   expect(faultsOf({ name: 'x.csv', bytes: new Uint8Array([0x61, 0xff]) })).toEqual([
     'x.csv line 1: the file is not UTF-8: save it as CSV UTF-8',
   ])

@@ -13,8 +13,8 @@ function compiled(different: Partial<Provider>) {
   return compileSchedule({ ...provider('compiled'), ...lists } as unknown as Provider, utc)
 }
 
-describe('a schedule in numbers', () => {
-  test('has each weekday as a bit, and no end where none is told', () => {
+describe('directory: a compiled schedule', () => {
+  test('has weekdays as bits, and no limits if no dates are given', () => {
     const hours = { weekdays: ['wednesday', 'monday', 'sunday'], start: '22:00', end: '06:30' } as const
     const until = { ...hours, from: '2026-12-01', until: '2026-12-31', stepMinutes: 60 }
     const window = { startMinute: 1_320, endMinute: 1_830, weekdays: 0b1000101 }
@@ -24,7 +24,7 @@ describe('a schedule in numbers', () => {
     ])
   })
 
-  test('shares with all others that there are no overrides and no time off', () => {
+  test('without overrides and time off shares its empty lists with others', () => {
     const [one, other] = [compiled({}), compiled({})]
     expect(one.overrides).toEqual(new Map())
     expect(one.timeOff).toEqual([])
@@ -34,21 +34,21 @@ describe('a schedule in numbers', () => {
 
   const unreadable: Record<string, Partial<Provider>> = {
     'a time of day': { workingHours: [{ weekdays: ['monday'], start: '9', end: '17:00' }] },
-    'a date from which hours hold': {
+    'the first date of working hours': {
       workingHours: [{ weekdays: ['monday'], start: '09:00', end: '17:00', from: '2026-02-30' }],
     },
     "an override's date": { overrides: [{ date: 'tomorrow', windows: [] }] },
     'an end of time off': { timeOff: [{ from: '2026-12-01', until: '2026-12-01T25:00' }] },
   }
   for (const [what, different] of Object.entries(unreadable)) {
-    test(`is none where ${what} cannot be read`, () => {
+    test(`is rejected if ${what} cannot be read`, () => {
       expect(() => compiled(different)).toThrow(RangeError)
     })
   }
 })
 
-describe('licenses in numbers', () => {
-  test('are in their own order, those of one region that meet made one in the place of the first', () => {
+describe('directory: compiled licenses', () => {
+  test('keep their order, and consecutive licenses of one region are merged into the first', () => {
     const license = (regionId: number, from: string, until: string | null) => ({ regionId, from, until })
     expect(
       compileLicenses(
@@ -67,7 +67,7 @@ describe('licenses in numbers', () => {
     ])
   })
 
-  test('are none where a date cannot be read', () => {
+  test('are rejected if a date cannot be read', () => {
     expect(() => compileLicenses([{ regionId: 1, from: '2026-02-30', until: null }], utc)).toThrow(RangeError)
   })
 })

@@ -10,7 +10,7 @@ import { ontario, provider, version } from '../domain/values'
 const monday = Date.UTC(2026, 11, 7, 14)
 const hour = 3_600_000
 
-/** A directory of one provider, or what differs of them, and how to store something that it is to catch up with. */
+/** A directory of one provider, with the given differences, and a function that feeds it changes. */
 async function directoryOf(different: Partial<Provider> = {}) {
   let changes: Partial<DirectoryChanges> = {
     keys: [],
@@ -46,8 +46,8 @@ async function directoryOf(different: Partial<Provider> = {}) {
   }
 }
 
-/** The same by the rule alone. */
-const worked = ({ calendar, licenses }: Listing, now: number) =>
+/** The same slots, computed without a cache. */
+const uncached = ({ calendar, licenses }: Listing, now: number) =>
   availabilityAt(
     calendar,
     licenses.map(({ interval }) => interval),
@@ -61,17 +61,17 @@ describe.each(
     anywhere: (directory: Directory, listing: Listing, now: number) =>
       directory.availabilityAnywhere(listing, now),
   }),
-)('what can be had %s', (_, ask) => {
-  test('is that of the moment, whatever way the clock jumps', async () => {
+)('directory: availability %s', (_, ask) => {
+  test('is right at each moment, even if the clock jumps back and forth', async () => {
     const { directory, listing } = await directoryOf()
     for (const jump of [5, -2, 40, -39, 0, 90, -91, 7, 6, 5, 700, -1]) {
       const now = monday + jump * hour
-      expect(ask(directory, listing, now).slots).toEqual(worked(listing, now))
+      expect(ask(directory, listing, now).slots).toEqual(uncached(listing, now))
     }
   })
 })
 
-test('what is taken is what was told last, though it is as much as before', async () => {
+test('directory: new taken slots replace the old ones, even if their number is the same', async () => {
   const { directory, change } = await directoryOf()
   for (const startsAt of [monday, monday + hour]) {
     const slot = { requestId: 1, startsAt, endsAt: startsAt + hour, localOffsetMinutes: -300 }
@@ -82,7 +82,7 @@ test('what is taken is what was told last, though it is as much as before', asyn
   }
 })
 
-describe('who is licensed in a region', () => {
+describe('directory: the roster of a region', () => {
   /** Midnight in Toronto. */
   const [fromMidnight, untilMidnight] = [Date.UTC(2026, 11, 10, 5), Date.UTC(2026, 11, 21, 5)]
   const licenses = [
@@ -90,7 +90,7 @@ describe('who is licensed in a region', () => {
     { regionId: 2, from: '2020-01-01', until: '2026-12-08' },
   ]
 
-  test('is the same object until a license of that region begins or ends, to the millisecond', async () => {
+  test('is the same object until a license of the region begins or ends, to the millisecond', async () => {
     const { directory } = await directoryOf({ licenses })
     const idsAt = (now: number) => directory.rosterOf(1, now).ids
     const before = directory.rosterOf(1, monday)
@@ -112,7 +112,7 @@ describe('who is licensed in a region', () => {
     ])
   })
 
-  test('stays but where a provider is licensed otherwise, or found by another language or modality', async () => {
+  test('changes only with the licenses, languages, modalities, in-person regions or state of a provider', async () => {
     const { directory, change } = await directoryOf({
       licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
     })
@@ -129,7 +129,7 @@ describe('who is licensed in a region', () => {
     expect(directory.findListing(provider.id)?.provider.firstName).toBe('Other')
     expect(directory.rosterOf(1, monday)).toBe(roster)
     let stored: Provider = { ...provider, licenses }
-    // Each on top of those before it: nothing but what it changes makes the roster another.
+    // Each difference is added to the earlier ones, so that it alone replaces the roster.
     for (const different of [
       { languagesSpoken: ['de'] },
       { modalities: ['telephonic' as const] },
@@ -151,7 +151,7 @@ describe('who is licensed in a region', () => {
     expect([1, 2].map((region) => directory.rosterOf(region, monday).ids)).toEqual([[], []])
   })
 
-  test('is in order of id, whoever came first, and without those who are left out', async () => {
+  test('is in order of id, and without the providers that cannot be read', async () => {
     const { directory, change } = await directoryOf()
     const withId = (id: number) => ({ ...provider, id, ref: `p-${id}` })
     await change({ providers: [30, 10, 20].map(withId) })
@@ -161,7 +161,7 @@ describe('who is licensed in a region', () => {
   })
 })
 
-test("a country's regions are the same object until regions change", async () => {
+test('directory: the regions of a country are the same object until a region changes', async () => {
   const { directory, change } = await directoryOf()
   const regions = directory.listRegions('CA')
   await change({ providers: [{ ...provider, firstName: 'Other' }] })

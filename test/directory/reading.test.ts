@@ -80,8 +80,8 @@ async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promi
   return seen
 }
 
-describe('directory: a change of 2,000 providers', () => {
-  test('does not block the event loop, and becomes visible at one moment', async () => {
+describe('directory: applying a change', () => {
+  test('of 2,000 providers does not block the event loop, and shows all of them at one moment', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[1, [slot(1, now)]]]) })
     const directory = await load()

@@ -33,7 +33,7 @@ test.each([
   ['a partial last page', 10_000, 64],
   ['a longer old signature', 10_000, 5000],
 ])(
-  'release: signing a macOS executable of %s makes its signature valid',
+  'release: signing a macOS executable with %s makes its signature valid',
   (_, signedBytes, signatureBytes) => {
     const unsound = executable(signedBytes, signatureBytes)
     expect(signatureFault(unsound)).toBe('there is no signature')

@@ -10,14 +10,14 @@ import { Folder } from '../support/folder'
 
 const canaries = ['canary-question-5b1f', 'canary-answer-90ce', 'canary-again-77d2']
 
-/** A secret as somebody would look for it: as it is, and in the spellings of texts. */
+/** A secret as it may appear in a file: raw, and as base64, base64url and hex. */
 function spellings(secret: Uint8Array): Buffer[] {
   const bytes = Buffer.from(secret)
   const texts = (['base64', 'base64url', 'hex'] as const).map((encoding) => bytes.toString(encoding))
   return [bytes, ...[...texts, bytes.toString('hex').toUpperCase()].map((text) => Buffer.from(text))]
 }
 
-test('neither screening answers nor the secrets of tokens lie readable in any file of the database', async () => {
+test('vault: screening answers and token secrets are not readable in any database file', async () => {
   using folder = new Folder()
   const path = folder.file('store.sqlite')
   const masterKey = createMasterKey(folder.file('key'))
@@ -50,7 +50,7 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
 
   const open = search()
   expect(open.files.sort()).toEqual(['store.sqlite', 'store.sqlite-shm', 'store.sqlite-wal'])
-  // The search finds what does lie there: it is not looking in the wrong place.
+  // The search finds a text that is stored in the clear, so it reads the right files.
   expect(open.holds(Buffer.from('Readable Partner'))).toBe(true)
   expect(hidden.filter(open.holds).map(String)).toEqual([])
 
@@ -60,7 +60,7 @@ test('neither screening answers nor the secrets of tokens lie readable in any fi
   expect(hidden.filter(closed.holds).map(String)).toEqual([])
 })
 
-/** What is sealed and hashed of each member, as it lies in a database, by their id. */
+/** The sealed and hashed values of each member in a database, by member id. */
 function sealedIn(path: string): (id: number) => Uint8Array[] {
   using database = new Database(path, { readonly: true })
   const all = (table: string, id: string) =>
@@ -72,7 +72,7 @@ function sealedIn(path: string): (id: number) => Uint8Array[] {
       .flatMap((row) => Object.values(row).filter((value) => value instanceof Uint8Array))
 }
 
-test('nothing of a member who was erased can be found in any file of the database', async () => {
+test('vault: no database file contains anything of an erased member', async () => {
   using folder = new Folder()
   const path = folder.file('store.sqlite')
   const { store, feed, maintenance, close } = openTestEngine(path)

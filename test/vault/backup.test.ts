@@ -18,7 +18,7 @@ const content = Buffer.concat([
 writeFileSync(file('plain'), content)
 
 const alone = { recipients: [] }
-/** Writes a secret for its owner alone. */
+/** Writes a secret file that only its owner can read. */
 function secret(name: string, text: string): string {
   writeFileSync(file(name), text, { mode: 0o600 })
   return file(name)
@@ -29,8 +29,8 @@ const opened = async (name: string, keys: Partial<Parameters<typeof openBackup>[
   return readFileSync(file('opened')).equals(content)
 }
 
-describe('an encrypted backup', () => {
-  test('is in the age format, opens under its master key and no other, and shows nothing', async () => {
+describe('vault: an encrypted backup', () => {
+  test('is an age file that only its master key opens, and contains no plaintext', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sealed'))
     const sealed = readFileSync(file('sealed'))
@@ -45,18 +45,18 @@ describe('an encrypted backup', () => {
   })
 
   test.each([
-    ['nothing', Buffer.alloc(0)],
+    ['no bytes', Buffer.alloc(0)],
     ['one chunk', Buffer.alloc(65_536, 1)],
-    ['a byte more', Buffer.alloc(65_537, 1)],
+    ['one chunk and a byte', Buffer.alloc(65_537, 1)],
     ['many chunks', Buffer.alloc(655_360, 1)],
-  ])('of %s comes out as it went in', async (_, bytes) => {
+  ])('of %s is restored unchanged', async (_, bytes) => {
     writeFileSync(file('in'), bytes)
     await (await protectBackup(masterKey, alone))(file('in'), file('sized'))
     await openBackup(file('sized'), file('out'), { masterKey })
     expect(readFileSync(file('out')).equals(bytes)).toBe(true)
   })
 
-  test('opens for those whose keys were named, by their own identity, and for the master key too', async () => {
+  test('opens with the identity of each recipient, and with the master key', async () => {
     const [mine, stranger] = [await generateIdentity(), await generateIdentity()]
     const recipients = [await identityToRecipient(mine)]
     await (await protectBackup(masterKey, { recipients }))(file('plain'), file('shared'))
@@ -77,7 +77,7 @@ describe('an encrypted backup', () => {
     )
   })
 
-  test('opens with its passphrase, and by the master key not at all', async () => {
+  test('with a passphrase opens with that passphrase only, and not with the master key', async () => {
     const passphraseFile = secret('passphrase', 'canary correct horse\nanother line\n')
     await (await protectBackup(masterKey, { ...alone, passphraseFile }))(file('plain'), file('phrased'))
     expect(await opened('phrased', { passphraseFile })).toBe(true)
@@ -87,7 +87,7 @@ describe('an encrypted backup', () => {
     const unopened = 'database_unusable: the passphrase does not open the backup'
     const wrong = secret('wrong', 'canary correct house\n')
     expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(unopened)
-    // Whoever tries a passphrase learns whether it is the right one, wherever they keep a key that would do.
+    // A passphrase that is given must open the backup, even if the master key would.
     await (await protectBackup(masterKey, alone))(file('plain'), file('unphrased'))
     expect(await refusalOf(opened('unphrased', { passphraseFile }))).toBe(unopened)
     expect(
@@ -100,7 +100,7 @@ describe('an encrypted backup', () => {
   })
 
   test.each(['age1qqqq', 'canary', 'AGE-SECRET-KEY-1CANARY', ''])(
-    'for %p, which is no recipient, is not begun, and does not tell what was given',
+    'for the invalid recipient %p is not begun, and the error does not show the recipient',
     async (recipient) => {
       expect(await refusalOf(protectBackup(masterKey, { recipients: [recipient] }))).toBe(
         'field_invalid: --recipient: not an age recipient as age1…',
@@ -108,7 +108,7 @@ describe('an encrypted backup', () => {
     },
   )
 
-  test('that was changed in any part or cut off anywhere is refused', async () => {
+  test('that was changed or cut off at any place is rejected', async () => {
     await (await protectBackup(masterKey, alone))(file('plain'), file('whole'))
     const whole = readFileSync(file('whole'))
     const damaged = 'database_unusable: the backup is damaged: it is not as it was written'
@@ -131,7 +131,7 @@ describe('an encrypted backup', () => {
     }
   })
 
-  test('that cannot be read back as it was written is not called made', async () => {
+  test('that cannot be read back as it was written is reported as failed', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sound'))
     const bytes = readFileSync(file('sound'))

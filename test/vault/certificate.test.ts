@@ -25,14 +25,14 @@ const read = (certificate: string, key: string, at = madeAt + 1000, isCredential
 
 const day = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-test('a chain and the key of its first certificate are read, and the first to end tells until when', () => {
+test('vault: a certificate chain is read with its key, and is valid until the earliest expiry in it', () => {
   const chain = written('chain.crt', `${one.cert}\n${two.cert}`, 0o644)
   const { cert, key, validUntil } = read(chain, one.key)
   expect([cert, key]).toEqual([`${one.cert}\n${two.cert}`, one.pem])
   expect(validUntil).toBe(madeAt + 20 * dayMillis)
 })
 
-test('a key that systemd passes on is read, whoever it says can read it', () => {
+test('vault: a TLS key that systemd passes as a credential is read in spite of its mode', () => {
   const key = written('credential', one.pem, 0o440)
   expect(() => read(one.certificate, key)).toThrow(
     `others can read the TLS key file ${key}: chmod 600 ${key}`,
@@ -42,88 +42,84 @@ test('a key that systemd passes on is read, whoever it says can read it', () => 
 
 test.each<[string, () => [certificate: string, key: string, at?: number], () => string]>([
   [
-    'a certificate that is not there',
+    'a missing certificate file',
     () => ['/nowhere.crt', one.key],
     () => 'there is no TLS certificate file at /nowhere.crt',
   ],
+  ['a missing key file', () => [one.certificate, '/nowhere'], () => 'there is no TLS key file at /nowhere'],
   [
-    'a key that is not there',
-    () => [one.certificate, '/nowhere'],
-    () => 'there is no TLS key file at /nowhere',
-  ],
-  [
-    'a folder',
+    'a folder instead of a certificate file',
     () => [folder.path, one.key],
     () => `what is at the TLS certificate path is not a file: ${folder.path}`,
   ],
   [
-    'another key',
+    'the key of another certificate',
     () => [one.certificate, two.key],
     () =>
       `the TLS key ${two.key} does not fit the first certificate of ${one.certificate}, which is to be the server's own`,
   ],
   [
-    'a chain that does not begin with its own',
+    'a chain that does not begin with the certificate of the key',
     () => [written('turned.crt', `${two.cert}${one.cert}`), one.key],
     () =>
       `the TLS key ${one.key} does not fit the first certificate of ${folder.file('turned.crt')}, which is to be the server's own`,
   ],
   [
-    'what is no PEM',
+    'a certificate file that is not PEM',
     () => [written('text.crt', 'certificate'), one.key],
     () =>
       `the TLS certificate file ${folder.file('text.crt')} holds no certificate in PEM, as begins with -----BEGIN CERTIFICATE-----`,
   ],
   [
-    'a damaged certificate',
+    'a chain with a damaged certificate',
     () => [written('damaged.crt', one.cert + two.cert.replace(/\n\w{8}/, '\nAAAAAAAA')), one.key],
     () => `certificate 2 of the TLS certificate file ${folder.file('damaged.crt')} cannot be read`,
   ],
   [
-    'a key among the certificates',
+    'a certificate file with a private key in it',
     () => [written('both.crt', one.cert + one.pem), one.key],
     () =>
       `the TLS certificate file ${folder.file('both.crt')} holds a private key too: keep that in a file of its own`,
   ],
   [
-    'one file for the other',
+    'a swap of certificate file and key file',
     () => [one.key, one.certificate],
     () => `the TLS certificate file ${one.key} holds a private key: is it the one for --tls-key?`,
   ],
   [
-    'a certificate for a key',
+    'a certificate instead of a key',
     () => [one.certificate, written('no.key', one.cert)],
     () =>
       `the TLS key file ${folder.file('no.key')} holds no private key in PEM, as begins with -----BEGIN PRIVATE KEY-----`,
   ],
   [
-    'a key under a passphrase',
+    'a key with a passphrase',
     () => [one.certificate, written('locked.key', one.pem.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'))],
     () =>
       `the TLS key ${folder.file('locked.key')} is encrypted, and nobody can give its passphrase here: write it without one by openssl pkey -in ${folder.file('locked.key')}`,
   ],
   [
-    'one that is over',
+    'an expired certificate',
     () => [one.certificate, one.key, madeAt + 91 * dayMillis],
     () => `the TLS certificate ${one.certificate} expired on ${day(madeAt + 90 * dayMillis)}: renew it`,
   ],
   [
-    'one that is to begin',
+    'a certificate that is not valid yet',
     () => [one.certificate, one.key, madeAt - dayMillis],
     () => `the TLS certificate ${one.certificate} is not valid before ${day(madeAt)}`,
   ],
   [
-    'a chain of which one is to begin',
+    'a chain with a certificate that is not valid yet',
     () => [written('early.crt', `${one.cert}${later.cert}`), one.key],
     () =>
       `the TLS certificate ${folder.file('early.crt')} is not valid before ${day(madeAt + 3 * dayMillis)}`,
   ],
-])('%s is refused in one line', (_, files, message) => {
+])('vault: %s is rejected in one line', (_, files, message) => {
   const [certificate, key, at] = files()
   expect(() => read(certificate, key, at)).toThrow(new Refusal('settings_invalid', message()))
 })
 
-test('a certificate is spoken of in its last fourteen days', () => {
+test('vault: a note warns of a TLS certificate that expires within fourteen days', () => {
   const certificate = read(two.certificate, two.key)
   const at = (days: number) =>
     certificateNotes(certificate, 'https://localhost:8443/x', certificate.validUntil - days * dayMillis)
@@ -133,7 +129,7 @@ test('a certificate is spoken of in its last fourteen days', () => {
   ])
 })
 
-test('a certificate that is for another name or address than partners connect to is spoken of', () => {
+test('vault: a note warns of a TLS certificate that is not for the host of the base URL', () => {
   const certificate = read(one.certificate, one.key)
   const notes = (baseUrl: string) => certificateNotes(certificate, baseUrl, madeAt)
   expect(notes('https://api.example.org')).toEqual([
@@ -145,7 +141,7 @@ test('a certificate that is for another name or address than partners connect to
   expect([notes('https://localhost'), notes('https://127.0.0.1:8443')]).toEqual([[], []])
 })
 
-test('a mark before the text of a file, as some editors put it, is left out', () => {
+test('vault: a byte order mark at the start of a certificate file is ignored', () => {
   const marked = written('marked.crt', `\uFEFF${one.cert}`)
   expect(read(marked, one.key).cert).toBe(one.cert)
 })

@@ -3,8 +3,8 @@ import { chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createMasterKey, readMasterKey } from '../../src/vault/master-key-file'
 import { Folder } from '../support/folder'
 
-describe('a master key file', () => {
-  test('holds the key in base64 on one line, for its owner alone', () => {
+describe('vault: a master key file', () => {
+  test('contains the key in base64 on one line, and only its owner can read it', () => {
     using folder = new Folder()
     const path = folder.file('key')
     const mask = process.umask(0)
@@ -18,7 +18,7 @@ describe('a master key file', () => {
     }
   })
 
-  test('is never written over', () => {
+  test('is never overwritten', () => {
     using folder = new Folder()
     const path = folder.file('key')
     writeFileSync(path, 'something else', { mode: 0o600 })
@@ -27,7 +27,7 @@ describe('a master key file', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    "is refused to root where it is another user's, but not for a database of theirs",
+    'of another user is refused to root, unless the database belongs to that user',
     () => {
       using folder = new Folder()
       const path = folder.file('key')
@@ -40,23 +40,23 @@ describe('a master key file', () => {
   )
 
   test.each([
-    ['nothing', ''],
-    ['too short a key', Buffer.alloc(31, 7).toString('base64')],
-    ['too long a key', Buffer.alloc(33, 7).toString('base64')],
-    ['a text', 'canary-correct-horse-battery-staple'],
-    // Decoders skip what is not base64, and make a key of the rest.
-    ['a text from which a key could be made', `${'canary!'.repeat(7)}A`],
-    ['a key and something after it', `${Buffer.alloc(32, 7).toString('base64')} canary`],
-  ])('that holds %s is refused without telling what it holds', (_, content) => {
+    ['no text', ''],
+    ['a key that is too short', Buffer.alloc(31, 7).toString('base64')],
+    ['a key that is too long', Buffer.alloc(33, 7).toString('base64')],
+    ['a text that is not base64', 'canary-correct-horse-battery-staple'],
+    // Lenient decoders skip characters that are not base64, and make a key of the rest.
+    ['a text that a lenient decoder would turn into a key', `${'canary!'.repeat(7)}A`],
+    ['a key and more text', `${Buffer.alloc(32, 7).toString('base64')} canary`],
+  ])('with %s is rejected without showing its content', (_, content) => {
     using folder = new Folder()
     const path = folder.file('key')
     writeFileSync(path, content, { mode: 0o600 })
-    let said = ''
+    let errorText = ''
     try {
       readMasterKey(path)
     } catch (error) {
-      said = String(error)
+      errorText = String(error)
     }
-    expect(said).toBe('Refusal: the master key must be 32 bytes in base64')
+    expect(errorText).toBe('Refusal: the master key must be 32 bytes in base64')
   })
 })

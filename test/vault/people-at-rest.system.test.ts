@@ -6,22 +6,22 @@ import { Operator, type Served } from '../support/operator'
 
 setDefaultTimeout(300_000)
 
-// What `strings` would show of a person, in every place where the program may leave a file.
+// Searches every file that the program may leave for personal data, as `strings` would show it.
 
 const profileFields = [
   ...['firstName', 'lastName', 'preferredName', 'preferredPronouns', 'gender', 'maritalStatus', 'clientType'],
   ...['streetAddress', 'suite', 'city', 'state', 'zipCode', 'reasonForSeekingSupport', 'preferredModality'],
 ]
 
-/** A person of whom every field that can be is a canary, and their canaries. */
+/** A member with a canary in each possible field, and the list of these canaries. */
 function person(name: string) {
   const canary = (field: string) => `${name}Canary${field}`
   const fields = Object.fromEntries(profileFields.map((field) => [field, canary(field)]))
   const email = `${name}CanaryMail@canary-${name.toLowerCase()}.example`
   const [dob, phoneNumber] = ['1931-07-13', `+1 999 ${name.length}31 4159 265`]
-  const told = { ...fields, email, dob, phoneNumber, leaveVoicemail: 'No' }
+  const memberData = { ...fields, email, dob, phoneNumber, leaveVoicemail: 'No' }
   const phq9Data = [{ question: canary('question'), answer: canary('answer') }]
-  const body = { ...booking(`${name}CanaryExternal`, undefined, told), phq9Data }
+  const body = { ...booking(`${name}CanaryExternal`, undefined, memberData), phq9Data }
   const canaries = [...Object.values(fields), email, email.toLowerCase(), dob, phoneNumber]
   return { body, canaries: [...canaries, canary('External'), canary('question'), canary('answer')] }
 }
@@ -32,7 +32,7 @@ const canaries = [...people.flatMap((one) => one.canaries), keyCanary]
 
 let submitted = 0
 
-/** Every file below a folder that holds a canary, in whatever case, in UTF-8 or UTF-16. */
+/** Each canary in each file below a folder, in upper or lower case, in UTF-8 or UTF-16. */
 function hitsBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -59,20 +59,20 @@ async function onboard(operator: Operator): Promise<string> {
 
 async function submitAll(service: Served, token: string): Promise<void> {
   for (const { body } of people) {
-    // What is kept for a retry tells of the person too, and so may the key, as partners choose it.
+    // The replay stored for a retry contains personal data. The key may too, because partners choose it.
     const headers = { 'Idempotency-Key': `${keyCanary} ${submitted++}` }
     expect((await service.post(body, token, headers)).status).toBe(201)
   }
 }
 
-test('no file holds anything of a person: database, log, shared memory, temporary files, backup, after a crash', async () => {
+test('vault: no file shows personal data: database, log, shared memory, temporary files and backup, also after a crash', async () => {
   using operator = new Operator()
   const token = await onboard(operator)
   expect(canaries.length).toBeGreaterThan(40)
   {
     await using service = await operator.serve()
     await submitAll(service, token)
-    // Told again, so that there is an older version of each to be left behind.
+    // Submitted again, so that an older version of each value may be left behind.
     await submitAll(service, token)
     const names = readdirSync(operator.folder.path)
     expect(names).toContain('anteroom.sqlite-wal')
@@ -86,10 +86,10 @@ test('no file holds anything of a person: database, log, shared memory, temporar
     expect(statSync(`${operator.database}-wal`).size).toBeGreaterThan(0)
     expect(hitsBelow(operator.folder.path)).toEqual([])
   }
-  // Recovered, and closed: now all is in the one file.
+  // Recovered and closed: all data is in one file now.
   await operator.do('doctor')
   expect(hitsBelow(operator.folder.path)).toEqual([])
-  // It is all there, and the search finds what does lie in the clear.
+  // The data is stored: an export shows it, and the search finds it there.
   const output = operator.folder.file('export.json')
   await operator.do('member', 'export', '1', '--output', output)
   expect(hitsBelow(operator.folder.path).filter((hit) => !hit.startsWith('export.json'))).toEqual([])

@@ -8,18 +8,18 @@ const vault = createVault(key)
 const place = { table: 'partner_keys', column: 'sealed_secret', recordKey: 'record-1', context: [3, 'kid-1'] }
 const secret = Buffer.from('Several days, and more than half of them at night')
 
-describe('what is sealed', () => {
+describe('vault: a sealed value', () => {
   test.each([
-    ['nothing', Buffer.alloc(0)],
+    ['no bytes', Buffer.alloc(0)],
     ['a text', secret],
     ['every byte', Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
     ['a large value', Buffer.alloc(300_000, 'x')],
-  ])('comes out as it went in: %s', (_, plain) => {
+  ])('is opened unchanged: %s', (_, plain) => {
     const opened = vault.open(vault.seal(plain, place), place)
     expect(Buffer.from(opened).equals(plain)).toBe(true)
   })
 
-  test('is format 2, the id of the master key, a nonce of 12 bytes, as many as went in, and a tag of 16', () => {
+  test('has the format 2, the id of the master key, a nonce of 12 bytes, the ciphertext and a tag of 16 bytes', () => {
     const [one, other] = [
       vault.seal(secret, place),
       vault.seal(Buffer.alloc(3), { ...place, table: 'settings' }),
@@ -32,23 +32,23 @@ describe('what is sealed', () => {
     expect(one.length).toBe(1 + 4 + 12 + secret.length + 16)
   })
 
-  test('shows nothing of what went in', () => {
+  test('contains no four bytes of the plaintext', () => {
     const sealed = Buffer.from(vault.seal(secret, place))
     for (let at = 0; at + 4 <= secret.length; at++) {
       expect(sealed.includes(secret.subarray(at, at + 4))).toBe(false)
     }
   })
 
-  test('never has the same nonce, nor looks the same', () => {
+  test('never repeats its nonce or its ciphertext', () => {
     const sealed = Array.from({ length: 5_000 }, () => Buffer.from(vault.seal(secret, place)))
     expect(new Set(sealed.map((value) => value.subarray(5, 17).toString('hex'))).size).toBe(5_000)
     expect(new Set(sealed.map((value) => value.subarray(17).toString('hex'))).size).toBe(5_000)
   })
 })
 
-// Worked out once, and written down. They may never change: by these hashes the members, addresses, retries and lines
-// of every database are found that there is, and under a key of another id, or bound otherwise, nothing of it would open.
-describe('what every release stores alike', () => {
+// Computed once, and fixed. They must never change: every existing database is searched by these hashes, and
+// its values open only with this key id and this binding.
+describe('vault: the storage format that all releases share', () => {
   const fixed = createVault(Uint8Array.from({ length: masterKeyBytes }, (_, at) => at))
   const sealed = '0230025e9ace80d3a16b45af87796115907f56c0fbfe6a5b2d8805aa7ffe0a7035932375c2a4ec277d00957530'
 
@@ -59,11 +59,11 @@ describe('what every release stores alike', () => {
     ['email', '6b61b93aa6f1fd1b0f15c32d8875f6ce02dde64088e9dbb3f8f6e66689fa708c'],
     ['idempotency key', 'de47a5df78d373d903e87d8cf35e6c5744b22a8e765d5d4fc134ff65a761661f'],
     ['request body', 'b50cb5bf4a17d9b19f98b8d7d551819ff45e1fc2a84978e543e0b333c79a3bb7'],
-  ] as const)('is the keyed hash of a text as %s', (purpose, hash) =>
+  ] as const)('has a fixed keyed hash for a text used as %s', (purpose, hash) =>
     expect(Buffer.from(fixed.keyedHash(purpose, 'robin@example.com')).toString('hex')).toBe(hash),
   )
 
-  test('is the hash of an external id, which depends on the partner', () => {
+  test('has a fixed hash for an external user id, which depends on the partner', () => {
     const hashes = [1, 2].map((partnerId) => externalUserIdHash(fixed, partnerId, 'robin').toString('hex'))
     expect(hashes).toEqual([
       '4f81045e8a67986cb2ce1c860cc61d40c1bb39e297573985bf9bdc00041b2769',
@@ -71,20 +71,20 @@ describe('what every release stores alike', () => {
     ])
   })
 
-  test('is the format and the id of the master key that a sealed value begins with', () => {
+  test('has a fixed format byte and master key id at the start of a sealed value', () => {
     expect(Buffer.from(fixed.seal(secret, place).subarray(0, 5)).toString('hex')).toBe('0230025e9a')
   })
 
-  test('is the place to which a sealed value is bound', () => {
+  test('opens a value that an earlier release sealed', () => {
     const opened = fixed.open(Buffer.from(sealed, 'hex'), place)
     expect(Buffer.from(opened).toString()).toBe('Several days')
   })
 })
 
-describe('opening is refused', () => {
+describe('vault: opening a sealed value fails', () => {
   const sealed = vault.seal(secret, place)
 
-  test('under the key of another record', () => {
+  test('with another record key', () => {
     expect(() => vault.open(sealed, { ...place, recordKey: 'record-2' })).toThrow()
     expect(() => vault.open(sealed, { ...place, recordKey: '' })).toThrow()
   })
@@ -94,17 +94,17 @@ describe('opening is refused', () => {
     ['another column', { column: 'kid' }],
     ['another partner', { context: [4, 'kid-1'] }],
     ['another kid', { context: [3, 'kid-2'] }],
-    ['no partner and kid', { context: [] }],
-    ['parts that run together to the same text', { column: 'sealed_secretrecord-1', recordKey: '' }],
-  ])('at %s', (_, different) => {
+    ['no partner and no kid', { context: [] }],
+    ['parts that concatenate to the same text', { column: 'sealed_secretrecord-1', recordKey: '' }],
+  ])('with %s', (_, different) => {
     expect(() => vault.open(sealed, { ...place, ...different })).toThrow()
   })
 
-  test('under another master key', () => {
+  test('with another master key', () => {
     expect(() => createVault(newMasterKey()).open(sealed, place)).toThrow()
   })
 
-  test('when any one byte was changed', () => {
+  test('if any byte was changed', () => {
     for (let at = 0; at < sealed.length; at++) {
       for (const bit of [0x01, 0x80]) {
         const changed = Uint8Array.from(sealed)
@@ -114,28 +114,28 @@ describe('opening is refused', () => {
     }
   })
 
-  test('when anything was cut off or added', () => {
+  test('if it was shortened or extended', () => {
     for (let length = 0; length < sealed.length; length++) {
       expect(() => vault.open(sealed.subarray(0, length), place), `${length} bytes`).toThrow()
     }
     expect(() => vault.open(Buffer.concat([sealed, Uint8Array.of(0)]), place)).toThrow()
   })
 
-  test('without a word of what is inside', () => {
+  test('without showing plaintext in the error', () => {
     const changed = Uint8Array.from(sealed)
     changed[24] = (changed[24] as number) ^ 1
-    let said = ''
+    let errorText = ''
     try {
       vault.open(changed, place)
     } catch (error) {
-      said = `${error} ${(error as Error).stack}`
+      errorText = `${error} ${(error as Error).stack}`
     }
-    expect(said).toContain('Error')
-    expect(said).not.toContain('Several')
+    expect(errorText).toContain('Error')
+    expect(errorText).not.toContain('Several')
   })
 })
 
-test('a master key has 32 random bytes, and no other length is taken', () => {
+test('vault: a master key has 32 random bytes, and other lengths are rejected', () => {
   expect(newMasterKey().length).toBe(masterKeyBytes)
   expect(Buffer.from(newMasterKey()).equals(newMasterKey())).toBe(false)
   for (const length of [0, 16, 31, 33, 64]) {
@@ -143,6 +143,6 @@ test('a master key has 32 random bytes, and no other length is taken', () => {
   }
 })
 
-test('record keys never come twice', () => {
+test('vault: record keys never repeat', () => {
   expect(new Set(Array.from({ length: 5_000 }, newRecordKey)).size).toBe(5_000)
 })

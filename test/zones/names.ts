@@ -1,5 +1,5 @@
 import { words } from '../support/words'
-/** Texts that are no IANA name, though some reader of zones takes each of them. */
+/** Texts that are not IANA names, although some zone reader accepts each of them. */
 export const notNames = [
   '',
   ' ',

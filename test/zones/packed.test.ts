@@ -12,36 +12,36 @@ const zones = builtInZones()
 const libraryOffset = (name: string, instant: number) =>
   0 - Math.round(moment.tz.zone(name)?.utcOffset(instant * minuteMillis) ?? Number.NaN)
 
-describe('the built-in zones', () => {
-  test('are of the edition that the design asks for, or later', () => {
+describe('zones: the built-in zones', () => {
+  test('are of edition 2026f or later', () => {
     expect(zones.edition >= '2026f').toBe(true)
     expect(zones.edition).toBe(moment.tz.dataVersion)
     expect([zones.folder, zones.age, zones.builtIn]).toEqual([null, 'current', zones])
   })
 
-  test('are all that the data has, links among them, each under its own name', () => {
+  test('include every name of the data, also links, each under its own name', () => {
     expect(zones.names.length).toBeGreaterThanOrEqual(562)
     expect([...zones.names].sort()).toEqual(moment.tz.names().sort())
     for (const name of zones.names) expect(zones.find(name)?.name).toBe(name)
   })
 
-  test('have every name that the runtime knows', () => {
+  test('include every name that the runtime knows', () => {
     const names = Intl.supportedValuesOf('timeZone')
     expect(names.filter((name) => zones.find(name) === null)).toEqual([])
     expect(names.length).toBeGreaterThan(400)
   })
 
   for (const name of notNames) {
-    test(`${JSON.stringify(name)} is none`, () => {
+    test(`do not include ${JSON.stringify(name)}`, () => {
       expect(zones.find(name)).toBeNull()
     })
   }
 
-  test('find gives the same object again', () => {
+  test('are the same objects at each look-up', () => {
     expect(zones.find('America/Toronto')).toBe(zones.find('America/Toronto') as object as never)
   })
 
-  test('a link has the rules of its zone', () => {
+  test('give a link the rules of its zone', () => {
     for (const link of packed.links) {
       const [target = '', alias = ''] = link.split('|')
       expect(zones.find(alias)).toEqual({ ...zones.find(target), name: alias } as never)
@@ -49,8 +49,8 @@ describe('the built-in zones', () => {
   })
 })
 
-describe('the built-in rules', () => {
-  test('have one offset more than changes, which ascend, and every offset is less than a day', () => {
+describe('zones: the built-in rules', () => {
+  test('have ascending changes, one more offset than changes, and offsets of less than a day', () => {
     for (const name of zones.names) {
       const zone = zones.find(name)
       if (!zone) throw new Error(name)
@@ -76,7 +76,7 @@ describe('the built-in rules', () => {
     }
   })
 
-  test('agree with the moment-timezone library before, at and after each change of 2000 to 2037', () => {
+  test('agree with moment-timezone before, at and after each change from 2000 to 2037', () => {
     const faults: string[] = []
     let compared = 0
     for (const name of zones.names) {
@@ -96,7 +96,7 @@ describe('the built-in rules', () => {
     expect(compared).toBeGreaterThan(10_000)
   })
 
-  test('agree with it at any other time of those years', () => {
+  test('agree with moment-timezone at any time from 2000 to 2037', () => {
     const minutes = fc.integer({
       min: Date.UTC(2000, 0, 1) / minuteMillis,
       max: Date.UTC(2038, 0, 1) / minuteMillis - 1,
@@ -110,7 +110,7 @@ describe('the built-in rules', () => {
     )
   })
 
-  test("are today's law where the runtime's are not", () => {
+  test("follow the current law of zones for which the runtime's data is out of date", () => {
     const winter = Date.UTC(2026, 11, 1, 12) / minuteMillis
     const hoursIn = (name: string) => offsetAt(zones.find(name) as never, winter) / 60
     expect({

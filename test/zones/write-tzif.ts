@@ -1,25 +1,25 @@
-/** A zone as it is to be written into a TZif file. */
+/** A zone to write as a TZif file. */
 export interface TzifSource {
-  /** 1 to 4; 0 or left out means 2. */
+  /** 1 to 4 (default: 2). */
   readonly version?: number
-  /** Offsets in seconds east of UTC, by type; the first is that before the first change. */
+  /** Offsets in seconds east of UTC, by type. The first applies before the first change. */
   readonly types: readonly number[]
-  /** Changes: seconds since 1970-01-01T00:00Z, and the type that begins. */
+  /** Changes: seconds since 1970-01-01T00:00Z, and the type that begins then. */
   readonly changes?: readonly (readonly [at: number, type: number])[]
   /** A POSIX rule, or empty. */
   readonly footer?: string
-  /** What the 32-bit block tells, where it is not empty; readers of version 2 pass over it. */
+  /** The content of the 32-bit block, if not empty. Readers of version 2 skip it. */
   readonly legacy?: {
     readonly types: readonly number[]
     readonly changes: readonly (readonly [number, number])[]
   }
-  /** How many leap seconds to tell of, whose records lie between the designations and the indicators. */
+  /** The number of leap second records, which lie between the designations and the indicators. */
   readonly leapSeconds?: number
-  /** Whether to write standard/wall and UT/local indicators. */
+  /** Adds standard/wall and UT/local indicators. */
   readonly indicators?: boolean
 }
 
-/** The bytes of a TZif file (RFC 9636), slim unless the source says otherwise. */
+/** Returns the bytes of a TZif file (RFC 9636), slim unless the source adds parts. */
 export function writeTzif(source: TzifSource): Buffer {
   const { version = 2, footer = '' } = source
   if (version === 1) return block('\0', source, 4)
