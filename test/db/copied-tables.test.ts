@@ -62,7 +62,7 @@ describe('db: a row as a line of JSON', () => {
     ],
   } as const
 
-  test('a row becomes the same JSON line whichever types the driver returns', () => {
+  test('a row becomes the same JSON line for each type that a driver may return', () => {
     const line = '{"id":3,"text":"one\\n","sealed":"\\\\x01ff","read":true}'
     expect(toLine(table, [3, 'one\n', Uint8Array.of(1, 255), 1])).toBe(line)
     expect(toLine(table, ['3', 'one\n', Buffer.of(1, 255), true])).toBe(line)

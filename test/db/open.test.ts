@@ -100,7 +100,7 @@ describe('db: an open SQLite database', () => {
 })
 
 describe('db: permissions of the SQLite files', () => {
-  test('only the owner can read the database files, whatever the umask', () => {
+  test('only the owner can read the database files, with any umask', () => {
     using folder = new Folder()
     const mask = process.umask(0)
     try {
@@ -150,7 +150,7 @@ describe('db: opening a SQLite database', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     expect(refusalOf(() => openTestDatabase(path, { create: false }))).toEqual(
-      unusable(`there is no database at ${path}; anteroom init makes one`),
+      unusable(`there is no database at ${path}`, 'anteroom init'),
     )
     expect(readdirSync(folder.path)).toEqual([])
   })

@@ -19,7 +19,7 @@ import { eventually, Program, theProgram } from '../support/process'
 setDefaultTimeout(300_000)
 
 const serving = ['serve', '--port', '0', '--base-url', 'https://api.example']
-const refused = [7, 'anteroom: another serve works with this database already: stop that one first\n']
+const refused = [7, 'error: another serve works with this database already: stop that one first\n']
 
 let operator = undefined as unknown as Operator
 let lockFile = ''
@@ -101,7 +101,7 @@ describe('db: a path in the place of the serve lock file', () => {
       make()
       const before = readdirSync(operator.folder.path)
       const fault = `${lockFile} is not the empty file that serve keeps there: move it away first`
-      expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
+      expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
       expect(readdirSync(operator.folder.path)).toEqual(before)
     },
   )
@@ -112,9 +112,9 @@ test('db: a database with a hard link is refused by either name, because each na
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
   const fault = 'the database file has a second name (a hard link): remove the one that is not used'
-  expect(await endOfServe()).toEqual([6, `anteroom: ${fault}\n`])
+  expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
   const byLink = await operator.run(['partner', 'list', '--database', second])
-  expect([byLink.code, byLink.stderr]).toEqual([6, `anteroom: ${fault}\n`])
+  expect([byLink.code, byLink.stderr]).toEqual([6, `error: ${fault}\n`])
   rmSync(second)
   await using service = await operator.serve()
   expect((await service.stop()).code).toBe(0)
@@ -137,22 +137,22 @@ test('db: init refuses to make a database next to the write-ahead log of another
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
   const fault = `${log} was left by another database: move it away first`
-  expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `anteroom: ${fault}\n` })
+  expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `error: ${fault}\n` })
   rmSync(log)
 })
 
 test('db: serve refuses a missing file and files that are not its database, and makes no lock file', async () => {
   expect(await endOfServe()).toEqual([
     6,
-    `anteroom: there is no database at ${operator.database}; anteroom init makes one\n`,
+    `error: there is no database at ${operator.database}\nTry: anteroom init\n`,
   ])
   writeFileSync(operator.database, 'x'.repeat(200))
-  expect(await endOfServe()).toEqual([6, 'anteroom: the file is not a database that can be read\n'])
+  expect(await endOfServe()).toEqual([6, 'error: the file is not a database that can be read\n'])
   rmSync(operator.database)
   const theirs = new Database(operator.database)
   theirs.run('CREATE TABLE theirs (id INTEGER)')
   theirs.close()
-  expect(await endOfServe()).toEqual([6, 'anteroom: the file belongs to another application\n'])
+  expect(await endOfServe()).toEqual([6, 'error: the file belongs to another application\n'])
   expect(existsSync(lockFile)).toBe(false)
 })
 
@@ -165,5 +165,5 @@ test.if(canMount)('db: serve in a read-only folder is refused and says what it n
     env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
   })
   const fault = `${lockFile} cannot be made: serve has to write to the folder of its database`
-  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `anteroom: ${fault}\n`])
+  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `error: ${fault}\n`])
 })

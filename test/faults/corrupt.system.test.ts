@@ -58,8 +58,8 @@ function overwrite(path: string, page: number): void {
 }
 
 const unreadable = 'the file is not a database that can be read'
-const missing = 'there is no database at .*; anteroom init makes one'
-const damaged = /^anteroom: (the database is damaged.*|the file is not a database that can be read)\n$/
+const missing = 'there is no database at .*'
+const damaged = /^error: (the database is damaged.*|the file is not a database that can be read)\n$/
 
 const refusedAtStart: [string, (path: string) => void, RegExp][] = [
   ['with a damaged header', (path) => writeAt(path, 0, 'XXXX'), new RegExp(unreadable)],
@@ -97,7 +97,7 @@ test.each(refusedAtStart)(
       },
     )
     expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(line)])
-    expect(stderr).toMatch(/^anteroom: [^\n]+\n$/)
+    expect(stderr).toMatch(/^error: [^\n]+\n$/)
     expect(stderr).not.toMatch(/sqlite3?_|SQLITE|\.ts\b/)
   },
 )
@@ -172,7 +172,7 @@ describe('faults: a database file changed under a running server', () => {
       expect((await service.get('/readyz', '')).status).toBe(503)
       const look = (id: string) => service.get(`/partners/v1/user/?external_user_id=${id}`, token)
       expect([(await look('before')).status, (await look('lost-0')).status]).toEqual([200, 404])
-      await eventually('the notes to fail', () => service.stderr.includes('could not be noted yet'))
+      await eventually('the notes to fail', () => service.stderr.includes('could not be stored; retrying'))
       // Long enough for a second attempt.
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
@@ -181,9 +181,9 @@ describe('faults: a database file changed under a running server', () => {
       const unchecked = 'warn: the database could not be checked: run anteroom doctor'
       expect(toldIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,
-        `warn: ${notes} could not be noted yet; they are kept`,
+        `warn: ${notes} could not be stored; retrying every second`,
         'info: stopping',
-        `error: ${notes} could not be noted, and are lost`,
+        `error: ${notes} could not be stored and are lost`,
         'info: stopped',
       ])
     },

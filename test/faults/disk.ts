@@ -163,7 +163,7 @@ interface Naming {
   readonly ended: number
 }
 
-/** What a power cut keeps of unsynced changes: nothing, whole writes, or single sectors. */
+/** How much of unsynced changes a power cut keeps: nothing, whole writes, or single sectors. */
 export const leavings = ['nothing', 'writes', 'sectors'] as const
 
 const sectorBytes = 512

@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterEach(() => operator[Symbol.dispose]())
 
 const rotate = ['key', 'rotate', '--yes']
-const otherKey = 'anteroom: the master key is not the one that this database was sealed under\n'
+const otherKey = 'error: the master key is not the one that this database was sealed under\n'
 const listWith = (file: string) => operator.run(['organization', 'list', '--master-key-file', file])
 const contentOf = (file: string) => readFileSync(file, 'utf8')
 
@@ -111,12 +111,12 @@ describe('faults: a rotation of the master key', () => {
     const untold = await operator.run(rotate, '', settings)
     expect([untold.code, untold.stderr]).toEqual([
       2,
-      'anteroom: --new-key-file: is needed, since the master key is given in no file\n',
+      'error: --new-key-file: is required if the current master key is not in a file\n',
     ])
     const same = await operator.run([...rotate, '--new-key-file', old], '', settings)
     expect([same.code, same.stderr]).toEqual([
       2,
-      'anteroom: --new-key-file: holds the master key that is in force\n',
+      'error: --new-key-file: contains the current master key\n',
     ])
     const place = operator.folder.file('new.key')
     const { code, stdout } = await operator.run([...rotate, '--new-key-file', place], '', settings)
@@ -164,7 +164,7 @@ describe('faults: a rotation of the master key', () => {
       expect([exitCode, stdout.toString(), stderr.toString()]).toEqual([
         6,
         '',
-        `anteroom: no key can take the place of ${place}: name another by --new-key-file\n`,
+        `error: the key file ${place} cannot be replaced\nTry: --new-key-file with another path\n`,
       ])
       expect(wrapping()).toEqual(before)
       expect(readdirSync(operator.folder.path).filter((name) => /next|unfinished/.test(name))).toEqual([])
@@ -192,7 +192,7 @@ test('faults: a link in the place of the .next file is refused and never replace
     symlinkSync(target, next)
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
     const { code, stderr } = await operator.run(rotate)
-    expect([code, stderr]).toEqual([6, `anteroom: ${next} is no file of a rotation: move it away first\n`])
+    expect([code, stderr]).toEqual([6, `error: ${next} is not a key file\nTry: move it away, then rotate again\n`])
     expect([lstatSync(key).isFile(), contentOf(key)]).toEqual([true, contentOf(old)])
     rmSync(next)
   }

@@ -78,7 +78,7 @@ async function goThrough(
   expect(sandbox.stderr.match(readyAgain)).toHaveLength(sandbox.stderr.match(notReady)?.length ?? 0)
   expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
   // Logged once, and not at each attempt.
-  expect(sandbox.stderr.match(/could not be noted yet/g)?.length ?? 0).toBeLessThanOrEqual(1)
+  expect(sandbox.stderr.match(/could not be stored; retrying/g)?.length ?? 0).toBeLessThanOrEqual(1)
   return notReady.exec(sandbox.stderr)?.[1] ?? ''
 }
 
@@ -111,7 +111,7 @@ test('faults: serve and doctor on a full disk say so and end', async () => {
   using crowded = new Operator(withFilesUpTo(40))
   for (const words of [['serve', '--port', '0', '--base-url', 'https://api.example'], ['doctor']]) {
     const { code, stderr } = await crowded.run([...words, '--database', operator.database])
-    expect([code, stderr]).toEqual([6, 'anteroom: there is no room on the disk\n'])
+    expect([code, stderr]).toEqual([6, 'error: there is no room on the disk\n'])
   }
 })
 
@@ -147,7 +147,7 @@ test.each([
       env: { ANTEROOM_DATABASE: operator.database },
     })
     const line = new RegExp(
-      `^anteroom: the database may still hold ${left}, since .* or the storage failed[:;] .*\n$`,
+      `^error: the database may still hold ${left}, since .* or the storage failed[:;] .*\n$`,
     )
     expect([code, stdout, stderr]).toEqual([7, expect.stringContaining(done), expect.stringMatching(line)])
     expect((await operator.run([...args])).code).toBe(0)
@@ -234,7 +234,7 @@ test('faults: a command with too few file descriptors ends with a one-line error
     using few = new Operator(['sh', '-c', `ulimit -n ${most}; exec "$@"`, 'sh', ...theProgram])
     const settings = { ANTEROOM_DATABASE: operator.database }
     const { code, stderr } = await few.run(['organization', 'list'], '', settings)
-    if (code !== 0) expect([most, stderr]).toEqual([most, expect.stringMatching(/^anteroom: [a-z ]+\n$/)])
+    if (code !== 0) expect([most, stderr]).toEqual([most, expect.stringMatching(/^error: [a-z ]+\n$/)])
     ends.push(code)
   }
   expect([ends.includes(6), ends.at(-1)]).toEqual([true, 0])

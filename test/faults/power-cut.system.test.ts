@@ -114,7 +114,7 @@ function writesTo(file: string, steps: readonly Step[]): WriteStep[] {
   return steps.flatMap((step) => (step.kind === 'write' && step.file === file ? step : []))
 }
 
-/** Whether a step discards the content of the log. */
+/** True if a step discards the content of the log. */
 function isReset(step: Step): boolean {
   if (!('file' in step) || step.file !== log) return false
   return step.kind === 'truncate' || step.kind === 'remove' || (step.kind === 'write' && step.offset === 0)
@@ -238,7 +238,7 @@ describe.each([
       const leaves = cut < moments.length ? 'nothing' : pick(random, leavings)
       using operator = operatorWith(cutPower(steps, before, moment, leaves, random))
       const { code, stderr } = await operator.run(init)
-      const wasThere = stderr === 'anteroom: there is a file at the database path already\n'
+      const wasThere = stderr === 'error: there is a file at the database path already\n'
       const told = [where, seed, cut, leaves, moment]
       expect([...told, wasThere ? '' : stderr]).toEqual([...told, ''])
       if (moment === Infinity) expect([code, wasThere]).toEqual([6, true])

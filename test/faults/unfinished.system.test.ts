@@ -63,7 +63,7 @@ describe('faults: a killed init', () => {
     mkdirSync(`${operator.database}.unfinished-0a1b2c3d`)
     writeFileSync(`${operator.database}.unfinished-0a1b2c3d/key`, 'another')
     const { code, stderr } = await operator.run(['init'])
-    expect([code, stderr]).toEqual([6, 'anteroom: there is a file at the master key path already\n'])
+    expect([code, stderr]).toEqual([6, 'error: there is a file at the master key path already\n'])
   })
 })
 
@@ -128,7 +128,7 @@ describe('faults: an interrupted backup', () => {
     })
     expect([code, stdout]).toEqual([6, ''])
     const place = `${operator.database}.copy`
-    expect(stderr).toBe(`anteroom: no sound copy could be made at ${place}; is there room for it?\n`)
+    expect(stderr).toBe(`error: no sound copy could be made at ${place}; is there room for it?\n`)
     expect(backups()).toEqual([])
     expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
   })
@@ -140,7 +140,7 @@ test('faults: a backup that cannot be recorded because of a lock leaves no file 
   using other = new Database(operator.database)
   other.run('BEGIN IMMEDIATE')
   const busy = await operator.run(['backup', backup])
-  expect([busy.code, busy.stderr]).toEqual([7, 'anteroom: the service is busy; try again\n'])
+  expect([busy.code, busy.stderr]).toEqual([7, 'error: the service is busy\nTry: the same command again\n'])
   expect(namesIn(operator.folder).filter((name) => name.startsWith('backup'))).toEqual([])
   other.run('COMMIT')
   expect(await operator.do('backup', backup)).toContain('Made the backup')
@@ -202,6 +202,6 @@ describe('faults: an erasure that was killed after its commit', () => {
 
   test('erasing an unknown member id is refused', async () => {
     const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
-    expect([code, stderr]).toEqual([3, 'anteroom: there is no member of that id\n'])
+    expect([code, stderr]).toEqual([3, 'error: there is no member of that id\n'])
   })
 })

@@ -18,7 +18,7 @@ export interface Submission {
   readonly key: string | null
   /** The acknowledged result; null if there is none. */
   answer: { readonly id: number; readonly memberId: number; readonly text: string } | null
-  /** Whether it may be stored without an acknowledgement. */
+  /** True if it may be stored although it was not acknowledged. */
   isUnknown: boolean
 }
 
@@ -82,7 +82,7 @@ export class Load {
   }
 
   /**
-   * Of five submissions two want the same slot, one has another slot, and two are intakes. Every second one has a key.
+   * Takes turns: two bookings of one slot, one of another slot, two intakes. Every second submission has a key.
    */
   #take(): Submission {
     const number = this.from++

@@ -15,7 +15,6 @@ export const hashes: AuditHashes = {
   seal: (text) => hash(`seal ${text}`),
 }
 
-/** Checks a complete list of lines. */
 export function verifyLines(
   state: AuditState,
   lines: Iterable<AuditLine>,

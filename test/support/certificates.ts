@@ -2,7 +2,6 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import type { Folder } from './folder'
 
-/** The files of a certificate for localhost, and their contents. */
 export interface TestCertificate {
   readonly certificate: string
   readonly key: string
@@ -12,12 +11,7 @@ export interface TestCertificate {
 
 const dayMillis = 24 * 60 * 60_000
 
-/**
- * Makes a self-signed certificate (RFC 5280 §4.1) and its key without openssl.
- *
- * @param days its validity
- * @param from the start of its validity, in ms
- */
+/** Makes a self-signed certificate (RFC 5280 §4.1) and its key without openssl, valid from a time in ms. */
 export function makeCertificate(folder: Folder, name: string, days = 90, from = Date.now()): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   const subject = sequence(set(sequence(commonName, der(0x0c, Buffer.from(name)))))

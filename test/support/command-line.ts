@@ -71,7 +71,6 @@ function replace(
   }
 }
 
-/** An operator whose commands run in this process. */
 export class CommandLine implements Disposable {
   readonly folder = new Folder()
 
@@ -96,7 +95,6 @@ export class CommandLine implements Disposable {
     return JSON.parse(await this.do(...args, '--json')) as T
   }
 
-  /** Adds an organization and a partner, and returns a token for it. */
   async onboard(partner: string, organization: string): Promise<string> {
     await this.do('organization', 'add', organization)
     await this.do('partner', 'add', partner, '--organization', organization)

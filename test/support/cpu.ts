@@ -14,10 +14,7 @@ export async function mainThreadMillisOf(pid: number): Promise<number> {
   return Number(nanos) / 1e6
 }
 
-/**
- * The CPU time, in ms, that some work takes on a program's main thread. Without Linux's counters it is the elapsed
- * time.
- */
+/** The CPU time of a program's main thread during some work, in ms. Elapsed time on other systems than Linux. */
 export async function mainThreadMillisFor(pid: number, work: () => Promise<unknown>): Promise<number> {
   const taken = () => (process.platform === 'linux' ? mainThreadMillisOf(pid) : performance.now())
   const before = await taken()

@@ -5,10 +5,7 @@ import { dirname, join } from 'node:path'
 const memory = '/dev/shm'
 const roomNeeded = 4 * 2 ** 30
 
-/**
- * The parent of all test folders: in memory if there is room, so that tests do not wait for a disk. The tests of disk
- * faults simulate their own disk.
- */
+/** The parent of all test folders: in memory if there is room, so that tests do not wait for a disk. */
 export const folders = hasRoom() ? memory : tmpdir()
 
 function hasRoom(): boolean {

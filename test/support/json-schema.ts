@@ -17,7 +17,6 @@ const typeChecks: Record<string, (value: unknown) => boolean> = {
  * Lists where a value does not match a schema, as path and error. Unlike JSON Schema it also rejects members that the
  * schema does not name.
  *
- * @param schemas the schemas that references point to
  * @throws Error for an unknown keyword
  */
 export function misfits(

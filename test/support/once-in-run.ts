@@ -14,8 +14,6 @@ const patienceMillis = 120_000
  * Makes a folder once in a run of the tests. Other processes that need it wait.
  *
  * @param name names the content and its version, because process ids are reused
- * @param make fills an empty folder, which is then renamed
- * @returns the path of the folder
  * @throws Error if it could not be made
  */
 export function onceInRun(name: string, make: (folder: string) => void): string {
@@ -30,7 +28,6 @@ export function onceInRun(name: string, make: (folder: string) => void): string 
   return made
 }
 
-/** Returns true for the first process that creates the folder. */
 function isFirst(folder: string): boolean {
   try {
     mkdirSync(folder)

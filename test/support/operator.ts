@@ -105,7 +105,6 @@ export class Operator extends CommandLine {
   }
 }
 
-/** A line of a service's log. */
 export type LogLine = Readonly<Record<string, string | number | null>>
 
 /** The complete log lines. @throws SyntaxError for a line that is not JSON */

@@ -7,7 +7,6 @@ export const root = new URL('../..', import.meta.url).pathname
 /** Commands of other pages continue from the state after this page. */
 export const operating = 'docs/operating.md'
 
-/** The code blocks of a page in one language. */
 export function blocksOf(page: string, language: 'sh' | 'sql' = 'sh'): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
@@ -27,7 +26,6 @@ export class PageCommands implements Disposable {
   readonly #folder = new Folder()
   readonly #bin = this.#folder.file('bin')
   readonly #home = this.#folder.file('home')
-  /** The folder in which the operating page was run. */
   readonly #practice = this.#folder.file('practice')
 
   /** @param mostMillis the timeout of a script */

@@ -12,16 +12,13 @@ if (why !== null) {
 
 export const hasPostgres = why === null
 
-/** Skipped if PostgreSQL cannot be started. */
 export const describeOnPostgres = describe.skipIf(!hasPostgres)
 
 export const testOnPostgres = test.skipIf(!hasPostgres)
 
 let shared: Promise<Postgres> | undefined
 
-/**
- * The server that tests of this process share. Tests that stop or pause a server start their own with `startPostgres`.
- */
+/** The server that tests of this process share. Tests that stop or pause a server use `startPostgres`. */
 export function sharedPostgres(): Promise<Postgres> {
   shared ??= startPostgres({ settings: { max_connections: 200 } })
   return shared

@@ -20,16 +20,11 @@ export interface PostgresPrograms {
   readonly data: string
 }
 
-/** Makes the server's user the owner of a file or folder. */
 export function giveToServer(path: string): void {
   if (serverUser.uid !== undefined) chownSync(path, serverUser.uid, serverUser.uid)
 }
 
-/**
- * PostgreSQL from the folder TEST_POSTGRES_BIN, or from the npm package.
- *
- * @throws Error if it is missing or does not run
- */
+/** PostgreSQL from the folder TEST_POSTGRES_BIN or the npm package. @throws Error if it does not run */
 export function postgresPrograms(): PostgresPrograms {
   const given = process.env.TEST_POSTGRES_BIN
   const bin = given ? resolve(given) : join(copiedPackage(), 'native', 'bin')

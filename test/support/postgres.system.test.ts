@@ -19,7 +19,6 @@ describeOnPostgres('support: a PostgreSQL server for tests', () => {
     const { pid, folder } = await (async () => {
       await using server = await startPostgres()
       expect(await server.run('SELECT 1 AS a; SELECT 2 AS b')).toEqual([{ b: 2 }])
-      // PostgreSQL refuses to run as root.
       expect(statSync(server.data).uid).toBe(serverUser.uid ?? process.getuid?.() ?? 0)
       const sockets = [`.s.PGSQL.${server.port}`, `.s.PGSQL.${server.port}.lock`]
       expect(readdirSync(server.folder.path).sort()).toEqual([...sockets, 'data', 'log'])

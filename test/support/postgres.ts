@@ -10,13 +10,12 @@ import { Watchdog } from './postgres-watchdog'
 
 /** How a server differs from the default: no password, no TLS, no fsync. */
 export interface PostgresOptions {
-  /** Whether commits are synced to disk, as in production. */
+  /** Syncs commits to disk, as in production. */
   readonly fsync?: boolean
   /** Requires this password over TCP (SCRAM-SHA-256). */
   readonly password?: string
   /** Requires TLS over TCP. The URL names the certificate. */
   readonly tls?: boolean
-  /** Lines of postgresql.conf. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>
 }
 
@@ -80,7 +79,6 @@ export class Postgres implements AsyncDisposable {
     if (exitCode !== 0) throw new Error(`the password could not be set: ${stderr}`)
   }
 
-  /** The data folder. */
   get data(): string {
     return this.folder.file('data')
   }
@@ -115,11 +113,7 @@ export class Postgres implements AsyncDisposable {
     return readFileSync(this.folder.file('log'), 'utf8')
   }
 
-  /**
-   * Starts the server and waits until it accepts connections, also after a kill.
-   *
-   * @throws Error with its log if it cannot start
-   */
+  /** Starts the server, also after a kill, and waits until it is ready. @throws Error with its log */
   async start(): Promise<void> {
     let logged: number | undefined
     const isReady = () => {
@@ -215,7 +209,6 @@ export async function runSql<Row = Record<string, unknown>>(url: string, text: s
   return Array.isArray(answer[0]) ? ((answer.at(-1) ?? []) as Row[]) : ([...answer] as Row[])
 }
 
-/** Quotes a value for postgresql.conf or SQL. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }

@@ -33,7 +33,6 @@ function build(executable: string): void {
   if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
 }
 
-/** Changes whenever a source file of the executable changes. */
 function markOfSources(): string {
   const files = [
     'src/**',
@@ -112,7 +111,6 @@ export class Program implements AsyncDisposable {
     this.#child.kill(signal)
   }
 
-  /** Waits for the end. */
   async exit(): Promise<Exit> {
     await within(this.#child.exited, 20_000, 'the program to end')
     await this.#read
@@ -121,7 +119,6 @@ export class Program implements AsyncDisposable {
     return { code: signal === null ? exitCode : null, signal, stdout: this.stdout, stderr: this.stderr }
   }
 
-  /** Stops it as an operator does. */
   stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     this.signal(signal)
     return this.exit()
@@ -139,7 +136,6 @@ export async function runProgram(args: readonly string[], options: ProgramOption
   return await program.exit()
 }
 
-/** The output of `sandbox --json`. */
 export interface SandboxReport {
   readonly baseUrl: string
   readonly docsUrl: string

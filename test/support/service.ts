@@ -36,9 +36,7 @@ export interface TestService {
   readonly storage: Storage
   /** Null if metrics are off. */
   readonly metricsPort: number | null
-  /** Loads a directory file. */
   load(directory: unknown): Promise<DirectoryLoad>
-  /** An act of test staff at the current time. */
   act(): Act
   /** Sets the clock to a UTC timestamp or ms. */
   setNow(timestamp: string | number): void

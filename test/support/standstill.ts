@@ -1,7 +1,4 @@
-/**
- * Measures how long this machine stalls: a thread that only sleeps is then late, and so is everything else. Disposing
- * ends it.
- */
+/** Measures how long this machine stalls: a thread that only sleeps is then late. Disposing ends it. */
 export class Standstill implements Disposable {
   readonly #shared = new SharedArrayBuffer(24)
   readonly #noted = new Float64Array(this.#shared, 8, 2)
@@ -12,7 +9,7 @@ export class Standstill implements Disposable {
     this.#sleeper.postMessage(this.#shared)
   }
 
-  /** Whether the stalls are too short to explain late or refused requests. */
+  /** True if the stalls are too short to explain late or refused requests. */
   get isShort(): boolean {
     return this.longestMillis <= 300
   }

@@ -9,7 +9,6 @@ import { isOnPostgres } from './engine'
 import { Folder } from './folder'
 import { newDatabase } from './postgres-databases'
 
-/** The database of a service, for this process and others. */
 export interface Storage {
   /** A file path or a PostgreSQL URL. */
   readonly database: string
@@ -51,7 +50,6 @@ export async function newStorageOnPostgres(purpose: Purpose = 'sandbox'): Promis
 
 /** A separate connection, which sees only committed data. */
 export interface Onlooker extends AsyncDisposable {
-  /** Takes SQL that both engines understand. */
   ask<Row>(query: string): Promise<Row[]>
 }
 

@@ -9,7 +9,6 @@ interface OnTerminal {
   readonly answer?: string | NodeJS.Signals
   /** Output that shows that the program waits; a question by default. */
   readonly waiting?: RegExp
-  /** Runs while the program waits. */
   readonly meanwhile?: (shown: string) => Promise<unknown>
 }
 

@@ -70,7 +70,6 @@ export const callTable = known.map(({ number, bytes, isStep }) => [number, bytes
 export interface Call {
   readonly name: CallName
   readonly args: readonly number[]
-  /** The bytes written or sent. */
   readonly bytes: Buffer
   readonly paths: readonly string[]
   readonly began: number
@@ -109,7 +108,6 @@ export function readTrace(path: string): Call[] {
   return calls
 }
 
-/** The command that runs a program under the tracer. */
 export function traced(
   command: readonly string[],
   trace: string,

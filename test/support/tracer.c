@@ -1,7 +1,7 @@
 /*
- * Runs a program under ptrace and writes down the system calls that a list names, in the order in which they
- * happened, with the bytes that were handed over. Compiled in memory by Bun (tracer.ts), which needs no compiler and
- * no headers on the machine: so whatever is used here is declared here. 64-bit Linux, little-endian, since 5.3.
+ * Runs a program under ptrace and records the listed system calls in order, with the bytes they write or send.
+ * Bun compiles it in memory (tracer.ts) without system headers, so everything used here is declared here.
+ * Needs 64-bit little-endian Linux 5.3 or later.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -19,11 +19,11 @@ extern void _exit(int);
 extern int *__errno_location(void);
 
 enum { seize = 0x4206, listen = 0x4208, resume = 7, to_exit = 24, syscall_info = 0x420e };
-/* syscall stops told apart, follow forks and threads, stops by the filter, and no survivor of a tracer that dies */
+/* Mark syscall stops, follow forks and threads, stop at filtered calls, and kill the program if the tracer dies. */
 enum { options = 1 | 2 | 4 | 8 | 16 | 128 | (1 << 20), event_seccomp = 7, event_stop = 128 };
 enum { no_bytes, path_0, path_1, paths_0_1, paths_1_3, buffer, vector, message };
 
-/* One call that is written down: its number, where its bytes are, and whether it counts as a step on a disk. */
+/* A recorded call: its number, where its bytes are, and whether it is a disk step. */
 struct call { u64 nr, bytes, is_step; };
 struct info { u8 op, pad[3]; u32 arch; u64 ip, sp, nr, args[6]; };
 struct exit_info { u8 op, pad[3]; u32 arch; u64 ip, sp, result; };
@@ -54,7 +54,7 @@ static void put(const void *bytes, u64 length) {
   }
 }
 
-/* Copies what the program has at an address; zeros where it cannot be read. */
+/* Copies memory of the program. Returns the number of bytes copied, 0 if it cannot be read. */
 static u64 peek(int tid, void *into, u64 from, u64 length) {
   struct vec local = {(u64)into, length}, remote = {from, length};
   long found = process_vm_readv(tid, &local, 1, &remote, 1, 0);
@@ -71,7 +71,7 @@ static void put_memory(int tid, u64 from, u64 length) {
   }
 }
 
-/* A path ends at its NUL, and may end just before memory that is not there: page by page. */
+/* Reads a path page by page, because the page after its NUL may not be mapped. */
 static u64 peek_path(int tid, char *into, u64 from) {
   for (u64 length = 0; length < 4096;) {
     u64 size = 4096 - (from + length) % 4096;
@@ -143,7 +143,7 @@ static void put_exit(int tid, u64 result) {
   }
 }
 
-/* Whether a call's first argument is a descriptor of a file whose name ends so. */
+/* Returns whether a descriptor belongs to a file whose name ends in `end`. */
 static int leads_to(int tid, u64 descriptor, const char *end) {
   char link[64], name[4096];
   snprintf(link, sizeof link, "/proc/%d/fd/%d", tid, (int)descriptor);
@@ -151,7 +151,7 @@ static int leads_to(int tid, u64 descriptor, const char *end) {
   return length >= wanted && !memcmp(name + length - wanted, end, wanted);
 }
 
-/* In the child: everything but what is listed goes its way without a stop. */
+/* Runs in the child: only the listed calls stop. */
 static void filter_calls(const struct call *calls, u64 count) {
   struct { u16 code; u8 yes, no; u32 k; } filter[260] = {{0x20, 0, 0, 0}};
   for (u64 i = 0; i < count; i++) {
@@ -169,8 +169,8 @@ static void filter_calls(const struct call *calls, u64 count) {
 static void pass_on(int number) { kill(child, number); }
 
 /*
- * Runs argv to its end and gives its wait status, or a negative errno where it may not be traced.
- * It is killed before the last of so many steps on files whose name ends so; 0 for never.
+ * Runs argv to its end. Returns its wait status, or a negative errno if it cannot be traced.
+ * Kills it before disk step number last_step on files whose names end in `end`; 0 for never.
  */
 int trace(char *const *argv, int descriptor, const struct call *calls, int count, const char *end, int last_step) {
   int gate[2], status, tid;
@@ -208,7 +208,7 @@ int trace(char *const *argv, int descriptor, const struct call *calls, int count
         if (calls[i].nr != at.nr) continue;
         if (last_step && calls[i].is_step && leads_to(tid, at.args[0], end) && --last_step == 0)
           is_dying = !kill(child, 9);
-        // Nothing can be read of a program that was killed.
+        // The memory of a killed program cannot be read.
         if (!is_dying) put_entry(tid, &at, &calls[i]);
       }
       next = to_exit;

@@ -4,7 +4,6 @@ export async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn()
 }
 
-/** Polls a condition once in each turn of the event loop. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await nextTurn()
 }

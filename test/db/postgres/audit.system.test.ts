@@ -227,7 +227,7 @@ describeOnPostgres('postgres: email conflicts in the audit log', () => {
 })
 
 describeOnPostgres('postgres: statements of the audit log', () => {
-  test('no statement on the audit log scans a whole table, whatever its parameters', async () => {
+  test('no statement on the audit log scans a whole table, with any parameters', async () => {
     await using place = await openAuditPlace()
     await place.attack(
       `INSERT INTO audit SELECT id, id, 'operator ' || id % 9, 'member.show', 'member ' || id % 500, 'done', id

@@ -149,7 +149,7 @@ describeOnPostgres('postgres: a connection', () => {
     })
   })
 
-  test('the tables of the schema public are used, whatever search_path the role or database sets', async () => {
+  test('the tables of the schema public are used, even if the role or database sets a search_path', async () => {
     await using database = await newDatabase()
     const name = new URL(database.url).pathname.slice(1)
     await runSql(

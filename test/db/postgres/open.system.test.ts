@@ -54,7 +54,7 @@ describeOnPostgres('postgres: opening a database', () => {
     const takeKey = () => Promise.reject(new Error('the key was asked for'))
     const { port } = await sharedPostgres()
     expect(await opening(made, { create: false, takeKey })).toBe(
-      `database_unusable: there is no database at postgres://postgres@127.0.0.1:${port}/${made.url.split('/').at(-1)}; anteroom init makes one`,
+      `database_unusable: there is no database at postgres://postgres@127.0.0.1:${port}/${made.url.split('/').at(-1)}`,
     )
     expect(await runSql(made.url, 'SELECT relname FROM pg_class WHERE relnamespace = 2200')).toEqual([])
   })

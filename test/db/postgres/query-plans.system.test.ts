@@ -48,7 +48,7 @@ function stepsOf(step: Step): Step[] {
 /** Partial indexes over requests that await action by staff. */
 const small = ['booking_requests_waiting', 'booking_requests_unassigned']
 
-/** The growing table of which a plan node reads everything, or a whole index; null if none. */
+/** The growing table that a plan node reads completely, or through a whole index; null if none. */
 function readWhole(step: Step, above: Step | undefined): string | null {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = step
   const isFirstOfIndex = above?.['Node Type'] === 'Limit' && index !== '' && !step.Filter
