@@ -18,9 +18,8 @@ import {
 
 setDefaultTimeout(300_000)
 
-// Every value that these tests send holds this word, each with others around it that tell it from the rest. What is
-// answered to a failing request, what the process prints and what the audit log keeps may hold none of them, in whatever
-// spelling.
+// Every value that these tests send contains this word, with other text that identifies the value. It must
+// not appear, in any encoding, in responses to failing requests, the output of the process or the audit log.
 const word = /[\w.@-]*(canary|Y2FuYXJ5|NhbmFye|jYW5hcn)[\w.@-]*/i
 
 const folder = new Folder()
@@ -43,8 +42,8 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** A booking of a member, every value of which is a canary, or what differs. */
-function telling(memberData: Record<string, unknown> = {}, different: Record<string, unknown> = {}) {
+/** A booking whose values are all canaries, with the given differences. */
+function canaryBooking(memberData: Record<string, unknown> = {}, different: Record<string, unknown> = {}) {
   return {
     user: { external_user_id: 'canary-external-id' },
     memberData: {
@@ -76,7 +75,7 @@ const slotOf = (slot: OfferedSlot | undefined, different: Record<string, unknown
   bookingData: { ...booking('canary', slot).bookingData, ...different },
 })
 
-/** A canary in every header that a client or a proxy before us may send. */
+/** A canary in every header that a client or a proxy may send. */
 const everyHeader = Object.fromEntries(
   [
     ...[
@@ -140,47 +139,69 @@ function post(body: unknown, init: RequestInit & { token?: string | null } = {})
   })
 }
 
-describe('nothing that was sent comes back or is printed when a request is refused', () => {
+describe('canaries: a refused request shows nothing that was sent', () => {
   test.each<[what: string, status: number, answer: () => Promise<Response>]>([
-    ['no token', 401, () => post(telling(), { token: null })],
-    ['another scheme', 401, () => post(telling(), { headers: { Authorization: 'Basic canary:canary' } })],
-    ['a token that is no JWT', 401, () => post(telling(), { token: 'canary-token' })],
-    ['two tokens', 401, () => post(telling(), { headers: { Authorization: 'Bearer canary canary' } })],
-    ['an unsigned token', 401, () => post(telling(), { token: jwt({ alg: 'none', kid: 'canary-kid' }, '') })],
-    ['another algorithm', 401, () => post(telling(), { token: jwt({ alg: 'canary', kid: 'canary-kid' }) })],
-    ['no kid', 401, () => post(telling(), { token: jwt({ alg: 'HS256', canary: 'canary' }) })],
-    ['an unknown kid', 401, () => post(telling(), { token: jwt({ alg: 'HS256', kid: 'canary-kid' }) })],
+    ['no token', 401, () => post(canaryBooking(), { token: null })],
     [
-      'a forged signature',
+      'another authentication scheme',
+      401,
+      () => post(canaryBooking(), { headers: { Authorization: 'Basic canary:canary' } }),
+    ],
+    ['a token that is not a JWT', 401, () => post(canaryBooking(), { token: 'canary-token' })],
+    ['two tokens', 401, () => post(canaryBooking(), { headers: { Authorization: 'Bearer canary canary' } })],
+    [
+      'an unsigned token',
+      401,
+      () => post(canaryBooking(), { token: jwt({ alg: 'none', kid: 'canary-kid' }, '') }),
+    ],
+    [
+      'an unknown algorithm',
+      401,
+      () => post(canaryBooking(), { token: jwt({ alg: 'canary', kid: 'canary-kid' }) }),
+    ],
+    [
+      'a token without a kid',
+      401,
+      () => post(canaryBooking(), { token: jwt({ alg: 'HS256', canary: 'canary' }) }),
+    ],
+    ['an unknown kid', 401, () => post(canaryBooking(), { token: jwt({ alg: 'HS256', kid: 'canary-kid' }) })],
+    [
+      'a forged signature of a valid token',
       401,
       () =>
-        post(telling(), { token: `${sandbox.token().slice(0, sandbox.token().lastIndexOf('.'))}.Y2FuYXJ5` }),
+        post(canaryBooking(), {
+          token: `${sandbox.token().slice(0, sandbox.token().lastIndexOf('.'))}.Y2FuYXJ5`,
+        }),
     ],
-    ['a rotated token', 401, () => post(telling(), { token: sandbox.token('rotated') })],
-    ['a deactivated partner', 401, () => post(telling(), { token: sandbox.token('partner_inactive') })],
+    ['a rotated token', 401, () => post(canaryBooking(), { token: sandbox.token('rotated') })],
+    ['a deactivated partner', 401, () => post(canaryBooking(), { token: sandbox.token('partner_inactive') })],
     [
       'a deactivated organization',
       403,
-      () => post(telling(), { token: sandbox.token('organization_deactivated') }),
+      () => post(canaryBooking(), { token: sandbox.token('organization_deactivated') }),
     ],
-    ['no organization', 409, () => post(telling(), { token: sandbox.token('no_organization') })],
-    ['a token in the query', 401, () => send('/partners/v1/user/?access_token=canary', { token: null })],
-    ['headers, and nobody to send them', 401, () => post(telling(), { token: null, headers: everyHeader })],
-    ['headers, and broken JSON', 400, () => post('{"canary"', { headers: everyHeader })],
     [
-      'headers, and nobody to find',
+      'a partner without an organization',
+      409,
+      () => post(canaryBooking(), { token: sandbox.token('no_organization') }),
+    ],
+    ['a token in the query', 401, () => send('/partners/v1/user/?access_token=canary', { token: null })],
+    ['canary headers but no token', 401, () => post(canaryBooking(), { token: null, headers: everyHeader })],
+    ['canary headers and broken JSON', 400, () => post('{"canary"', { headers: everyHeader })],
+    [
+      'canary headers and an unknown member',
       404,
       () => send('/partners/v1/user/?external_user_id=canary', { headers: everyHeader }),
     ],
     [
-      'another signature under a known key',
+      'a wrong signature for a known key',
       401,
-      () => post(telling(), { token: jwt({ alg: 'HS256', kid: kidOf(sandbox.token()) }) }),
+      () => post(canaryBooking(), { token: jwt({ alg: 'HS256', kid: kidOf(sandbox.token()) }) }),
     ],
     [
-      'a header that asks for more',
+      'a critical header extension in the token',
       401,
-      () => post(telling(), { token: jwt({ alg: 'HS256', crit: ['canary'] }) }),
+      () => post(canaryBooking(), { token: jwt({ alg: 'HS256', crit: ['canary'] }) }),
     ],
     ['an unknown path', 404, () => send('/partners/v1/canary/?canary=canary')],
     [
@@ -191,104 +212,145 @@ describe('nothing that was sent comes back or is printed when a request is refus
     ['a wrong method', 405, () => send('/partners/v1/user/?external_user_id=canary', { method: 'DELETE' })],
     ['a wrong method with a body', 405, () => send('/partners/v1/user/', { method: 'PUT', body: 'canary' })],
     ['another media type', 415, () => post('canary', { headers: { 'Content-Type': 'text/canary' } })],
-    ['a body that is packed', 415, () => post('canary', { headers: { 'Content-Encoding': 'canary' } })],
+    ['an unknown content encoding', 415, () => post('canary', { headers: { 'Content-Encoding': 'canary' } })],
     ['a huge body', 413, () => post(`"${'canary'.repeat(50_000)}"`)],
     ['broken JSON', 400, () => post('{"memberData":{"email":"canary@canary.example"')],
     [
-      'bytes that are no text',
+      'a body that is not UTF-8',
       400,
       () => post(Buffer.from([0x22, 0x63, 0xff, 0xfe, ...Buffer.from('canary"')])),
     ],
-    ['a text for a body', 400, () => post('"canary"')],
-    ['a strange prototype', 400, () => post('{"__proto__":{"canary":"canary"},"canary":["canary"]}')],
-    ['a bad address', 400, () => post(telling({ email: 'canary at canary.example' }))],
-    ['too long an address', 400, () => post(telling({ email: `${'canary'.repeat(50)}@canary.example` }))],
-    ['a name of another type', 400, () => post(telling({ firstName: { canary: 'canary' } }))],
-    ['too long a name', 400, () => post(telling({ lastName: 'canary'.repeat(100) }))],
-    ['a bad country', 400, () => post(telling({ country: 'canary' }))],
-    ['a bad birth date', 400, () => post(telling({ dob: 'canary' }))],
-    ['a birth date to come', 400, () => post(telling({ dob: '2999-01-01' }))],
-    ['a bad choice', 400, () => post(telling({ leaveVoicemail: 'canary' }))],
-    ['a bad phone number', 400, () => post(telling({ phoneNumber: 'canary' }))],
-    ['a bad language', 400, () => post(telling({ preferredSpokenLanguage: 'canary_x' }))],
-    ['a null', 400, () => post(telling({ gender: null }))],
-    ['too long a reason', 400, () => post(telling({ reasonForSeekingSupport: 'canary'.repeat(1_000) }))],
-    ['no member', 400, () => post(telling({}, { memberData: 'canary' }))],
-    ['a user of another type', 400, () => post(telling({}, { user: 'canary' }))],
-    ['too long an id', 400, () => post(telling({}, { user: { external_user_id: 'canary'.repeat(50) } }))],
-    ['answers of another type', 400, () => post(telling({}, { phq9Data: { canary: 'canary' } }))],
+    ['a JSON string as the body', 400, () => post('"canary"')],
+    ['a __proto__ field', 400, () => post('{"__proto__":{"canary":"canary"},"canary":["canary"]}')],
+    ['an invalid email address', 400, () => post(canaryBooking({ email: 'canary at canary.example' }))],
     [
-      'a number for an answer',
+      'an email address that is too long',
       400,
-      () => post(telling({}, { phq9Data: [{ question: 'canary', answer: 5 }] })),
+      () => post(canaryBooking({ email: `${'canary'.repeat(50)}@canary.example` })),
     ],
-    ['an answer without a question', 400, () => post(telling({}, { phq9Data: [{ answer: 'canary' }] }))],
+    ['an object as a first name', 400, () => post(canaryBooking({ firstName: { canary: 'canary' } }))],
+    ['a last name that is too long', 400, () => post(canaryBooking({ lastName: 'canary'.repeat(100) }))],
+    ['an invalid country', 400, () => post(canaryBooking({ country: 'canary' }))],
+    ['an invalid birth date', 400, () => post(canaryBooking({ dob: 'canary' }))],
+    ['a birth date in the future', 400, () => post(canaryBooking({ dob: '2999-01-01' }))],
+    ['an invalid value of leaveVoicemail', 400, () => post(canaryBooking({ leaveVoicemail: 'canary' }))],
+    ['an invalid phone number', 400, () => post(canaryBooking({ phoneNumber: 'canary' }))],
+    ['an invalid language tag', 400, () => post(canaryBooking({ preferredSpokenLanguage: 'canary_x' }))],
+    ['null as the gender', 400, () => post(canaryBooking({ gender: null }))],
     [
-      'too long an answer',
+      'a reason that is too long',
       400,
-      () => post(telling({}, { phq9Data: [{ question: 'canary', answer: 'canary'.repeat(200) }] })),
+      () => post(canaryBooking({ reasonForSeekingSupport: 'canary'.repeat(1_000) })),
+    ],
+    ['a string as memberData', 400, () => post(canaryBooking({}, { memberData: 'canary' }))],
+    ['a string as user', 400, () => post(canaryBooking({}, { user: 'canary' }))],
+    [
+      'an external user id that is too long',
+      400,
+      () => post(canaryBooking({}, { user: { external_user_id: 'canary'.repeat(50) } })),
+    ],
+    ['an object as phq9Data', 400, () => post(canaryBooking({}, { phq9Data: { canary: 'canary' } }))],
+    [
+      'a number as an answer',
+      400,
+      () => post(canaryBooking({}, { phq9Data: [{ question: 'canary', answer: 5 }] })),
+    ],
+    [
+      'an answer without a question',
+      400,
+      () => post(canaryBooking({}, { phq9Data: [{ answer: 'canary' }] })),
+    ],
+    [
+      'an answer that is too long',
+      400,
+      () => post(canaryBooking({}, { phq9Data: [{ question: 'canary', answer: 'canary'.repeat(200) }] })),
     ],
     [
       'too many answers',
       400,
-      () => post(telling({}, { phq9Data: Array(101).fill({ question: 'canary', answer: 'canary' }) })),
+      () => post(canaryBooking({}, { phq9Data: Array(101).fill({ question: 'canary', answer: 'canary' }) })),
     ],
-    ['a booking of another type', 400, () => post(telling({}, { bookingData: 'canary' }))],
-    ['a bad time', 400, () => post(telling({}, slotOf(slots[1], { utcStartTime: 'canary' })))],
+    ['a string as bookingData', 400, () => post(canaryBooking({}, { bookingData: 'canary' }))],
     [
-      'a bad provider',
+      'an invalid start time',
       400,
-      () => post(telling({}, slotOf(slots[1], { selfSchedulingProviderId: 'canary' }))),
+      () => post(canaryBooking({}, slotOf(slots[1], { utcStartTime: 'canary' }))),
     ],
     [
-      'too long a session',
+      'an invalid provider id',
       400,
-      () => post(telling({}, slotOf(slots[1], { utcEndTime: '2030-01-01T00:00:00Z' }))),
+      () => post(canaryBooking({}, slotOf(slots[1], { selfSchedulingProviderId: 'canary' }))),
+    ],
+    [
+      'a session that is too long',
+      400,
+      () => post(canaryBooking({}, slotOf(slots[1], { utcEndTime: '2030-01-01T00:00:00Z' }))),
     ],
     [
       'an unknown provider',
       400,
-      () => post(telling({}, slotOf(slots[1], { selfSchedulingProviderId: 4711 }))),
+      () => post(canaryBooking({}, slotOf(slots[1], { selfSchedulingProviderId: 4711 }))),
     ],
-    ['a taken slot', 400, () => post(telling({}, slotOf(slots[0])))],
+    ['a taken slot', 400, () => post(canaryBooking({}, slotOf(slots[0])))],
     [
-      'a slot held already',
+      'a slot that the member already has',
       400,
       () =>
         post(
-          telling(
+          canaryBooking(
             { email: 'canary.owner@canary.example' },
             { user: { external_user_id: 'canary-owner' }, ...slotOf(slots[0]) },
           ),
         ),
     ],
-    ['an address of another', 409, () => post(telling({ email: 'CANARY.owner@canary.example' }))],
+    [
+      'the email address of another member',
+      409,
+      () => post(canaryBooking({ email: 'CANARY.owner@canary.example' })),
+    ],
     [
       'a deactivated member',
       403,
-      () => post(telling({}, { user: { external_user_id: sandbox.report.examples.deactivatedMember } })),
+      () =>
+        post(canaryBooking({}, { user: { external_user_id: sandbox.report.examples.deactivatedMember } })),
     ],
     ['an unknown member', 404, () => send('/partners/v1/user/?external_user_id=canary-nobody')],
-    ['too long a member', 400, () => send(`/partners/v1/user/?external_user_id=${'canary'.repeat(50)}`)],
-    ['two members', 400, () => send('/partners/v1/user/?external_user_id=canary&external_user_id=canary2')],
-    ['no member but a canary', 400, () => send('/partners/v1/user/?canary=canary')],
-    ['bytes that are no text in a query', 400, () => send('/partners/v1/user/?external_user_id=canary%ff')],
-    ['an unknown country', 400, () => send('/partners/v1/provider-regions/?country_code=canary')],
-    ['a bad page', 400, () => send('/partners/v1/provider-regions/?country_code=CA&page=canary')],
-    ['a bad page size', 400, () => send('/partners/v1/provider-regions/?country_code=CA&page_size=canary')],
-    ['a bad region', 400, () => send('/partners/v1/providers/?region_id=canary')],
-    ['a bad modality', 400, () => send('/partners/v1/providers/?region_id=1&modality=canary')],
-    ['a bad language to search by', 400, () => send('/partners/v1/providers/?region_id=1&language=canary_x')],
     [
-      'a page past the last, with a canary beside it',
+      'an external user id in the query that is too long',
+      400,
+      () => send(`/partners/v1/user/?external_user_id=${'canary'.repeat(50)}`),
+    ],
+    [
+      'two external user ids in the query',
+      400,
+      () => send('/partners/v1/user/?external_user_id=canary&external_user_id=canary2'),
+    ],
+    [
+      'a canary parameter in place of the external user id',
+      400,
+      () => send('/partners/v1/user/?canary=canary'),
+    ],
+    ['a query that is not UTF-8', 400, () => send('/partners/v1/user/?external_user_id=canary%ff')],
+    ['an unknown country', 400, () => send('/partners/v1/provider-regions/?country_code=canary')],
+    ['an invalid page', 400, () => send('/partners/v1/provider-regions/?country_code=CA&page=canary')],
+    [
+      'an invalid page size',
+      400,
+      () => send('/partners/v1/provider-regions/?country_code=CA&page_size=canary'),
+    ],
+    ['an invalid region id', 400, () => send('/partners/v1/providers/?region_id=canary')],
+    ['an unknown modality', 400, () => send('/partners/v1/providers/?region_id=1&modality=canary')],
+    ['an invalid language range', 400, () => send('/partners/v1/providers/?region_id=1&language=canary_x')],
+    [
+      'a page past the last and a canary parameter',
       400,
       () => send('/partners/v1/providers/?region_id=1&page=999&canary=canary'),
     ],
-  ])('for %s', async (_, status, answer) => {
+  ])('with %s', async (_, status, answer) => {
     await isRefused(status, await answer())
   })
 
-  test('for bytes that are no request', async () => {
+  test('in the response to bytes that are not an HTTP request', async () => {
     const { hostname, port } = new URL(sandbox.report.baseUrl)
     for (const bytes of [
       'CANARY canary\r\n\r\n',
@@ -320,27 +382,27 @@ describe('nothing that was sent comes back or is printed when a request is refus
     }
   })
 
-  test('for a booking that another process holds up', async () => {
+  test('for a booking that another process blocks', async () => {
     const database = new Database(path)
     database.run('BEGIN IMMEDIATE')
-    const answer = await post(telling()).finally(() => {
+    const answer = await post(canaryBooking()).finally(() => {
       database.run('ROLLBACK')
       database.close()
     })
     await isRefused(503, answer)
   })
 
-  test('and refused authentications are noted while there is room', async () => {
+  test('while refused authentications are added to the audit log', async () => {
     using database = new Database(path, { readonly: true })
     const noted = database.query("SELECT count(*) FROM audit WHERE action = 'authentication.refuse'")
     await eventually('the lines', () => Number(noted.values()[0]?.[0]) > 3)
   })
 
-  test('for a booking that the disk has no room for', async () => {
+  test('for a booking when the disk is full', async () => {
     for (const [index, slot] of slots.slice(1, 60).entries()) {
       const externalUserId = `canary-${index}`
       const different = { user: { external_user_id: externalUserId }, ...slotOf(slot) }
-      const answer = await post(telling({ email: `canary.${index}@canary.example` }, different))
+      const answer = await post(canaryBooking({ email: `canary.${index}@canary.example` }, different))
       if (answer.status !== 201) {
         await isRefused(503, answer)
         return
@@ -351,9 +413,9 @@ describe('nothing that was sent comes back or is printed when a request is refus
 
   test.each<[what: string, answer: () => Promise<Response>]>([
     ['a look-up', () => send('/partners/v1/user/?external_user_id=canary-owner')],
-    ['a booking', () => post(telling({}, slotOf(slots[1])))],
-    ['an intake', () => post(telling())],
-  ])('for %s from a table that is broken', async (_, answer) => {
+    ['a booking', () => post(canaryBooking({}, slotOf(slots[1])))],
+    ['an intake', () => post(canaryBooking())],
+  ])('for %s when a table is missing', async (_, answer) => {
     using database = new Database(path)
     database.run('PRAGMA busy_timeout = 5000')
     database.run('ALTER TABLE members RENAME TO canaries')
@@ -364,7 +426,7 @@ describe('nothing that was sent comes back or is printed when a request is refus
     }
   })
 
-  test('for a defect of our own whose message holds what was sent', async () => {
+  test('for an internal error whose message contains sent data', async () => {
     const logged = spyOn(console, 'error').mockImplementation(() => {})
     try {
       const seen = logEntryOf(new Request('http://localhost/'))
@@ -379,7 +441,7 @@ describe('nothing that was sent comes back or is printed when a request is refus
     }
   })
 
-  test('on the output of the process, which tells of the disk that was full', async () => {
+  test('in the output of the process, which reports the full disk', async () => {
     const { report } = sandbox
     const { code, stdout, stderr } = await sandbox.stop()
     expect([code, stdout]).toEqual([0, `${JSON.stringify(report)}\n`])
@@ -394,16 +456,16 @@ describe('nothing that was sent comes back or is printed when a request is refus
   test('in the audit log', () => {
     using database = new Database(path, { readonly: true })
     const lines = database.query('SELECT * FROM audit').values()
-    const told = JSON.stringify(lines)
-    expect(told).toContain('authentication.refuse')
-    expect(word.exec(told)).toBeNull()
+    const auditLines = JSON.stringify(lines)
+    expect(auditLines).toContain('authentication.refuse')
+    expect(word.exec(auditLines)).toBeNull()
     for (const { token } of sandbox.report.partners) {
-      expect(token.split('.').filter((part) => told.includes(part))).toEqual([])
+      expect(token.split('.').filter((part) => auditLines.includes(part))).toEqual([])
     }
   })
 })
 
-describe('nothing that an operator gives comes back where it is refused', () => {
+describe('canaries: a refused command shows nothing that the operator entered', () => {
   const operator = new Operator()
   beforeAll(async () => {
     await operator.do('init')
@@ -428,68 +490,79 @@ describe('nothing that an operator gives comes back where it is refused', () => 
   }
   const commands: [what: string, words: readonly string[], given?: Given][] = [
     ['a token on stdin', ['token', 'verify'], { input: jwt({ alg: 'HS256', kid: 'canary-kid' }) }],
-    ['no token on stdin', ['token', 'verify', '--json'], { input: 'canary-token' }],
-    ['a token among the words', ['token', 'verify', jwt({ alg: 'HS256', kid: 'canary-kid' })]],
-    ['a cutover', ['token', 'rotate', 'Lantern', '--cutover', 'canary-cutover']],
-    ['a member to show', ['member', 'show', ...theirs]],
-    ['a member to show by no number', ['member', 'show', 'canary-member']],
-    ['a member to erase', ['member', 'erase', '--yes', ...theirs]],
-    ['a member to export', ['member', 'export', ...theirs]],
-    ['an address to look for', ['member', 'find', 'canary@canary.example']],
-    ['a name to look for', ['member', 'find', 'canary-name']],
-    ['a name and an address', ['member', 'find', 'canary-name', 'canary-address']],
-    ['a state of requests', ['request', 'list', '--state', 'canary-state']],
-    ['a request', ['request', 'show', 'canary-request']],
-    ['a request and more', ['request', 'show', '1', 'canary-more']],
-    ['a slot', ['request', 'assign', '1', '--provider', 'on-1', '--slot', 'canary-slot']],
-    ['a note', ['request', 'note', '1', 'canary-note']],
-    ['too long a note on stdin', ['request', 'note', '1', '-'], { input: 'canary'.repeat(1_000) }],
-    ['a reason', ['request', 'decline', '1', '--yes', '--reason', 'canary-reason']],
-    ['another reason', ['request', 'close', '1', '--yes', '--reason', 'canary-reason']],
-    ['a time off', ['provider', 'away', 'on-1', 'canary-from', 'canary-until']],
-    ['an instant', ['provider', 'why', 'on-1', 'canary-instant']],
+    ['a text on stdin that is not a token', ['token', 'verify', '--json'], { input: 'canary-token' }],
+    ['a token as an argument', ['token', 'verify', jwt({ alg: 'HS256', kid: 'canary-kid' })]],
+    ['an invalid cutover', ['token', 'rotate', 'Lantern', '--cutover', 'canary-cutover']],
+    ['an unknown member to show', ['member', 'show', ...theirs]],
+    ['a member id that is not a number', ['member', 'show', 'canary-member']],
+    ['an unknown member to erase', ['member', 'erase', '--yes', ...theirs]],
+    ['an unknown member to export', ['member', 'export', ...theirs]],
+    ['an email address to search for', ['member', 'find', 'canary@canary.example']],
+    ['a name to search for', ['member', 'find', 'canary-name']],
+    ['a name and an address to search for', ['member', 'find', 'canary-name', 'canary-address']],
+    ['an unknown request state', ['request', 'list', '--state', 'canary-state']],
+    ['a request id that is not a number', ['request', 'show', 'canary-request']],
+    ['a superfluous argument', ['request', 'show', '1', 'canary-more']],
+    ['an invalid slot', ['request', 'assign', '1', '--provider', 'on-1', '--slot', 'canary-slot']],
+    ['a note for an unknown request', ['request', 'note', '1', 'canary-note']],
+    ['a note on stdin that is too long', ['request', 'note', '1', '-'], { input: 'canary'.repeat(1_000) }],
+    [
+      'a reason to decline an unknown request',
+      ['request', 'decline', '1', '--yes', '--reason', 'canary-reason'],
+    ],
+    ['a reason to close an unknown request', ['request', 'close', '1', '--yes', '--reason', 'canary-reason']],
+    ['an invalid time off', ['provider', 'away', 'on-1', 'canary-from', 'canary-until']],
+    ['an invalid instant', ['provider', 'why', 'on-1', 'canary-instant']],
     ['a name with a control character', ['partner', 'add', 'canary\u0007', '--organization', 'North Care']],
-    ['too long a name', ['organization', 'add', 'canary'.repeat(50)]],
-    ['a master key', ['doctor'], { settings: { ANTEROOM_MASTER_KEY: 'canary-key' } }],
-    ['a port', ['serve', '--base-url', 'https://x.example'], { settings: { ANTEROOM_PORT: 'canary-port' } }],
-    ['an address to serve', ['serve', '--base-url', 'https://canary:canary@canary.example/?canary']],
-    ['a file that is no JSON', ['directory', 'load', file('broken.json', '{"canary": canary')]],
-    ['tables of canaries', ['directory', 'load', '--yes', file('licenses.csv', csv('canary-ref'))]],
+    ['an organization name that is too long', ['organization', 'add', 'canary'.repeat(50)]],
+    ['an invalid master key', ['doctor'], { settings: { ANTEROOM_MASTER_KEY: 'canary-key' } }],
+    [
+      'an invalid port',
+      ['serve', '--base-url', 'https://x.example'],
+      { settings: { ANTEROOM_PORT: 'canary-port' } },
+    ],
+    [
+      'a base URL with a user, a password and a query',
+      ['serve', '--base-url', 'https://canary:canary@canary.example/?canary'],
+    ],
+    ['a file that is not JSON', ['directory', 'load', file('broken.json', '{"canary": canary')]],
+    ['a broken table', ['directory', 'load', '--yes', file('licenses.csv', csv('canary-ref'))]],
     [
       'a table without a header',
       ['directory', 'check', file('headless.csv', 'canary,canary\ncanary,canary\n')],
     ],
   ]
-  // With something in each place: a test that may be given more is given a callback to wait for.
+  // Each row has all three parts: bun:test passes a `done` callback to a test that has more parameters than
+  // its row.
   const given = commands.map(([what, words, more = {}]) => [what, words, more] as const)
-  test.each(given)('%s', async (_, words, { input = '', settings = {} }) => {
+  test.each(given)('with %s', async (_, words, { input = '', settings = {} }) => {
     const { stdout, stderr } = await operator.run(words, input, settings)
     expect([word.exec(stdout)?.[0], word.exec(stderr)?.[0]]).toEqual([undefined, undefined])
     expect(stdout + stderr).toMatch(/\S/)
   })
 
-  test('a member to show, from a table that is broken', async () => {
+  test('for a member to show when a table is missing', async () => {
     using database = new Database(operator.database)
     database.run('ALTER TABLE members RENAME TO canaries')
     const { code, stderr } = await operator.run(['member', 'show', ...theirs])
     database.run('ALTER TABLE canaries RENAME TO members')
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^anteroom: this failed for a reason that it should have told \(\w+ SQLITE_ERROR\); please report it\n$/,
+      /^error: unexpected error \(\w+ SQLITE_ERROR\)\nTry: a bug report with this line\n$/,
     )
     expect(word.exec(stderr)).toBeNull()
   })
 
-  test('and the audit log keeps none of it', async () => {
+  test('in the audit log', async () => {
     expect(word.exec(await operator.do('audit', 'export'))).toBeNull()
   })
 })
 
-describe('a process that fails prints nothing of what it was told', () => {
+describe('canaries: a failing process prints nothing that was sent to it', () => {
   const canary = () => booking('canary-crash', undefined, { email: 'canary.crash@canary.example' })
 
   test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)('on %s', async (signal) => {
-    // Without a core, which would hold all that was in memory.
+    // No core dump, which would contain the memory of the process.
     const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
     await using crashing = await startSandbox(withFewProviders, { command })
     expect((await crashing.post(canary())).status).toBe(201)
@@ -500,22 +573,22 @@ describe('a process that fails prints nothing of what it was told', () => {
   })
 
   test.each([
-    ['an error thrown where nobody catches it', 'throw new TypeError("canary-message")'],
-    ['a promise that nobody waits for', 'void Promise.reject(new RangeError("canary-message"))'],
-    ['anything else that is thrown', 'throw { canary: "canary-thrown" }'],
-  ])('on %s, and goes on', async (_, statement) => {
+    ['an uncaught error', 'throw new TypeError("canary-message")'],
+    ['an unhandled promise rejection', 'void Promise.reject(new RangeError("canary-message"))'],
+    ['an uncaught object', 'throw { canary: "canary-thrown" }'],
+  ])('on %s, and keeps serving', async (_, statement) => {
     using place = new Folder()
     const preload = place.file('failing.ts')
     writeFileSync(
       preload,
-      `process.on('SIGUSR2', () => { const told = { canary: 'canary' }; ${statement} })\n`,
+      `process.on('SIGUSR2', () => { const sent = { canary: 'canary' }; ${statement} })\n`,
     )
     const main = new URL('../src/main.ts', import.meta.url).pathname
     const command = [process.execPath, '--preload', preload, main]
     await using failing = await startSandbox(withFewProviders, { command })
     failing.signal('SIGUSR2')
     await eventually('the line', () => failing.stderr.includes('\n'))
-    expect(failing.stderr).toMatch(/^nobody answered: (TypeError at |RangeError at |object\n).*$/m)
+    expect(failing.stderr).toMatch(/^uncaught error: (TypeError at |RangeError at |object\n).*$/m)
     expect((await failing.post(canary())).status).toBe(201)
     const { code, stderr } = await failing.stop()
     expect([code, word.exec(stderr)?.[0]]).toEqual([1, undefined])

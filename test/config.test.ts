@@ -9,8 +9,13 @@ const keyOf = (flags: Flags, environment: Record<string, string> = {}) =>
   readStorageConfig({ database: 'a.sqlite', ...flags }, environment).masterKey
 
 test.each<[string, Flags, Record<string, string>, ReturnType<typeof keyOf>]>([
-  ['nowhere else: beside the database', {}, {}, { file: 'a.sqlite.key' }],
-  ['a file', { masterKeyFile: 'k' }, { ANTEROOM_MASTER_KEY_FILE: 'other' }, { file: 'k' }],
+  ['the file next to the database by default', {}, {}, { file: 'a.sqlite.key' }],
+  [
+    'the file of --master-key-file',
+    { masterKeyFile: 'k' },
+    { ANTEROOM_MASTER_KEY_FILE: 'other' },
+    { file: 'k' },
+  ],
   ['the environment', {}, { ANTEROOM_MASTER_KEY: 'BwcH' }, { base64: 'BwcH' }],
   ['a file descriptor', {}, { ANTEROOM_MASTER_KEY_FD: '3' }, { descriptor: 3 }],
   ['stdin', { masterKeyFd: '0' }, {}, { descriptor: 0 }],
@@ -21,12 +26,12 @@ test.each<[string, Flags, Record<string, string>, ReturnType<typeof keyOf>]>([
     { credential: '/run/c/anteroom-master-key' },
   ],
   [
-    'a file, whatever systemd passes on beside it',
+    'the named file, even if systemd passes a credential',
     {},
     { CREDENTIALS_DIRECTORY: '/run/c', ANTEROOM_MASTER_KEY_FILE: 'k' },
     { file: 'k' },
   ],
-])('the master key is taken from %s', (_, flags, environment, source) => {
+])('config: the master key is taken from %s', (_, flags, environment, source) => {
   expect(keyOf(flags, environment)).toEqual(source)
 })
 
@@ -48,7 +53,7 @@ test.each<[Flags, Record<string, string>, string]>([
   ],
   [{ masterKeyFd: '2' }, {}, '--master-key-fd: must be 0, or from 3 to 9999'],
   [{}, { ANTEROOM_MASTER_KEY_FD: '03' }, 'ANTEROOM_MASTER_KEY_FD: must be 0, or from 3 to 9999'],
-])('a master key that is given as %p and %p is refused', (flags, environment, message) => {
+])('config: master key settings %p and %p are rejected', (flags, environment, message) => {
   expect(() => keyOf(flags, environment)).toThrow(message)
 })
 
@@ -59,18 +64,18 @@ const capsOf = (flags: object, environment: Record<string, string> = {}) => {
   return { openRequests, emailConflicts }
 }
 
-describe('the nodes that share the callers', () => {
+describe('config: the number of nodes', () => {
   const onServer = { ...needed, database: 'postgres://anteroom@127.0.0.1/anteroom', masterKeyFile: 'k' }
   const nodesOf = (flags: Flags) => readServerConfig(flags, {}).limits.nodes
 
-  test('are one unless given, and 64 at most', () => {
+  test('is 1 by default and at most 64', () => {
     expect([nodesOf(needed), nodesOf(onServer)]).toEqual([1, 1])
     expect([nodesOf({ ...onServer, nodes: '2' }), nodesOf({ ...onServer, nodes: '64' })]).toEqual([2, 64])
     for (const nodes of ['0', '65', '02', '1.5', 'off', ''])
       expect(() => nodesOf({ ...onServer, nodes })).toThrow('--nodes: must be a whole number from 1 to 64')
   })
 
-  test('are one where the database is a file, whoever else works with it', () => {
+  test('must be 1 if the database is a file', () => {
     expect(nodesOf({ ...needed, nodes: '1' })).toBe(1)
     expect(() => nodesOf({ ...needed, nodes: '2' })).toThrow(
       'ANTEROOM_NODES or --nodes: must be 1, because only one server can use a database file',
@@ -79,12 +84,12 @@ describe('the nodes that share the callers', () => {
   })
 })
 
-describe('serve holds its callers to', () => {
-  test('10 open requests of a member and 20 addresses of others in an hour, unless told otherwise', () => {
+describe('config: the limits on open requests and email conflicts', () => {
+  test('are 10 open requests and 20 conflicts an hour by default', () => {
     expect(capsOf({})).toEqual({ openRequests: 10, emailConflicts: 20 })
   })
 
-  test('what a flag says, then what the environment says, and to nothing where that is off', () => {
+  test('are taken from the flag, then from the environment, and can be switched off', () => {
     const environment = { ANTEROOM_OPEN_REQUESTS: '3', ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: 'off' }
     expect(capsOf({}, environment)).toEqual({ openRequests: 3, emailConflicts: null })
     expect(capsOf({ openRequests: 'off', emailConflictsPerHour: '7' }, environment)).toEqual({
@@ -93,15 +98,18 @@ describe('serve holds its callers to', () => {
     })
   })
 
-  test.each(['0', '-1', '1.5', '1e3', '', 'none', 'OFF', '1000000000'])('and not to %p', (value) => {
-    const why = 'must be a whole number from 1 on, or off'
-    expect(() => capsOf({ openRequests: value }, { ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: value })).toThrow(
-      new Refusal('settings_invalid', `--open-requests: ${why}\nANTEROOM_EMAIL_CONFLICTS_PER_HOUR: ${why}`),
-    )
-  })
+  test.each(['0', '-1', '1.5', '1e3', '', 'none', 'OFF', '1000000000'])(
+    'are rejected if they are %p',
+    (value) => {
+      const why = 'must be a whole number from 1 on, or off'
+      expect(() => capsOf({ openRequests: value }, { ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: value })).toThrow(
+        new Refusal('settings_invalid', `--open-requests: ${why}\nANTEROOM_EMAIL_CONFLICTS_PER_HOUR: ${why}`),
+      )
+    },
+  )
 })
 
-describe('a settings file', () => {
+describe('config: a settings file', () => {
   const folder = new Folder()
   const path = folder.file('settings')
   afterAll(() => folder[Symbol.dispose]())
@@ -127,7 +135,7 @@ describe('a settings file', () => {
     expect(read('ANTEROOM_PORT=3', { ...needed, port: '3' }).overruled).toEqual([])
   })
 
-  test('is named by the environment too, and read by every command', () => {
+  test('can be named by the environment, and applies to every command', () => {
     writeFileSync(path, 'ANTEROOM_DATABASE=a.sqlite\nANTEROOM_MASTER_KEY_FILE=k\nANTEROOM_PORT=1')
     expect(readStorageConfig({}, { ANTEROOM_SETTINGS: path })).toMatchObject({
       database: 'a.sqlite',
@@ -135,7 +143,7 @@ describe('a settings file', () => {
     })
   })
 
-  test('has each fault told with its line, and no value', () => {
+  test('gets each fault reported with its line, and no value', () => {
     const text = [
       'ANTEROOM_PORT=secret',
       'PATH=secret',
@@ -159,7 +167,7 @@ describe('a settings file', () => {
     )
   })
 
-  test('that is not there, is no file or too large for one is told, and nobody waits for a pipe', () => {
+  test('that is missing, too large or not a file is rejected without waiting for a pipe', () => {
     const [pipe, large] = [`${folder.path}/pipe`, `${folder.path}/large`]
     makeFifo(pipe)
     writeFileSync(large, '')
@@ -178,7 +186,7 @@ describe('a settings file', () => {
     )
   })
 
-  test('that is not there is all that is told: whatever is missing stands in it', () => {
+  test('that is missing is reported without faults that result from it', () => {
     expect(() => readServerConfig({ settings: '/nowhere/s' }, {})).toThrow(
       new Refusal('settings_invalid', 'there is no settings file at /nowhere/s'),
     )
@@ -202,7 +210,7 @@ test.each<[Flags, Record<string, string>, ReturnType<typeof readServerConfig>['t
     { CREDENTIALS_DIRECTORY: '/run/c' },
     { certificate: 'c', key: '/run/credentials', isCredential: false },
   ],
-])('HTTPS by %p and %p is done with %p', (flags, environment, tls) => {
+])('config: the TLS flags %p and the environment %p give the TLS settings %p', (flags, environment, tls) => {
   expect(readServerConfig({ ...needed, ...flags }, environment).tls).toEqual(tls)
 })
 
@@ -215,13 +223,13 @@ test.each<[Flags, string]>([
     { behindProxy: '0.0.0.0/0' },
     '--behind-proxy: must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed',
   ],
-])('HTTPS by %p is refused', (flags, message) => {
+])('config: the HTTPS flags %p are rejected', (flags, message) => {
   expect(() => readServerConfig({ ...needed, ...flags }, {})).toThrow(
     new Refusal('settings_invalid', message),
   )
 })
 
-test('the proxies that do HTTPS are those of the networks that are named, and none unless there are any', () => {
+test('config: only addresses within the networks of --behind-proxy are trusted proxies', () => {
   const { proxies } = readServerConfig({ ...needed, behindProxy: '10.0.0.0/8,::1' }, {})
   expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => proxies?.include(address))).toEqual([
     true,
@@ -234,11 +242,11 @@ test('the proxies that do HTTPS are those of the networks that are named, and no
 const address = 'postgres://anteroom@localhost/anteroom'
 const withPassword = 'postgres://anteroom:canary@localhost/anteroom'
 
-describe('a database on a server', () => {
+describe('config: a database on a PostgreSQL server', () => {
   const keyed = { ANTEROOM_MASTER_KEY_FILE: 'k' }
 
   test.each([address, address.replace('postgres', 'postgresql')])(
-    'is named by %s, with what libpq takes of the environment',
+    "is named by %s, with the login from libpq's environment variables",
     (database) => {
       const environment = { ...keyed, PGPASSWORD: 'p', PGPASSFILE: '/run/pgpass', HOME: '/home/olive' }
       expect(readStorageConfig({ database }, environment)).toEqual({
@@ -260,7 +268,7 @@ describe('a database on a server', () => {
     },
   )
 
-  test('takes a password file that systemd hands over for one of its credentials', () => {
+  test('takes its password file from a systemd credential', () => {
     const environment = {
       CREDENTIALS_DIRECTORY: '/run/credentials/a',
       PGPASSFILE: '/run/credentials/a/pgpass',
@@ -274,7 +282,7 @@ describe('a database on a server', () => {
     expect(readStorageConfig({ database: address }, other).login?.isPassFileCredential).toBe(false)
   })
 
-  test('has no master key beside it: one is to be named, in any of the ways', () => {
+  test('has no default master key: one of the settings for it is required', () => {
     const missing = 'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server'
     expect(() => readStorageConfig({ database: address }, {})).toThrow(missing)
     expect(() => readServerConfig({ database: address }, {})).toThrow(
@@ -287,10 +295,10 @@ describe('a database on a server', () => {
     })
   })
 
-  test('has no password in the words of a command, and may have it elsewhere', () => {
+  test('must not have its password on the command line, and may have it elsewhere', () => {
     const fault =
       '--database: must not contain a password, because every process can read it; ' +
-      'give it by PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE'
+      'use PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE'
     expect(() => readStorageConfig({ database: withPassword }, keyed)).toThrow(
       new Refusal('settings_invalid', fault),
     )
@@ -301,7 +309,7 @@ describe('a database on a server', () => {
     expect(readStorageConfig({ settings: path }, keyed).database).toBe(withPassword)
   })
 
-  test('has an address that can be read, and a fault in it does not tell its password', () => {
+  test('with a fault in its address is rejected without showing its password', () => {
     const read = () =>
       readStorageConfig({}, { ...keyed, ANTEROOM_DATABASE: `${withPassword}?sslmode=require` })
     expect(read).toThrow(/^ANTEROOM_DATABASE: sslmode: must be verify-full/)
@@ -319,7 +327,7 @@ test.each([
   '~/a.sqlite',
   '../a.sqlite',
   'a host.sqlite',
-])('a database of %p is a file, and its key stands beside it', (database) => {
+])('config: the database %p is a file, with its key next to it', (database) => {
   expect(readStorageConfig({ database }, {})).toEqual({
     database,
     masterKey: { file: `${database}.key` },
@@ -338,7 +346,7 @@ test.each([
   'mysql://anteroom:canary@localhost/anteroom',
   'host=localhost dbname=anteroom user=anteroom password=canary',
   'user=anteroom password=canary dbname = anteroom',
-])('an address that is nearly one is no file, and its password is not told: %p', (database) => {
+])('config: a malformed server address is rejected without showing its password: %p', (database) => {
   const fault = (name: string) =>
     `${name}: is not a valid address: it must look like postgres://user@host:5432/name?sslmode=verify-full; ` +
     'for a file with this name, write ./ before it'

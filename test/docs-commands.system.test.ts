@@ -16,22 +16,22 @@ const commands = new PageCommands()
 beforeAll(() => commands.begin(), 300_000)
 afterAll(() => commands[Symbol.dispose]())
 
-test('the operating page ends with a booking', async () => {
+test('docs: the commands of the operating page end with a booking', async () => {
   const { output } = await commands.practise('anteroom request list', 'booked')
   expect(output).toContain('booking  pending')
 })
 
-test('commands of a page that fail are found', async () => {
+test('docs: a failing command of a page is detected', async () => {
   const { code } = await commands.practise('anteroom request show 99\nanteroom request list', 'failing')
   expect(code).toBe(3)
 })
 
-test('there are pages whose commands are run', () => {
+test('docs: at least ten pages contain commands to run', () => {
   expect(pages.length).toBeGreaterThan(9)
 })
 
 test.concurrent.each(pages)(
-  'the commands of %s do what they say',
+  'docs: the commands of %s succeed',
   async (page) => {
     const { code, output } = await commands.practise(scriptOf(page), page.replaceAll(/\W/g, '-'))
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
@@ -43,7 +43,7 @@ test.concurrent.each(pages)(
 const ofReadme = blocksOf('README.md').filter((block) => Bun.which('npm') || !/^npm /m.test(block))
 
 test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const))(
-  'block %d of the README does what it says',
+  'docs: block %d of the README succeeds',
   async (_, block) => {
     const { code, output } = await commands.run(block, root)
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])

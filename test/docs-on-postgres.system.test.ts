@@ -10,7 +10,7 @@ setDefaultTimeout(300_000)
 const page = 'docs/beyond-one-machine.md'
 
 testOnPostgres(
-  'two nodes and four serve an empty PostgreSQL by the commands of the page, which also move a database there and back',
+  'docs: the commands of beyond-one-machine.md start two and four nodes on PostgreSQL, and move a database there and back',
   async () => {
     using commands = new PageCommands()
     await commands.begin()

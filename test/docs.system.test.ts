@@ -31,7 +31,7 @@ function sectionsOf(page: string): Set<string> {
   )
 }
 
-test('every page leads to files and sections that are there', () => {
+test('docs: every link of a page leads to an existing file and section', () => {
   const missing = pages.flatMap((page) => {
     const links = [...textOf(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
     return links.filter((target) => {
@@ -45,16 +45,16 @@ test('every page leads to files and sections that are there', () => {
   expect(missing).toEqual([])
 })
 
-test('every page is led to from README', () => {
+test('docs: README links to every page', () => {
   const readme = textOf('README.md')
   expect(pages.filter((page) => page !== 'README.md' && !readme.includes(`(${page}`))).toEqual([])
 })
 
-test('README is read in a few minutes', () => {
+test('docs: README has fewer than 150 lines', () => {
   expect(textOf('README.md').split('\n').length).toBeLessThan(150)
 })
 
-test('every threat names what holds it off', () => {
+test('docs: every threat in the security page links to a test', () => {
   const [, table = ''] = textOf('docs/security.md').split('| Threat')
   const rows = table.split('\n\n')[0]?.match(/^\| (?!---).*$/gm) ?? []
   expect(rows.length).toBeGreaterThan(10)
@@ -65,7 +65,7 @@ test('every threat names what holds it off', () => {
 const onTheMachine =
   /^(install|useradd|runuser|systemctl (?!list)|systemd-|printf|mkdir|mv|rm|echo|last=|cd|as_service |nginx)/
 
-test('what the pages tell to do on a machine is done in the same words on one that is booted', () => {
+test('docs: every command for a machine is run in the same words by the machine tests', () => {
   const whole = (text: string) => text.replaceAll(/\\\n\s*/g, '')
   // Two nodes on one machine have ports of their own.
   const ofNodes = textOf('test/deploy/nodes-in-machine.sh').replaceAll('@8081', '@8080')
@@ -82,7 +82,7 @@ test('what the pages tell to do on a machine is done in the same words on one th
   expect(lines.filter((line) => !tried.includes(line))).toEqual([])
 })
 
-test('every metric is told of', () => {
+test('docs: every metric is documented', () => {
   const [, table = ''] = textOf('docs/metrics.md').split('## What is told')
   const firstColumn = table.split('## Alerts')[0]?.match(/^\| `.*? \|/gm) ?? []
   const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, name = '']) => name))
@@ -97,7 +97,7 @@ test('every metric is told of', () => {
   )
 })
 
-test('every alert leads to a section that tells what to do', () => {
+test('docs: every alert links to a section that says what to do', () => {
   const rules = textOf('deploy/prometheus/anteroom-rules.yml')
   const names = Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name = '']) => name)
   const runbooks = Array.from(
@@ -109,7 +109,7 @@ test('every alert leads to a section that tells what to do', () => {
   expect(runbooks.filter((section) => !sections.has(section))).toEqual([])
 })
 
-test('every dependency has its reason', () => {
+test('docs: every dependency has a documented reason', () => {
   const reasonsIn = (page: string) => {
     const [, section = ''] = textOf(page).split('## Dependencies')
     const cells = section.match(/^\| `.*? \|/gm) ?? []
@@ -120,7 +120,7 @@ test('every dependency has its reason', () => {
   expect(reasonsIn('docs/architecture.md')).toEqual(ofDevelopment)
 })
 
-test('every command is told of', async () => {
+test('docs: every command is documented', async () => {
   const commands = textOf('docs/commands.md')
   const program = await createProgram()
   const names = listed(program).flatMap((command) =>
@@ -132,7 +132,7 @@ test('every command is told of', async () => {
   expect(names.filter((name) => !commands.includes(`\`${name}`))).toEqual([])
 })
 
-test('every setting and every exit code is told of', () => {
+test('docs: every setting and every exit code is documented', () => {
   const [named = '', codes = ''] = textOf('docs/settings.md').split('## Exit codes')
   const all = [...Object.values(settings).map(({ variable }) => variable), 'ANTEROOM_MASTER_KEY']
   expect(all.filter((variable) => !named.includes(`| \`${variable}\``))).toEqual([])
@@ -140,7 +140,7 @@ test('every setting and every exit code is told of', () => {
   expect(told).toEqual(Object.values(exitCodes))
 })
 
-test('every reason why a slot is not offered is told of, in the order in which they are looked for', () => {
+test('docs: every reason why a slot is not offered is documented, in the order of the checks', () => {
   const firstColumn = textOf('docs/slots.md').match(/^\| `.*? \|/gm) ?? []
   const told = firstColumn.flatMap((cell) => Array.from(cell.matchAll(/`(\w+)`/g), ([, reason]) => reason))
   expect(told).toEqual([...slotReasons])

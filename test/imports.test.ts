@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
-// What both engines share.
+// Shared by both engines.
 const ofBothEngines = ['audit', 'findings', 'move', 'queries', 'sealed', 'settings.ts'].map(
   (name) => `db/${name}`,
 )
 
-// The import rule of docs/architecture.md: who may import whom, and which package has which home.
+// The import rule of docs/architecture.md: the folders that each folder may import, and the home of each
+// package.
 const mayImport: Record<string, readonly string[]> = {
   'src/scheduling': [],
   'src/domain': ['src/scheduling'],
@@ -44,7 +45,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/setting-sources.ts': ['src/domain', 'src/settings.ts'],
   'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts', 'src/serving.ts'],
   'src/keyring.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
-  // Everything but the commands.
+  // Everything except the commands.
   'src/service.ts': [
     'src/operations',
     'src/directory-files',
@@ -58,7 +59,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/config.ts',
     'src/keyring.ts',
     'src/serving.ts',
-    // Which engine runs is chosen by what kind of place is set.
+    // The kind of database address decides which engine runs.
     'db/sqlite/database.ts',
     'db/postgres/database.ts',
   ],
@@ -75,7 +76,7 @@ const homes: Record<string, readonly string[]> = {
   '@sinclair/typebox': ['src/domain', 'src/directory-files', 'src/http'],
   'drizzle-orm': ['db/queries', 'db/move', 'db/sqlite', 'db/postgres'],
   'bun:sqlite': ['db/sqlite'],
-  // Its client of PostgreSQL.
+  // Bun's PostgreSQL client.
   bun: ['db/postgres'],
   jose: ['src/auth'],
   'age-encryption': ['src/vault'],
@@ -84,7 +85,6 @@ const homes: Record<string, readonly string[]> = {
   'moment-timezone': ['src/zones'],
   'bcp-47': ['src/domain'],
   'iso-3166': ['src/domain'],
-  // The kernel's word for which of two listeners takes a connection, which Bun has none for.
   commander: ['src/cli'],
   pino: ['src/cli'],
   'sonic-boom': ['src/cli'],
@@ -98,11 +98,11 @@ const homes: Record<string, readonly string[]> = {
     'src/vault',
     'src/zones',
     'db/sqlite',
-    // The password file, and the authorities that a server is held to.
+    // The password file and the certificate authorities.
     'db/postgres',
-    // Archives of the audit log, the same of every engine.
+    // Archives of the audit log, which both engines share.
     'db/audit',
-    // What the kernel holds for a port, which it tells in a file.
+    // The kernel's socket table, which is a file in /proc.
     'src/http',
   ],
   'node:net': ['src/domain', 'src/http'],
@@ -117,22 +117,22 @@ const homes: Record<string, readonly string[]> = {
 
 interface Home {
   readonly what: RegExp
-  /** Rooms, or files of one. */
+  /** Folders, or files of a folder. */
   readonly where: readonly string[]
 }
 
-// What belongs to the whole process is touched in few places, so that all the rest can be given it by a test.
+// Few files touch state of the whole process, so that tests can replace it everywhere else.
 const processHomes: Record<string, Home> = {
-  'the environment: settings, who called sudo, and that this is production': {
+  'the environment: settings, the user who called sudo, and production mode': {
     what: /\bprocess\.env\b/,
     where: ['src/config.ts', 'src/cli/storage.ts', 'src/production.ts'],
   },
-  // The engine waits for others' locks on the machine's time, whatever the service's clock shows.
-  'the clock: one for the service, and how long an engine has waited': {
+  // Engines wait for locks in real time, not in the service's time.
+  'the clock: one for the service, and the waiting times of engines': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
     where: ['src/domain/ports/time.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
   },
-  'the runtime: where something listens, is hashed, compressed, printed or stored': {
+  'the runtime: listening, hashing, compression, printing and storage': {
     what: /\bBun\./,
     where: [
       ...['listening/listen', 'documents/docs', 'representation', 'content-coding'].map(
@@ -140,14 +140,14 @@ const processHomes: Record<string, Home> = {
       ),
       'src/cli',
       'db/sqlite',
-      // The hashes of migrations.
+      // Hashes of migrations.
       'db/settings.ts',
-      // What a copy is compared by.
+      // Hashes that compare a copy with its source.
       'src/operations/database-copy.ts',
       'db/audit/archive.ts',
     ],
   },
-  'what is printed: through the filter of control characters': {
+  'the output: a filter removes control characters': {
     what: /\bprocess\.std(out|err)\.write\b|\bconsole\.log\b/,
     where: [
       'src/cli/terminal/output.ts',
@@ -156,12 +156,12 @@ const processHomes: Record<string, Home> = {
       'src/main.ts',
     ],
   },
-  // Whoever logs is given a log, which names what it writes of a request.
-  'the logger: what is logged of a request is named in one place': {
+  // The logger is passed to the code that logs, and lists the fields that are logged of a request.
+  'the logger: one file lists the fields that are logged of a request': {
     what: /from 'pino'/,
     where: ['src/cli/terminal/json-log.ts'],
   },
-  'the store: operations hold every act, and commands call them': {
+  'the store: operations use it, and commands call operations': {
     what: /\.store\b|\{[^{}=]*\bstore\b[^{}]*\}(: Context)?\s*(=|[,)])/,
     where: [
       ...['auth', 'directory', 'domain', 'http', 'operations', 'service.ts', 'serving.ts'].map(
@@ -175,18 +175,18 @@ const processHomes: Record<string, Home> = {
 
 const root = new URL('..', import.meta.url).pathname
 
-test('every import of src and db keeps to the rule of the architecture', async () => {
+test('imports: every import of src and db follows the rule of the architecture', async () => {
   const broken: string[] = []
   for (const [file, imported] of await importsOf(['src/**/*.ts', 'db/**/*.ts'])) {
     const room = roomOf(file)
     const allowed = mayImport[room]
-    if (!allowed) broken.push(`${file} stands in no room`)
+    if (!allowed) broken.push(`${file} has no import rule`)
     else if (!isAllowed(room, allowed, imported)) broken.push(`${file} imports ${imported}`)
   }
   expect(broken).toEqual([])
 })
 
-test('no files of src and db import one another in a circle, not even for types', async () => {
+test('imports: no files of src and db import each other in a circle, not even for types', async () => {
   expect(inCircles(await importsOf(['src/**/*.ts', 'db/**/*.ts']))).toEqual([])
   const above = [
     ['c', 'a'],
@@ -197,7 +197,7 @@ test('no files of src and db import one another in a circle, not even for types'
   expect(inCircles(above)).toEqual(['a', 'b', 'c'])
 })
 
-test('a folder of src and db has at most 20 files, and a file of src at most 300 lines', async () => {
+test('imports: a folder has at most 20 files, and a file of src at most 300 lines', async () => {
   const files = Array.from(new Glob('{src,db}/**/*').scanSync(root))
   const inFolder = Map.groupBy(files, (file) => file.slice(0, file.lastIndexOf('/')))
   expect([...inFolder].filter(([, inside]) => inside.length > 20)).toEqual([])
@@ -208,7 +208,7 @@ test('a folder of src and db has at most 20 files, and a file of src at most 300
   expect(sources.filter((_, at) => (lines[at] as number) > 300)).toEqual([])
 })
 
-test('what belongs to the process, and the store, are touched at home alone', async () => {
+test('imports: only the listed files touch the process, its output and the store', async () => {
   const broken: string[] = []
   for (const [file, text] of await sourcesOf(['src/**/*.ts', 'db/**/*.ts'])) {
     for (const [name, { what, where }] of Object.entries(processHomes)) {
@@ -219,7 +219,7 @@ test('what belongs to the process, and the store, are touched at home alone', as
   expect(broken).toEqual([])
 })
 
-test('the rule speaks of rooms that exist, and the check can fail', async () => {
+test('imports: the rules name existing files, and the checks detect a violation', async () => {
   for (const room of Object.keys(mayImport)) {
     const files = await Array.fromAsync(new Glob(room.endsWith('.ts') ? room : `${room}/**/*.ts`).scan(root))
     expect(files.length, room).toBeGreaterThan(0)
@@ -249,19 +249,22 @@ function isAllowed(room: string, allowed: readonly string[], imported: string): 
   return [room, ...allowed].some((place) => imported === place || imported.startsWith(`${place}/`))
 }
 
-/** The files that are part of a circle or import one that is: what is left if files without imports are removed again and again. */
+/**
+ * The files in a circle and the files that import one: the rest after files without imports are removed
+ * repeatedly.
+ */
 function inCircles(imports: readonly (readonly [file: string, imported: string])[]): string[] {
   const files = new Set(imports.map(([file]) => file))
   const left = imports.filter(([, imported]) => files.has(imported))
   return left.length < imports.length ? inCircles(left) : [...files].toSorted()
 }
 
-/** The room of a file: its folder below src or db, or the file itself where it stands beside the rooms. */
+/** The folder of a file below src or db, or the file itself if it is next to these folders. */
 function roomOf(file: string): string {
   return file.split('/').slice(0, 2).join('/')
 }
 
-/** Each import of the files: the file, and the file or package that it imports. */
+/** Each import: the importing file, and the file or package that it imports. */
 async function importsOf(patterns: readonly string[]): Promise<[file: string, imported: string][]> {
   const found = (await sourcesOf(patterns)).flatMap(([file, text]) =>
     specifiersIn(text).map((specifier): [string, string] => [file, resolve(file, specifier)]),
@@ -270,13 +273,13 @@ async function importsOf(patterns: readonly string[]): Promise<[file: string, im
   return found
 }
 
-/** What a module imports: by statements, with names or without, and by calls. */
+/** The specifiers that a module imports by statements and by calls. */
 function specifiersIn(text: string): string[] {
   const forms = /^(?:import|export)\b[^'"`]*?from '([^']+)'|^import '([^']+)'|\bimport\(\s*['"`]([^'"`]+)/gm
   return Array.from(text.matchAll(forms), ([, named, bare, called]) => named ?? bare ?? called ?? '')
 }
 
-/** The files and their texts, comments left out. */
+/** The files and their texts without comments. */
 async function sourcesOf(patterns: readonly string[]): Promise<[file: string, text: string][]> {
   const files = await Promise.all(patterns.map((pattern) => Array.fromAsync(new Glob(pattern).scan(root))))
   return Promise.all(
@@ -293,7 +296,7 @@ function resolve(file: string, specifier: string): string {
   return /\.\w+$/.test(path) ? path : `${path}.ts`
 }
 
-test('a test that sleeps, measures time or starts a program is a *.system.test.ts or a *.timing.test.ts', async () => {
+test('imports: a test that sleeps, measures time or starts a program is a *.system.test.ts or *.timing.test.ts', async () => {
   const notQuick = /Bun\.(sleep|spawn)|setTimeout\(|support\/(process|operator|standstill|eventually)'/
   const quick = [...new Glob('**/*.test.ts').scanSync(import.meta.dir)].filter(
     (path) => !/\.(system|timing)\.test\.ts$/.test(path) && path !== 'imports.test.ts',
