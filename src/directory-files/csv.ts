@@ -1,13 +1,11 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 
-/** A row of a CSV file and the line, counted from 1, on which it begins. */
 export interface CsvRow {
   readonly line: number
   readonly cells: readonly string[]
 }
 
-/** What stops the reading of a CSV file, and on which line. */
 export class CsvFault extends Error {
   constructor(
     readonly line: number,
@@ -18,15 +16,14 @@ export class CsvFault extends Error {
 }
 
 /**
- * The rows of a CSV file that hold anything: RFC 4180, or as spreadsheets write it, with semicolons or tabs for commas,
- * in UTF-8 with a byte order mark or without, or in UTF-16 with one, and lines that end in LF too.
- *
- * @throws CsvFault for a quote that is misplaced or never closed, and for bytes that are no text
+ * Parses CSV (RFC 4180) without its empty rows. Also accepts the output of spreadsheets: semicolons or tabs, LF line ends, a
+ * byte order mark, and UTF-16 with a byte order mark.
+ * @throws CsvFault for a misplaced or unclosed quote, and for bytes that are not text
  */
 export function readCsv(file: Uint8Array): CsvRow[] {
   const { text, bytes } = decode(file)
   const rows: CsvRow[] = []
-  // Counted here: the library takes a CR LF inside a cell for two lines.
+  // Counted here, because csv-parse counts a CR LF inside a cell as two lines.
   let [line, position] = [1, 0]
   const moveTo = (end: number) => {
     for (; position < end; position++) if (bytes[position] === lineFeed) line++
@@ -56,26 +53,32 @@ export function readCsv(file: Uint8Array): CsvRow[] {
 }
 
 const quoteFaults: Partial<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: 'a quote of the row that begins here is never closed',
-  INVALID_OPENING_QUOTE: 'a quote of this row stands inside a cell that is not quoted',
-  CSV_INVALID_CLOSING_QUOTE: 'a quote inside a quoted cell of this row must be doubled',
+  CSV_QUOTE_NOT_CLOSED: 'the row that begins here has a quote that is not closed',
+  INVALID_OPENING_QUOTE:
+    'this row has a quote inside an unquoted cell: quote the whole cell and double the quote',
+  CSV_INVALID_CLOSING_QUOTE: 'this row has a quote inside a quoted cell: double it',
 }
 
 const lineFeed = 10
 const carriageReturn = 13
 
-/** A file's text, and its bytes in UTF-8, which the library takes. */
+/** Returns the text of a file and its UTF-8 bytes, which csv-parse takes. */
 function decode(file: Uint8Array): { text: string; bytes: Uint8Array } {
   const isUtf16 = file[0] === 0xff && file[1] === 0xfe
   try {
     const text = new TextDecoder(isUtf16 ? 'utf-16le' : 'utf-8', { fatal: true }).decode(file)
     return { text, bytes: isUtf16 ? new TextEncoder().encode(text) : file }
   } catch {
-    throw new CsvFault(1, isUtf16 ? 'the file is not UTF-16' : 'the file is not UTF-8: save it as CSV UTF-8')
+    throw new CsvFault(
+      1,
+      isUtf16
+        ? 'the file is not valid UTF-16: save it as CSV UTF-8'
+        : 'the file is not valid UTF-8: save it as CSV UTF-8',
+    )
   }
 }
 
-/** What a table's cells are separated by: of the three, what its header row has most of. */
+/** Returns the separator that occurs most often in the header row. */
 function separatorOf(text: string): string {
   const [header = ''] = /[^\r\n]+/.exec(text) ?? []
   const names = header.replace(/"[^"]*"/g, '')
@@ -83,13 +86,12 @@ function separatorOf(text: string): string {
   return [',', ';', '\t'].reduce((a, b) => (count(b) > count(a) ? b : a))
 }
 
-/** What a cell is written from; null for an empty one. */
 export type CsvCell = string | number | boolean | null
 
-/** Rows as RFC 4180 writes them. No spreadsheet runs a text, whoever chose it; numbers stand as they are. */
+/** Formats rows as RFC 4180. Protects texts against formula injection; numbers are unchanged. */
 export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
   const written = rows.map((cells) => cells.map(formatCell))
-  // By itself the library quotes a CR LF, but neither of the two alone. The other separators of spreadsheets are quoted too.
+  // csv-stringify quotes CR LF but not a lone CR or LF. Spreadsheets may also split at semicolons and tabs.
   return stringify(written, { record_delimiter: '\r\n', quoted_match: /[\r\n;\t]/ })
 }
 
@@ -97,24 +99,18 @@ function formatCell(cell: CsvCell): string {
   return typeof cell === 'string' ? guardFormula(cell) : String(cell ?? '')
 }
 
-/**
- * Where a spreadsheet may start a formula: at the start of a cell, and after separators and quotes that it may read
- * differently. Spaces before it are skipped, and full-width forms count too (OWASP, CSV injection).
- */
+/** Positions at which a spreadsheet may start a formula, also after spaces or separators (OWASP, CSV injection). */
 const formula = String.raw`(?<=^|[;\t\r\n])%(?='*[^\S\t\r\n]*[=+\-@＝＋－＠])|^%(?='*[\t\r\n])`
 
-const places = new RegExp(formula.replaceAll('%', ''), 'g')
-const marks = new RegExp(formula.replaceAll('%', "'"), 'g')
+const formulaStarts = new RegExp(formula.replaceAll('%', ''), 'g')
+const guardQuotes = new RegExp(formula.replaceAll('%', "'"), 'g')
 
-/**
- * A text as a cell that no spreadsheet runs as a formula, because a quote stands before it. A text that starts with such
- * quotes gets one more, so that each text has a cell of its own.
- */
+/** Puts a quote before a formula. A text with such quotes gets one more, so that unguardFormula is exact. */
 export function guardFormula(text: string): string {
-  return text.replace(places, "'")
+  return text.replace(formulaStarts, "'")
 }
 
-/** The text of a cell that `guardFormula` wrote: without those quotes. */
+/** Returns the original text of a cell that guardFormula wrote. */
 export function unguardFormula(cell: string): string {
-  return cell.includes("'") ? cell.replace(marks, '') : cell
+  return cell.includes("'") ? cell.replace(guardQuotes, '') : cell
 }

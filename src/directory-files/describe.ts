@@ -2,7 +2,7 @@ import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { DirectoryFile, ProviderInFile } from './document'
 
-/** A directory as a directory file tells it: loaded again, it changes nothing. */
+/** Returns regions and providers as a directory file. Loading it again changes nothing. */
 export function describeDirectory(regions: readonly Region[], providers: readonly Provider[]): DirectoryFile {
   const refs = new Map(regions.map((region) => [region.id, regionRef(region)]))
   return {
@@ -11,7 +11,7 @@ export function describeDirectory(regions: readonly Region[], providers: readonl
   }
 }
 
-/** @param refs what the file calls a region, by id */
+/** @param refs the refs of regions, by id */
 export function toProviderInFile(provider: Provider, refs: ReadonlyMap<number, string>): ProviderInFile {
   const { id: _, suspended: __, staffTimeOff: ___, ...described } = provider
   const { licenses, inPersonRegionIds, workingHours, overrides, timeOff, ...profile } = described

@@ -53,7 +53,6 @@ const ProviderInFile = closed({
   active: Type.Optional(Type.Boolean()),
 })
 
-/** The document that describes a directory: its regions, and the providers who are licensed in them. */
 export const DirectoryFile = closed({
   regions: Type.Array(RegionInFile),
   providers: Type.Array(ProviderInFile),
@@ -65,7 +64,7 @@ export type ProviderInFile = Static<typeof ProviderInFile>
 
 const shape = validator(DirectoryFile)
 
-/** Whether a document has a directory file's shape; what it says may still break a rule. */
+/** Returns true if a document matches the schema. It may still break other rules. */
 export const isDirectoryFile = shape.accepts
 
 const partShapes = {
@@ -76,55 +75,51 @@ const partShapes = {
   absence: validator(AbsenceShape),
 }
 
-/** Whether the zone data knows a zone of a name. */
+/** Returns true if the zone data has a zone. */
 export type IsZone = (name: string) => boolean
 
-/**
- * What a directory file describes.
- *
- * @throws DirectoryInvalid with every fault and where it is
- */
+/** Reads a directory file. @throws DirectoryInvalid with every fault and its place */
 export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryEntries {
   const isShaped = shape.accepts(document)
   const parts = partsOf(document, isShaped)
-  const beyondShape = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
+  const ruleFaults = [...faultsInRegions(parts.regions), ...faultsInProviders(parts, isZone)]
   if (!isShaped) {
     const faults = shape.faultsOf(document)
     const reported = new Set(faults.map(({ path }) => path))
-    throw invalidDirectory(document, [...faults, ...beyondShape.filter(({ path }) => !reported.has(path))])
+    throw invalidDirectory(document, [...faults, ...ruleFaults.filter(({ path }) => !reported.has(path))])
   }
-  if (beyondShape.length > 0) throw invalidDirectory(document, beyondShape)
+  if (ruleFaults.length > 0) throw invalidDirectory(document, ruleFaults)
   return { regions: document.regions.map(toRegionEntry), providers: document.providers.map(toProviderEntry) }
 }
 
 function invalidDirectory(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
   const toPlaced = ({ path, fault }: Fault): DirectoryFault => {
-    // Where a name is the fault, it stands in the path; and what is there may be anything.
+    // If a name is the fault, the path shows it, and its value does not matter.
     const value = fault === 'is not a known field' ? undefined : valueAt(document, path)
     return { ...placeInDocument(path), fault, value }
   }
   return new DirectoryInvalid(faults.map(toPlaced))
 }
 
-/** What stands in a place of a document; nothing for the whole of it. */
+/** Returns the value at a path of a document; undefined for the whole document. */
 function valueAt(document: unknown, path: string): unknown {
   if (path === '') return undefined
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '')
   return steps.reduce((value, step) => Object(value)[step], document)
 }
 
-/** What a document that may be wrongly shaped holds: the rules are held to what has its shape. */
+/** The parts of a document that may not match the schema. Rules apply only to valid parts. */
 interface Parts {
   readonly regions: readonly Partial<Record<keyof RegionInFile, unknown>>[]
-  /** Whether every region is told apart: where one is not, a name that seems unknown may be its own. */
+  /** If false, a region lacks a ref, and a ref that seems unknown may belong to it. */
   readonly hasRegions: boolean
   readonly providers: readonly ProviderParts[]
 }
 
-/** A provider's parts in their places, undefined for those that have not their shape. */
+/** A provider's parts, in order; undefined for invalid parts. */
 type ProviderParts = ReturnType<typeof providerPartsOf>
 
-/** @param isShaped whether the whole has its shape, so that no part need be looked at for its own */
+/** @param isShaped true if the whole document is valid, so that its parts need no check */
 function partsOf(document: unknown, isShaped: boolean): Parts {
   const { regions: listed, providers } = Object(document)
   const regions = elementsOf(listed).map(Object)
@@ -137,18 +132,18 @@ function partsOf(document: unknown, isShaped: boolean): Parts {
 
 function providerPartsOf(provider: unknown, isShaped: boolean) {
   const { ref, timeZone, licenses, inPersonRegions, workingHours, overrides, timeOff } = Object(provider)
-  const sound = <S extends TSchema>({ accepts }: Validator<S>, value: unknown): Static<S> | undefined =>
+  const valid = <S extends TSchema>({ accepts }: Validator<S>, value: unknown): Static<S> | undefined =>
     isShaped || accepts(value) ? (value as Static<S>) : undefined
-  const soundElements = <S extends TSchema>(part: Validator<S>, list: unknown) =>
-    elementsOf(list).map((element) => sound(part, element))
+  const validElements = <S extends TSchema>(part: Validator<S>, list: unknown) =>
+    elementsOf(list).map((element) => valid(part, element))
   return {
-    ref: sound(partShapes.text, ref),
-    timeZone: sound(partShapes.text, timeZone),
-    licenses: soundElements(partShapes.license, licenses),
-    inPersonRegions: soundElements(partShapes.text, inPersonRegions),
-    workingHours: soundElements(partShapes.hours, workingHours),
-    overrides: soundElements(partShapes.override, overrides),
-    timeOff: soundElements(partShapes.absence, timeOff),
+    ref: valid(partShapes.text, ref),
+    timeZone: valid(partShapes.text, timeZone),
+    licenses: validElements(partShapes.license, licenses),
+    inPersonRegions: validElements(partShapes.text, inPersonRegions),
+    workingHours: validElements(partShapes.hours, workingHours),
+    overrides: validElements(partShapes.override, overrides),
+    timeOff: validElements(partShapes.absence, timeOff),
   }
 }
 
@@ -191,36 +186,35 @@ function faultsInProvider(
     expect(start !== '24:00', `${path}.start`, 'must be before 24:00')
   }
   expect(timeZone === undefined || isZone(timeZone), 'timeZone', 'must be an IANA time zone')
-  for (const [i, { region, from, until }] of sound(licenses)) {
-    expect(isRegion(region), `licenses[${i}].region`, 'names no region of this file')
+  for (const [i, { region, from, until }] of valid(licenses)) {
+    expect(isRegion(region), `licenses[${i}].region`, 'is not a region of this file')
     expect(!until || from <= until, `licenses[${i}].until`, 'must not be before from')
   }
-  for (const [i, region] of sound(inPersonRegions)) {
-    expect(isRegion(region), `inPersonRegions[${i}]`, 'names no region of this file')
+  for (const [i, region] of valid(inPersonRegions)) {
+    expect(isRegion(region), `inPersonRegions[${i}]`, 'is not a region of this file')
   }
-  for (const [i, hours] of sound(workingHours)) {
+  for (const [i, hours] of valid(workingHours)) {
     const { from, until } = hours
     expectWindow(hours, `workingHours[${i}]`)
     expect(!from || !until || from <= until, `workingHours[${i}].until`, 'must not be before from')
   }
-  for (const [i, { windows }] of sound(overrides)) {
+  for (const [i, { windows }] of valid(overrides)) {
     for (const [j, window] of windows.entries()) expectWindow(window, `overrides[${i}].windows[${j}]`)
   }
   const dates = overrides.map((override) => override?.date)
   faults.push(...repeated(dates, 'overrides', 'date', 'another override has this date'))
-  for (const [i, absence] of sound(timeOff)) {
+  for (const [i, absence] of valid(timeOff)) {
     const fault = absenceFault(absence)
     expect(fault === null, `timeOff[${i}].until`, fault ?? '')
   }
   return faults
 }
 
-/** The elements that have their shape, with their places. */
-function sound<T>(elements: readonly (T | undefined)[]): [number, T][] {
+function valid<T>(elements: readonly (T | undefined)[]): [number, T][] {
   return elements.flatMap((element, index) => (element === undefined ? [] : [[index, element]]))
 }
 
-/** The faults of those in a list whose member has a value that an earlier one has; undefined is no value. */
+/** Returns a fault for each value that occurred earlier in the list. Ignores undefined. */
 function repeated(values: readonly unknown[], list: string, member: string, fault: string): Fault[] {
   const seen = new Set<unknown>()
   return values.flatMap((value, index) => {
@@ -230,7 +224,7 @@ function repeated(values: readonly unknown[], list: string, member: string, faul
   })
 }
 
-/** What a region is referred to by; undefined where it lacks what that is made of. */
+/** Returns the ref of a region; undefined if a part of it is missing. */
 function refOf({ countryCode, stateProvinceCode: code }: Parts['regions'][number]): string | undefined {
   if (typeof countryCode !== 'string' || typeof code !== 'string') return undefined
   return regionRef({ countryCode: countryCode.toUpperCase(), code })
@@ -250,7 +244,7 @@ function toRegionEntry(region: RegionInFile): RegionEntry {
 function toProviderEntry(provider: ProviderInFile): ProviderEntry {
   return {
     ...provider,
-    // An empty text says nothing either, and CSV cannot tell the two apart.
+    // An empty text means no value, because CSV cannot distinguish the two.
     credentials: provider.credentials || null,
     pronouns: provider.pronouns || null,
     gender: provider.gender || null,

@@ -2,15 +2,15 @@ import builtIn from '../../fixtures/directory.json'
 import { formatDate, parseDate } from '../scheduling/calendar'
 import { type DirectoryFile, isDirectoryFile, type ProviderInFile } from './document'
 
-/** The day as of which the built-in directory is written. */
+/** The date on which the built-in directory is based. */
 const writtenOn = parseDate('2026-01-05') as number
 
-/** The built-in directory, its dates moved as if it had been written on `today` (days since 1970-01-01). */
+/** Returns the built-in directory with its dates shifted to `today` (days since 1970-01-01). */
 export function builtInDirectory(today: number): DirectoryFile {
   return moveDates(builtIn, today - writtenOn) as DirectoryFile
 }
 
-/** A document in which every text that is a date, or begins with one and a `T`, lies some days later. */
+/** Shifts every text that is a date, or that starts with a date and `T`. */
 function moveDates(document: unknown, days: number): unknown {
   if (typeof document === 'string') {
     const day = /^\d{4}-\d{2}-\d{2}(T|$)/.test(document) ? parseDate(document.slice(0, 10)) : null
@@ -26,10 +26,7 @@ function moveDates(document: unknown, days: number): unknown {
 const firstNames = ['Amber', 'Birch', 'Cedar', 'Dahlia', 'Elm', 'Fern', 'Garnet', 'Hazel', 'Iris', 'Juniper']
 const lastNames = 'Brookvale Cloverfield Dawnridge Eastwillow Foxglen Greywater Highmeadow'.split(' ')
 
-/**
- * A directory with `count` providers more, who take the hours of those that it has; the same ones each time. A
- * document that is no directory stays what it is.
- */
+/** Adds `count` generated providers with the hours of existing ones. Returns an invalid document unchanged. */
 export function withGenerated(directory: unknown, count: number): unknown {
   if (!isDirectoryFile(directory)) return directory
   const { providers } = directory

@@ -1,17 +1,15 @@
 import { CsvFault, type CsvRow, readCsv } from './csv'
 import { type DirectoryFault, type Place, quoted } from './faults'
 
-/** What a column's cells hold: texts as they are, words and times of day without the blanks around them, and so on. */
+/** How cells are parsed. Only `text` keeps leading and trailing spaces. */
 type CellKind = 'text' | 'word' | 'time' | 'list' | 'integer' | 'boolean'
 
 interface Column {
   readonly name: string
   readonly kind: CellKind
-  /** Whether the header row must have it. */
   readonly required: boolean
 }
 
-/** What the cells of a column hold that are not any text. */
 const kinds: Readonly<Record<string, CellKind>> = {
   id: 'integer',
   countryCode: 'word',
@@ -33,7 +31,7 @@ const kinds: Readonly<Record<string, CellKind>> = {
   until: 'word',
 }
 
-/** The columns of a header row; those with a question mark may be left out. */
+/** Parses a list of column names. A question mark means that the header row may omit the column. */
 function columns(header: string): readonly Column[] {
   return header.split(' ').map((word) => {
     const name = word.replace('?', '')
@@ -41,7 +39,7 @@ function columns(header: string): readonly Column[] {
   })
 }
 
-/** The tables that a directory is written as, and their columns; documented in docs/csv.md. */
+/** The tables of a directory as CSV, and their columns. */
 export const tables = {
   regions: columns('countryCode stateProvinceCode stateProvinceNameLocal stateProvinceLabel id? active?'),
   providers: columns(
@@ -55,29 +53,27 @@ export const tables = {
 export type TableName = keyof typeof tables
 export const tableNames = Object.keys(tables) as TableName[]
 
-/** A CSV file as it was read. */
 export interface CsvFile {
   readonly name: string
   readonly bytes: Uint8Array
 }
 
-/** Where a part of a document stands: its file and line. */
 export interface Origin {
   readonly file: string
   readonly line: number
 }
 
-/** What a row tells, by column; an empty cell tells nothing. */
+/** The values of a row by column. Empty cells are absent. */
 export type Row = Origin & { readonly values: Readonly<Record<string, unknown>> }
 
-/** A place in a file: a cell of a column, or the row where none is named. */
+/** Returns the place of a cell, or of the whole row if no column is given. */
 export function placeInTable({ file, line }: Origin, column = ''): Place {
   const suffix = column && `, ${column}`
   const row = `line ${line}`
   return { path: `${file} ${row}${suffix}`, column: `${file}${suffix}`, row, noun: 'row' }
 }
 
-/** Reads a file as the table that its header row fits best; null, with faults added, where it is none. */
+/** Reads a file as the table that best matches its header row. Returns null and adds faults if none does. */
 export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: TableName; rows: Row[] } | null {
   const before = faults.length
   const fail: Fail = (line, fault) => faults.push({ ...placeInTable({ file: file.name, line }), fault })
@@ -90,7 +86,10 @@ export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: Tab
   const names = columnNames(header)
   const table = tableOf(names)
   if (!table) {
-    fail(header.line, `the header row is none of those of ${tableNames.join(', ')}`)
+    fail(
+      header.line,
+      `the header row matches no table: it must have the columns of one of ${tableNames.join(', ')}`,
+    )
     return null
   }
   const columns = columnIndexes(table, { line: header.line, cells: names }, fail)
@@ -99,15 +98,14 @@ export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: Tab
     const count = filledCells(row)
     if (count === 0) return []
     if (row.cells.length < columns.length || count > columns.length) {
-      fail(row.line, `has ${row.cells.length} cells where the header row has ${columns.length}`)
+      fail(row.line, `has ${row.cells.length} cells, but the header row has ${columns.length}`)
       return []
     }
-    return [{ file: file.name, line: row.line, values: meaningsOf(row, columns) }]
+    return [{ file: file.name, line: row.line, values: parseRow(row, columns) }]
   })
   return { table, rows: values }
 }
 
-/** Notes a fault of a line. */
 type Fail = (line: number, fault: string) => void
 
 function parsedRows({ bytes }: CsvFile, fail: Fail): CsvRow[] {
@@ -124,59 +122,59 @@ const knownNames = new Map(
   Object.values(tables).flatMap((columns) => columns.map(({ name }) => [name.toLowerCase(), name])),
 )
 
-/** The names of a header row, as we write them where they are known; the empty columns at its end are none. */
+/** Returns the names of a header row, in their documented case, without empty columns at the end. */
 function columnNames(header: CsvRow): string[] {
   const names = header.cells.slice(0, filledCells(header)).map((cell) => cell.trim())
   return names.map((name) => knownNames.get(name.toLowerCase()) ?? name)
 }
 
-/** How many cells a row has but for the empty ones at its end. */
+/** Counts cells without the empty ones at the end. */
 function filledCells({ cells }: CsvRow): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1
 }
 
-/** The table whose columns a header row names most of. */
+/** Returns the table that has most columns in common with a header row; null if none has. */
 function tableOf(header: readonly string[]): TableName | null {
   const fit = (table: TableName) => tables[table].filter(({ name }) => header.includes(name)).length
   const best = tableNames.reduce((a, b) => (fit(b) > fit(a) ? b : a))
   return fit(best) > 0 ? best : null
 }
 
-/** The columns that a header row names, in its order; null for one that is not known. */
+/** Returns the columns of a header row; null for an unknown column. Adds faults. */
 function columnIndexes(table: TableName, { line, cells }: CsvRow, fail: Fail): (Column | null)[] {
   const known = tables[table]
   for (const { name, required } of known) {
-    if (required && !cells.includes(name)) fail(line, `the header row lacks ${name}, as ${table} have it`)
+    if (required && !cells.includes(name)) fail(line, `the header row lacks the column ${name} of ${table}`)
   }
   return cells.map((cell, index) => {
     const column = known.find(({ name }) => name === cell) ?? null
     const which = cell ? `column ${index + 1}, ${quoted(cell)},` : `column ${index + 1}, without a name,`
-    if (!column) fail(line, `${which} is none of ${known.map(({ name }) => name).join(', ')}`)
-    else if (cells.indexOf(cell) < index) fail(line, `${cell} stands in the header row twice`)
+    if (!column) fail(line, `${which} is not one of ${known.map(({ name }) => name).join(', ')}`)
+    else if (cells.indexOf(cell) < index) fail(line, `the header row has the column ${cell} twice`)
     return column
   })
 }
 
-function meaningsOf({ cells }: CsvRow, columns: readonly (Column | null)[]): Row['values'] {
+function parseRow({ cells }: CsvRow, columns: readonly (Column | null)[]): Row['values'] {
   const values: Record<string, unknown> = {}
   for (const [index, column] of columns.entries()) {
-    const value = column && meaningOf(cells[index] as string, column.kind)
+    const value = column && parseCell(cells[index] as string, column.kind)
     if (value !== null) values[(column as Column).name] = value
   }
   return values
 }
 
-/** A cell's value, null for none; one that is not of its kind stays a text, for the document's schema to refuse. */
-function meaningOf(cell: string, kind: CellKind): unknown {
+/** Returns null for an empty cell. Keeps text that does not parse, for the schema to reject. */
+function parseCell(cell: string, kind: CellKind): unknown {
   const word = kind === 'text' ? cell : cell.trim()
   if (word === '') return null
-  return meanings[kind]?.(word) ?? word
+  return cellParsers[kind]?.(word) ?? word
 }
 
-const meanings: Partial<Record<CellKind, (word: string) => unknown>> = {
+const cellParsers: Partial<Record<CellKind, (word: string) => unknown>> = {
   list: (words) => words.split(/[\s;]+/).filter((word) => word !== ''),
   integer: (word) => (/^-?\d{1,16}$/.test(word) ? Number(word) : null),
-  // Spreadsheets write these in capitals, and times without the first zero or with seconds.
+  // Spreadsheets write booleans in capitals, and times with seconds or without a leading zero.
   boolean: (word) => (/^(true|false)$/i.test(word) ? word.toLowerCase() === 'true' : null),
   time: (word) =>
     word.replace(/^(\d{1,2}):(\d\d)(:00)?$/, (_, hour, minute) => `${hour.padStart(2, '0')}:${minute}`),

@@ -13,7 +13,7 @@ import {
   tables,
 } from './table-rows'
 
-/** What the rows of a schedule describe, and the cells that each of them fills. */
+/** The kinds of schedule rows, and the cells that each kind fills. */
 const scheduleKinds: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['hours', ['weekdays', 'start', 'end', 'stepMinutes', 'from', 'until']],
   ['override', ['date', 'start', 'end', 'stepMinutes']],
@@ -23,14 +23,12 @@ const scheduleKinds: ReadonlyMap<unknown, readonly string[]> = new Map([
 type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
 
-/** The directory as it is stored, and the refs of the providers whose records cannot be read. */
+/** The stored directory, and the refs of providers whose records cannot be read. */
 export type StoredDirectory = DirectoryFile & { readonly unreadable: ReadonlySet<unknown> }
 
 /**
- * What CSV files describe; each file is the table that its header row fits best. What no file tells is as
- * `stored` has it: a file of licenses alone replaces the licenses of all, and nothing else.
- *
- * @throws DirectoryInvalid with every fault and the line of the file that it is on
+ * Reads CSV files as a directory. Tables that are not among the files stay as stored: a file of licenses alone replaces all
+ * licenses and nothing else. @throws DirectoryInvalid with every fault, its file and line
  */
 export function readTables(
   files: readonly CsvFile[],
@@ -41,10 +39,8 @@ export function readTables(
 }
 
 /**
- * How many rows of each table there are that could be loaded for all that they say by themselves: where a table is not
- * among the files, the regions and providers that the others name are taken to be stored.
- *
- * @throws DirectoryInvalid as readTables does
+ * Checks CSV files without a database and counts the rows of each table. If a table is missing, its regions or providers
+ * count as stored. @throws DirectoryInvalid with every fault, its file and line
  */
 export function checkTables(files: readonly CsvFile[], isZone: IsZone): Partial<Record<TableName, number>> {
   const rows = rowsByTable(files)
@@ -52,24 +48,23 @@ export function checkTables(files: readonly CsvFile[], isZone: IsZone): Partial<
   return Object.fromEntries(Array.from(rows.byTable, ([table, { length }]) => [table, length]))
 }
 
-/** The rows of files, and the faults that are found in those alone. */
 interface ReadRows {
   readonly byTable: ReadonlyMap<TableName, readonly Row[]>
   readonly faults: DirectoryFault[]
 }
 
-/** @throws DirectoryInvalid for files that are no tables */
+/** @throws DirectoryInvalid if a file is not a table, or two files are the same table */
 function rowsByTable(files: readonly CsvFile[]): ReadRows {
   const faults: DirectoryFault[] = []
   const byTable = new Map<TableName, Row[]>()
   for (const file of files) {
     const read = readTable(file, faults)
     if (!read) continue
-    const fault = `another file tells the ${read.table} too`
+    const fault = `another file also has the ${read.table}: give only one of them`
     if (byTable.has(read.table)) faults.push({ ...placeInDocument(file.name), fault })
     else byTable.set(read.table, read.rows)
   }
-  // Without a table, what the others say of it would be faulty row by row.
+  // Without one table, every row that refers to it would be reported.
   if (byTable.size < files.length) throw new DirectoryInvalid(faults)
   return { byTable, faults }
 }
@@ -77,7 +72,7 @@ function rowsByTable(files: readonly CsvFile[]): ReadRows {
 function entriesOf({ byTable, faults: rowFaults }: ReadRows, stored: StoredDirectory, isZone: IsZone) {
   const { document, faults, placeOf } = new DocumentBuilder(stored, byTable, rowFaults).build()
   try {
-    // A stored zone that the data lacks is no fault of these files.
+    // A stored zone that the zone data lacks is not a fault of these files.
     const storedZones = new Set(stored.providers.map(({ timeZone }) => timeZone))
     const entries = readDirectoryFile(document, (name) => storedZones.has(name) || isZone(name))
     if (faults.length === 0) return entries
@@ -91,7 +86,6 @@ function entriesOf({ byTable, faults: rowFaults }: ReadRows, stored: StoredDirec
 
 const { compare } = new Intl.Collator('en', { numeric: true })
 
-/** File by file and line by line; the faults of one line as they were found. */
 function byLine(a: DirectoryFault, b: DirectoryFault): number {
   const lineOf = ({ path }: DirectoryFault) => path.replace(/,[^,]*$/, '')
   return compare(lineOf(a), lineOf(b))
@@ -102,7 +96,7 @@ const unreadableFault =
 
 class DocumentBuilder {
   readonly #origins = new Map<string, Origin>()
-  /** The providers by ref, each with its path; of those with one ref, the first. */
+  /** The first provider with each ref, and its path. */
   readonly #byRef = new Map<unknown, { path: string; provider: ProviderElement }>()
 
   constructor(
@@ -121,7 +115,7 @@ class DocumentBuilder {
     return { document: { regions, providers }, faults: this.faults, placeOf }
   }
 
-  /** Of a provider whose record cannot be read nothing is known that the files leave out. */
+  /** A provider whose record cannot be read needs all three tables. */
   #refuseUnreadable(): void {
     const needed = ['providers', 'licenses', 'schedules'] as const
     if (needed.every((table) => this.tables.has(table))) return
@@ -130,7 +124,6 @@ class DocumentBuilder {
     }
   }
 
-  /** The rows of a table as the elements of the list of its name. */
   #elements(table: 'regions' | 'providers'): Element[] | undefined {
     return this.tables.get(table)?.map((row, index) => {
       this.#origins.set(`${table}[${index}]`, row)
@@ -169,14 +162,14 @@ class DocumentBuilder {
       return
     }
     for (const name of Object.keys(rest)) {
-      if (!columns.includes(name)) this.#fail(row, name, `must be empty where the kind is ${kind}`)
+      if (!columns.includes(name)) this.#fail(row, name, `must be empty if the kind is ${kind}`)
     }
     const values = Object.fromEntries(Object.entries(rest).filter(([name]) => columns.includes(name)))
     if (kind === 'override') this.#addOverride(row, values)
     else this.#add(row, kind === 'hours' ? 'workingHours' : 'timeOff', values)
   }
 
-  /** Rows with one date are the windows of one override; a single one without times is a date without work. */
+  /** Rows with one date form one override. A single row without times means a day off. */
   #addOverride(row: Row, { date, ...window }: Element): void {
     const found = this.#require(row)
     if (!found) return
@@ -187,7 +180,7 @@ class DocumentBuilder {
     const windows = overrides[index]?.windows as Element[]
     const isWithoutWork = Object.keys(window).length === 0
     if (known >= 0 && (isWithoutWork || windows.length === 0)) {
-      this.#fail(row, 'date', 'a row without start and end must be the only one of its date')
+      this.#fail(row, 'date', 'a row without start and end must be the only one with its date')
     } else if (!isWithoutWork) {
       this.#origins.set(`${found.path}.overrides[${index}].windows[${windows.length}]`, row)
       windows.push(window)
@@ -205,7 +198,7 @@ class DocumentBuilder {
     const found = this.#byRef.get(row.values.ref)
     const { ref } = row.values
     if (!found && !this.stored.unreadable.has(ref)) {
-      this.#fail(row, 'ref', ref === undefined ? 'is required' : 'names no provider')
+      this.#fail(row, 'ref', ref === undefined ? 'is required' : 'is not a known provider')
     }
     return found ?? null
   }
@@ -214,7 +207,7 @@ class DocumentBuilder {
     this.faults.push({ ...placeInTable(row, column), fault, value: row.values[column] })
   }
 
-  /** The file, line and column of a place in the document. */
+  /** Converts a path in the document to file, line and column. */
   #placeOf(path: string, providers: readonly ProviderElement[]): Place {
     const steps = path.split('.')
     for (let length = steps.length; length > 0; length--) {
@@ -228,10 +221,7 @@ class DocumentBuilder {
   }
 }
 
-/**
- * The regions and providers that tables refer to without defining them, as if they were stored: for a check without a
- * database.
- */
+/** Returns stubs of the regions and providers that tables refer to, for a check without a database. */
 export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
   const valuesOf = (table: TableName, column: string) =>
     (rows.get(table) ?? []).flatMap(({ values }) => values[column] ?? [])
@@ -244,7 +234,7 @@ export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
   }
 }
 
-/** The region in a reference that regionRef wrote; null for a text that is no reference. */
+/** Parses a region ref such as CA-ON. Returns null for other text. */
 function toRegion(ref: unknown): DirectoryFile['regions'][number] | null {
   const [, countryCode = '', code = countryCode] = /^([A-Z]{2})(?:-(.{1,3}))?$/.exec(String(ref)) ?? []
   if (!isCountryCode(countryCode)) return null
@@ -265,7 +255,7 @@ function providerOfRow(ref: unknown): ProviderInFile {
   }
 }
 
-/** A table of a directory as CSV, with its header row. */
+/** Formats a table of a directory as CSV with a header row. */
 export function formatTable(table: TableName, directory: DirectoryFile): string {
   const names = tables[table].map(({ name }) => name)
   const rows = rowsFor[table](directory).map((row) => names.map((name) => toCell(row[name])))

@@ -93,7 +93,7 @@ describe('an operator keeps the directory in files', () => {
     expect({ code, stderr }).toEqual({
       code: 5,
       stderr:
-        'error: 1 fault in the files, so nothing can be loaded\n  alone.csv line 2, ref: "on-7" names no provider\n',
+        'error: 1 fault in the files, so nothing can be loaded\n  alone.csv line 2, ref: "on-7" is not a known provider\n',
     })
     expect(existsSync(place('none.sqlite'))).toBe(false)
   })

@@ -236,7 +236,7 @@ describe('directory-files: a directory file', () => {
     [
       'an in-person region that the file lacks',
       { inPersonRegions: ['CA-ON', 'CA-QC'] },
-      'inPersonRegions[1]: names no region of this file',
+      'inPersonRegions[1]: is not a region of this file',
     ],
     [
       'an in-person region twice',
@@ -246,7 +246,7 @@ describe('directory-files: a directory file', () => {
     [
       'a license in a region that the file lacks',
       { licenses: [{ region: 'ON', from: '2020-01-01' }] },
-      'licenses[0].region: names no region of this file',
+      'licenses[0].region: is not a region of this file',
     ],
     [
       'a license from an impossible date',
@@ -391,11 +391,11 @@ describe('directory-files: a directory file', () => {
         'regions[1].stateProvinceCode: the region is listed twice',
         'providers[1].ref: another provider has this ref',
         'providers[0].timeZone: must be an IANA time zone',
-        'providers[0].licenses[0].region: names no region of this file',
+        'providers[0].licenses[0].region: is not a region of this file',
         'providers[0].licenses[0].until: must not be before from',
         'providers[1].workingHours[0].end: must not equal start',
         'providers[1].workingHours[1].start: must be before 24:00',
-        'providers[1].inPersonRegions[0]: names no region of this file',
+        'providers[1].inPersonRegions[0]: is not a region of this file',
       ].sort(),
     )
   })

@@ -27,7 +27,7 @@ describe('directory-files: the faults of a directory', () => {
     const mangled = tableRefusal(`ref,region,from,until\n${rows.join('')}nobody,CA-ON,2012-01-04,\n`)
     expect(mangled.lines).toEqual([
       'l.csv, from: 159 rows, first line 2: "4/1/2012" must be a calendar date, written as YYYY-MM-DD',
-      'l.csv line 161, ref: "nobody" names no provider',
+      'l.csv line 161, ref: "nobody" is not a known provider',
     ])
     expect(mangled.faults).toHaveLength(160)
     expect(mangled.faults[158]).toMatchObject({ path: 'l.csv line 160, from', value: '4/159/2012' })

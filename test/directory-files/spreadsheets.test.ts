@@ -64,12 +64,12 @@ describe('directory-files: a table that a spreadsheet exported', () => {
   test('is rejected with an unnamed column, a short row, or a time with seconds', () => {
     const faultsOf = (text: string) => faultLines(() => readTables([file('l.csv', text)], stored, isZone))
     expect(faultsOf('ref,region,from,,note\non-1,CA-ON,2020-01-01,,\n')).toEqual([
-      'l.csv line 1: column 4, without a name, is none of ref, region, from, until',
-      'l.csv line 1: column 5, "note", is none of ref, region, from, until',
+      'l.csv line 1: column 4, without a name, is not one of ref, region, from, until',
+      'l.csv line 1: column 5, "note", is not one of ref, region, from, until',
     ])
     expect(faultsOf('ref,region,from,until,,\non-1,CA-ON\non-1,CA-ON,2020-01-01,,,x\n')).toEqual([
-      'l.csv line 2: has 2 cells where the header row has 4',
-      'l.csv line 3: has 6 cells where the header row has 4',
+      'l.csv line 2: has 2 cells, but the header row has 4',
+      'l.csv line 3: has 6 cells, but the header row has 4',
     ])
     expect(faultsOf('ref,kind,weekdays,start,end\non-1,hours,monday,09:00:30,10:00\n')).toEqual([
       'l.csv line 2, start: "09:00:30" must be a time, written as HH:MM',
@@ -130,13 +130,13 @@ describe('directory-files: checking tables without a database', () => {
     )
     const licenses = file('l.csv', 'ref,region,from\nb,CA-ON,2020-01-01\nc,Ontario,2020-02-30\n')
     expect(faultLines(() => checkTables([profiles, licenses], isZone))).toEqual([
-      'l.csv line 3, ref: "c" names no provider',
+      'l.csv line 3, ref: "c" is not a known provider',
     ])
     expect(faultLines(() => checkTables([licenses], isZone))).toEqual([
       'l.csv line 3, from: "2020-02-30" must be a calendar date, written as YYYY-MM-DD',
     ])
     expect(faultLines(() => check('ref,region,from\nb,ON,2020-01-01\n'))).toEqual([
-      'x.csv line 2, region: "ON" names no region of this file',
+      'x.csv line 2, region: "ON" is not a region of this file',
     ])
   })
 })

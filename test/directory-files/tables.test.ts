@@ -134,8 +134,8 @@ test('directory-files: each fault names its file, line and column, even after ce
   const licenses = 'ref,region,from,until\nb,CA-ON,2026-02-30,\nnobody,CA-ON,2026-02-03,\nb,CA-ON\n'
   expect(faultsOf(file('p.csv', providers), file('l.csv', licenses))).toEqual([
     'l.csv line 2, from: "2026-02-30" must be a calendar date, written as YYYY-MM-DD',
-    'l.csv line 3, ref: "nobody" names no provider',
-    'l.csv line 4: has 2 cells where the header row has 4',
+    'l.csv line 3, ref: "nobody" is not a known provider',
+    'l.csv line 4: has 2 cells, but the header row has 4',
     'p.csv line 6, firstName: is required',
     'p.csv line 6, languagesSpoken: "en_" must be a well-formed BCP 47 language tag',
     'p.csv line 6, modalities: "video" must be one of in-person, telephonic, in-video',
@@ -184,8 +184,8 @@ test('directory-files: a schedule row may only fill the cells of its kind', () =
   expect(faultsOf(file('s.csv', schedules))).toEqual([
     's.csv line 2, kind: "lunch" must be one of hours, override, time-off',
     's.csv line 3, kind: "constructor" must be one of hours, override, time-off',
-    's.csv line 4, weekdays: ["monday"] must be empty where the kind is time-off',
-    's.csv line 6, date: "2026-12-01": a row without start and end must be the only one of its date',
+    's.csv line 4, weekdays: ["monday"] must be empty if the kind is time-off',
+    's.csv line 6, date: "2026-12-01": a row without start and end must be the only one with its date',
   ])
 })
 
@@ -193,34 +193,34 @@ test('directory-files: a region that a stored provider needs and the file lacks 
   const regions =
     'countryCode,stateProvinceCode,stateProvinceNameLocal,stateProvinceLabel\nCA,ON,Ontario,Province\n'
   expect(faultsOf(file('r.csv', regions))).toEqual([
-    'provider a, 1 as stored, licenses[0].region: "IE" names no region of this file',
-    'provider a, 1 as stored, inPersonRegions[1]: "IE" names no region of this file',
+    'provider a, 1 as stored, licenses[0].region: "IE" is not a region of this file',
+    'provider a, 1 as stored, inPersonRegions[1]: "IE" is not a region of this file',
   ])
 })
 
 test.each([
   ['', 'x.csv: is empty: a header row is required'],
-  ['one,two\n', 'x.csv line 1: the header row is none of those of regions, providers, licenses, schedules'],
+  ['one,two\n', 'x.csv line 1: the header row matches no table: it must have the columns of one of regions, providers, licenses, schedules'],
   [
     'ref,region,from,form,from\n',
-    'x.csv line 1: column 4, "form", is none of ref, region, from, until\nx.csv line 1: from stands in the header row twice',
+    'x.csv line 1: column 4, "form", is not one of ref, region, from, until\nx.csv line 1: the header row has the column from twice',
   ],
-  ['ref,region\n', 'x.csv line 1: the header row lacks from, as licenses have it'],
-  ['ref,region,from\n\n"a","b\n\n', 'x.csv line 3: a quote of the row that begins here is never closed'],
-  ['ref,region,from\na,"b"c,d\n', 'x.csv line 2: a quote inside a quoted cell of this row must be doubled'],
+  ['ref,region\n', 'x.csv line 1: the header row lacks the column from of licenses'],
+  ['ref,region,from\n\n"a","b\n\n', 'x.csv line 3: the row that begins here has a quote that is not closed'],
+  ['ref,region,from\na,"b"c,d\n', 'x.csv line 2: this row has a quote inside a quoted cell: double it'],
 ])('directory-files: a file that is not a table is rejected: %j', (text, fault) => {
   expect(faultsOf(file('x.csv', text)).join('\n')).toBe(fault)
 })
 
 test('directory-files: a file that is not UTF-8, and two files of one table, are rejected', () => {
   expect(faultsOf({ name: 'x.csv', bytes: new Uint8Array([0x61, 0xff]) })).toEqual([
-    'x.csv line 1: the file is not UTF-8: save it as CSV UTF-8',
+    'x.csv line 1: the file is not valid UTF-8: save it as CSV UTF-8',
   ])
   expect(faultsOf({ name: 'x.txt', bytes: new Uint8Array([0xff, 0xfe, 0x61]) })).toEqual([
-    'x.txt line 1: the file is not UTF-16',
+    'x.txt line 1: the file is not valid UTF-16: save it as CSV UTF-8',
   ])
   const licenses = 'ref,region,from,until\n'
   expect(faultsOf(file('1.csv', licenses), file('2.csv', licenses))).toEqual([
-    '2.csv: another file tells the licenses too',
+    '2.csv: another file also has the licenses: give only one of them',
   ])
 })
