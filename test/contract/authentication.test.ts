@@ -44,17 +44,15 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The key id of a token. */
 function kidOf(token: string): string {
   const { kid } = decodeProtectedHeader(token)
   if (!kid) throw new Error('the token has no kid')
   return kid
 }
 
-/** The answer to a request with this Authorization header. */
 const ask = (authorization: string) => service.send(regions, { headers: { Authorization: authorization } })
 
-/** What an answer about a token may never contain: its parts, and the names behind it. */
+/** Texts that no response may contain: the segments of the token, and the names of its partner and organization. */
 function secretsOf({ token, partner, organization }: TestPartner): string[] {
   return [...token.split('.'), kidOf(token), partner.name, organization?.name ?? '']
 }
@@ -71,9 +69,9 @@ async function addPartnerWithSecret(
   return { ...added, kid, secret, token: signed({ alg: 'HS256', kid }, secret) }
 }
 
-describe('the Authorization header', () => {
+describe('contract: the Authorization header', () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR']) {
-    test(`the scheme ${scheme} with a token that is in force is let in`, async () => {
+    test(`the scheme ${scheme} with a valid token is accepted`, async () => {
       expectSuccess(await ask(`${scheme} ${service.partner.token}`), 200, ontario)
     })
   }
@@ -83,15 +81,15 @@ describe('the Authorization header', () => {
     { name: 'a scheme without a token', header: () => 'Bearer' },
     { name: 'a token without a scheme', header: (token) => token },
     { name: 'another scheme', header: (token) => `Basic ${token}` },
-    { name: 'another scheme that ends alike', header: (token) => `XBearer ${token}` },
-    { name: 'a scheme and a token with nothing between', header: (token) => `Bearer${token}` },
-    { name: 'two spaces', header: (token) => `Bearer  ${token}` },
-    { name: 'a tab for a space', header: (token) => `Bearer\t${token}` },
-    { name: 'a colon behind the scheme', header: (token) => `Bearer: ${token}` },
+    { name: 'a scheme that ends with Bearer', header: (token) => `XBearer ${token}` },
+    { name: 'a scheme and a token without a space', header: (token) => `Bearer${token}` },
+    { name: 'two spaces before the token', header: (token) => `Bearer  ${token}` },
+    { name: 'a tab instead of the space', header: (token) => `Bearer\t${token}` },
+    { name: 'a colon after the scheme', header: (token) => `Bearer: ${token}` },
     { name: 'a second token', header: (token) => `Bearer ${token} ${token}` },
-    { name: 'a word behind the token', header: (token) => `Bearer ${token} x` },
-    { name: 'a comma behind the token', header: (token) => `Bearer ${token},` },
-    { name: 'a parameter behind the token', header: (token) => `Bearer ${token}, realm="x"` },
+    { name: 'a word after the token', header: (token) => `Bearer ${token} x` },
+    { name: 'a comma after the token', header: (token) => `Bearer ${token},` },
+    { name: 'a parameter after the token', header: (token) => `Bearer ${token}, realm="x"` },
     { name: 'a quoted token', header: (token) => `Bearer "${token}"` },
     { name: 'the scheme twice', header: (token) => `Bearer Bearer ${token}` },
   ]
@@ -106,7 +104,7 @@ describe('the Authorization header', () => {
     expectUnauthorized(await service.get(regions, null), 'token_invalid')
   })
 
-  test('whoever hands over a token that does not hold is told so, and whoever hands over none of the scheme alone', async () => {
+  test('the challenge says invalid_token for an invalid token, and only Bearer if there is none', async () => {
     const challenges = async (header: Record<string, string>) =>
       (await service.send(regions, { headers: header })).headers.get('www-authenticate')
     const invalid = 'Bearer error="invalid_token"'
@@ -123,7 +121,7 @@ describe('the Authorization header', () => {
     expectUnauthorized(await sendRaw(service.baseUrl, head), 'token_invalid', secretsOf(service.partner))
   })
 
-  test('a token in the query, a cookie or another header is no token', async () => {
+  test('a token in the query, a cookie or another header is ignored', async () => {
     const { token } = service.partner
     const answers = await Promise.all([
       service.get(`${regions}&access_token=${token}`, null),
@@ -138,7 +136,7 @@ describe('the Authorization header', () => {
     }
   })
 
-  test('a token in the body is no token', async () => {
+  test('a token in the body is ignored', async () => {
     const { token } = service.partner
     const answers = await Promise.all([
       service.post(paths.booking, { ...booking('in-body'), access_token: token, token }, null),
@@ -152,12 +150,12 @@ describe('the Authorization header', () => {
     expect((await lookUp(service, 'in-body')).status).toBe(404)
   })
 
-  test('a token in the query beside a good header is ignored', async () => {
+  test('a token in the query is ignored if the header is valid', async () => {
     expectSuccess(await service.get(`${regions}&access_token=nonsense`), 200, ontario)
   })
 })
 
-describe('malformed tokens', () => {
+describe('contract: malformed tokens', () => {
   const parts = () => {
     const [header = '', payload = '', signature = ''] = service.partner.token.split('.')
     return { header, payload, signature }
@@ -166,13 +164,13 @@ describe('malformed tokens', () => {
     { name: 'a word', token: () => 'canary-token' },
     { name: 'two segments', token: () => `${parts().header}.${parts().payload}` },
     { name: 'four segments', token: () => `${service.partner.token}.x` },
-    { name: 'nothing but dots', token: () => '..' },
+    { name: 'two dots', token: () => '..' },
     { name: 'an empty header', token: () => `.${parts().payload}.${parts().signature}` },
     { name: 'an empty signature', token: () => `${parts().header}.${parts().payload}.` },
     { name: 'a padded signature', token: () => `${service.partner.token}=` },
-    { name: 'a sign outside base64url in the signature', token: () => `${service.partner.token}!` },
+    { name: 'a character outside base64url in the signature', token: () => `${service.partner.token}!` },
     {
-      name: 'a header in plain base64 signs',
+      name: 'a header with characters of plain base64',
       token: () => `+/+/.${parts().payload}.${parts().signature}`,
     },
     { name: 'a header that is not JSON', token: () => signed('canary, not JSON') },
@@ -199,13 +197,13 @@ describe('malformed tokens', () => {
   })
 })
 
-describe('the signature', () => {
-  test('each of its characters counts', async () => {
+describe('contract: the signature of a token', () => {
+  test('changing one character makes the token invalid', async () => {
     const { token } = service.partner
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const signatureAt = token.lastIndexOf('.') + 1
     for (const at of [signatureAt, signatureAt + 20, token.length - 2, token.length - 1]) {
-      // 32 steps on, so that the change lies in a bit that carries the signature.
+      // 32 steps change the highest bit of a character; the lowest bits of the last one are padding.
       const other = alphabet[(alphabet.indexOf(token.charAt(at)) + 32) % 64]
       const altered = `${token.slice(0, at)}${other}${token.slice(at + 1)}`
       expectUnauthorized(await ask(`Bearer ${altered}`), 'token_invalid', [altered, kidOf(token)])
@@ -218,7 +216,7 @@ describe('the signature', () => {
     expectUnauthorized(await ask(`Bearer ${altered}`), 'token_invalid', [altered])
   })
 
-  test("a token under another partner's kid is token_invalid for both", async () => {
+  test("a token signed with another partner's kid is token_invalid", async () => {
     const [first, second] = [
       await addPartnerWithSecret('Kid Borrower'),
       await addPartnerWithSecret('Kid Lender'),
@@ -244,7 +242,7 @@ describe('the signature', () => {
     }
   })
 
-  test('a key that the token brings along is not used', async () => {
+  test('a key inside the token header is not used', async () => {
     const kid = kidOf(service.partner.token)
     const secret = new Uint8Array(randomBytes(32))
     const jwk = { kty: 'oct', k: base64url.encode(secret) }
@@ -253,20 +251,20 @@ describe('the signature', () => {
   })
 })
 
-describe('alg and crit', () => {
+describe('contract: alg and crit of a token', () => {
   let known: Awaited<ReturnType<typeof addPartnerWithSecret>>
   beforeAll(async () => {
     known = await addPartnerWithSecret('Algorithm Partner')
   })
 
-  test('HS256 under the true secret is let in, whatever harmless members its header has', async () => {
+  test('HS256 with the right secret is accepted, also with harmless header members', async () => {
     for (const more of [{}, { typ: 'JWT' }, { typ: 'at+jwt', cty: 'x', unknown: [1] }]) {
       const token = signed({ alg: 'HS256', kid: known.kid, ...more }, known.secret)
       expectSuccess(await ask(`Bearer ${token}`), 200, ontario)
     }
   })
 
-  test('another algorithm is token_invalid even under the true secret', async () => {
+  test('another algorithm is token_invalid even with the right secret', async () => {
     for (const [alg, hash] of [
       ['HS512', 'sha512'],
       ['HS384', 'sha384'],
@@ -281,7 +279,7 @@ describe('alg and crit', () => {
     }
   })
 
-  test('an alg that is no string is token_invalid even under the true secret', async () => {
+  test('an alg that is not a string is token_invalid even with the right secret', async () => {
     for (const alg of [null, 256, ['HS256'], { name: 'HS256' }]) {
       const token = signed({ alg, kid: known.kid }, known.secret)
       expectUnauthorized(await ask(`Bearer ${token}`), 'token_invalid', [token, known.kid])
@@ -296,7 +294,7 @@ describe('alg and crit', () => {
     }
   })
 
-  test('RS256 and ES256 are token_invalid, with their public key in the header too', async () => {
+  test('RS256 and ES256 are token_invalid, also with their public key in the header', async () => {
     for (const alg of ['RS256', 'ES256']) {
       const { privateKey, publicKey } = await generateKeyPair(alg)
       const token = await new SignJWT({})
@@ -306,7 +304,7 @@ describe('alg and crit', () => {
     }
   })
 
-  test('a crit header is token_invalid even under the true secret, whatever it lists', async () => {
+  test('a crit header with any value is token_invalid even with the right secret', async () => {
     for (const crit of [['exp'], ['b64'], ['kid'], [], 'exp', null, {}]) {
       const token = signed({ alg: 'HS256', kid: known.kid, crit, exp: 1, b64: true }, known.secret)
       expectUnauthorized(await ask(`Bearer ${token}`), 'token_invalid', [token, known.kid])
@@ -320,7 +318,7 @@ describe('alg and crit', () => {
     expectUnauthorized(await ask(`Bearer ${token}`), 'token_invalid', [token, known.kid, 'canary'])
   })
 
-  test('alg and crit are judged before kid', async () => {
+  test('alg and crit are checked before kid', async () => {
     const rows: unknown[] = [
       { alg: 'HS512' },
       { alg: 'none' },
@@ -337,7 +335,7 @@ describe('alg and crit', () => {
   })
 })
 
-describe('kid', () => {
+describe('contract: the kid of a token', () => {
   const notAnId: { name: string; header: Record<string, unknown> }[] = [
     { name: 'no kid', header: {} },
     { name: 'an empty kid', header: { kid: '' } },
@@ -346,7 +344,7 @@ describe('kid', () => {
     { name: 'a kid that is true', header: { kid: true } },
     { name: 'a kid that is an array', header: { kid: ['canary-kid'] } },
     { name: 'a kid that is an object', header: { kid: { id: 'canary-kid' } } },
-    { name: 'a Kid in another case', header: { Kid: 'canary-kid' } },
+    { name: 'a member spelled Kid', header: { Kid: 'canary-kid' } },
   ]
   for (const { name, header } of notAnId) {
     test(`${name} is missing_claim`, async () => {
@@ -355,7 +353,7 @@ describe('kid', () => {
     })
   }
 
-  test('a kid in the payload alone is missing_claim', async () => {
+  test('a kid only in the payload is missing_claim', async () => {
     const token = await new SignJWT({ kid: kidOf(service.partner.token) })
       .setProtectedHeader({ alg: 'HS256' })
       .sign(new Uint8Array(32))
@@ -376,14 +374,14 @@ describe('kid', () => {
     `canary-${'k'.repeat(4000)}`,
   ]
   for (const kid of unknown) {
-    test(`the kid ${JSON.stringify(kid).slice(0, 40)} that no key has is partner_not_found`, async () => {
+    test(`the unknown kid ${JSON.stringify(kid).slice(0, 40)} is partner_not_found`, async () => {
       const token = signed({ alg: 'HS256', kid })
       const absent = ['canary', 'passwd', 'DROP', token]
       expectUnauthorized(await ask(`Bearer ${token}`), 'partner_not_found', absent)
     })
   }
 
-  test('a kid matches in its own case and whole', async () => {
+  test('a kid is compared exactly, with its case and spaces', async () => {
     const known = await addPartnerWithSecret('Exact Kid')
     const near = [known.kid.toUpperCase(), known.kid.slice(0, -1), ` ${known.kid}`, `${known.kid} `]
     for (const kid of near) {
@@ -394,8 +392,8 @@ describe('kid', () => {
   })
 })
 
-describe('a deactivated partner', () => {
-  test('is partner_inactive at the next request, and let in again once reactivated', async () => {
+describe('contract: a deactivated partner', () => {
+  test('is partner_inactive at the next request, and is served again once reactivated', async () => {
     const added = await service.addPartner('Canary Sleeper')
     expectSuccess(await service.get(regions, added.token), 200, ontario)
     await actsOf(service.context).setPartnerActive(added.partner.id, false, service.act())
@@ -417,7 +415,7 @@ describe('a deactivated partner', () => {
     expect((await lookUp(service, 'from-a-sleeper')).status).toBe(404)
   })
 
-  test('does not show through a forged signature, another alg or a crit header', async () => {
+  test('is not revealed to a forged signature, another alg or a crit header', async () => {
     const known = await addPartnerWithSecret('Canary Quiet')
     await actsOf(service.context).setPartnerActive(known.partner.id, false, service.act())
     const tokens = [
@@ -431,14 +429,14 @@ describe('a deactivated partner', () => {
     expectUnauthorized(await ask(`Bearer ${known.token}`), 'partner_inactive', [known.kid, 'Canary'])
   })
 
-  test('is partner_inactive before its organization is looked at', async () => {
+  test('is partner_inactive even if it has no organization', async () => {
     const homeless = await service.addPartner('Canary Homeless', null)
     await actsOf(service.context).setPartnerActive(homeless.partner.id, false, service.act())
     expectUnauthorized(await service.get(regions, homeless.token), 'partner_inactive', secretsOf(homeless))
   })
 })
 
-describe('rotation and revocation', () => {
+describe('contract: token rotation and revocation', () => {
   const startRotating = () =>
     startService({
       now: '2026-12-01T12:00:00Z',
@@ -450,7 +448,7 @@ describe('rotation and revocation', () => {
   })
   afterAll(() => rotating.stop())
 
-  /** A partner with a token in force, and a second one that starts at noon and an hour. */
+  /** Adds a partner with a valid token and a successor that starts at 13:00. */
   async function addRotating(name: string) {
     rotating.setNow('2026-12-01T12:00:00Z')
     const added = await rotating.addPartner(name)
@@ -459,7 +457,7 @@ describe('rotation and revocation', () => {
     return { ...added, next }
   }
 
-  test('at the cutover the new token starts and the old one stops, at one instant', async () => {
+  test('at the cutover the new token starts and the old one stops at the same instant', async () => {
     const { token, next } = await addRotating('Canary Cutover')
     for (const before of ['2026-12-01T12:00:00Z', '2026-12-01T12:59:59Z']) {
       rotating.setNow(before)
@@ -473,7 +471,7 @@ describe('rotation and revocation', () => {
     }
   })
 
-  test('a revoked token and the successor that waits are token_invalid, at once and after the cutover', async () => {
+  test('after a revocation the token and its successor are token_invalid, at once and after the cutover', async () => {
     const { partner, token, next } = await addRotating('Canary Revoked')
     expectSuccess(await rotating.get(regions, token), 200, ontario)
     await actsOf(rotating.context).revokeKeys(partner.id, rotating.act())
@@ -487,7 +485,7 @@ describe('rotation and revocation', () => {
   })
 })
 
-describe('the 401 comes before everything else', () => {
+describe('contract: a 401 precedes every other error', () => {
   const megabyte = JSON.stringify({ padding: 'p'.repeat(1_000_000) })
   const json = (body: NonNullable<RequestInit['body']>) => ({
     headers: { 'Content-Type': 'application/json' },
@@ -507,7 +505,7 @@ describe('the 401 comes before everything else', () => {
     { name: 'with an empty body', method: 'POST', path: paths.booking, init: json('') },
     { name: 'with a body of 1 MB', method: 'POST', path: paths.booking, init: json(megabyte) },
     {
-      name: 'with a body of 1 MB and of another type',
+      name: 'with a body of 1 MB of another type',
       method: 'POST',
       path: paths.booking,
       init: { headers: { 'Content-Type': 'text/plain' }, body: megabyte },
@@ -519,7 +517,7 @@ describe('the 401 comes before everything else', () => {
       init: json(new Uint8Array([0x22, 0xff, 0x22])),
     },
     {
-      name: 'with a form',
+      name: 'with an HTML form',
       method: 'POST',
       path: paths.booking,
       init: { body: new URLSearchParams({ user: 'canary' }) },
@@ -527,13 +525,13 @@ describe('the 401 comes before everything else', () => {
     { name: 'without a body', method: 'POST', path: paths.booking },
     ...Object.values(paths).flatMap((path) =>
       ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].flatMap((method) => [
-        { name: 'and nothing else', method, path },
-        { name: 'and nothing else', method, path: path.slice(0, -1) },
+        { name: 'without more', method, path },
+        { name: 'without more', method, path: path.slice(0, -1) },
       ]),
     ),
   ]
   for (const { name, method, path, init } of attempts) {
-    test(`${method} ${path} ${name} is 401 without a token and with a bad one`, async () => {
+    test(`${method} ${path} ${name} is 401 without a token and with an unknown one`, async () => {
       expectUnauthorized(await service.send(path, { ...init, method }), 'token_invalid', ['canary', '%zz'])
       const headers = new Headers(init?.headers)
       headers.set('Authorization', `Bearer ${signed({ alg: 'HS256', kid: 'canary-kid' })}`)
@@ -551,7 +549,7 @@ describe('the 401 comes before everything else', () => {
     })
   }
 
-  test('a body that is announced with a gigabyte is 401 without a token', async () => {
+  test('a Content-Length of 1 GB is 401 without a token', async () => {
     const head = [
       `POST ${paths.booking} HTTP/1.1`,
       'Host: localhost',
@@ -562,7 +560,7 @@ describe('the 401 comes before everything else', () => {
   })
 })
 
-describe('no path and no Host gets round the token', () => {
+describe('contract: no path and no Host header bypasses authentication', () => {
   const email = 'canary-bypass@example.com'
   beforeAll(async () => {
     const answer = await service.post(paths.booking, booking('bypassed', undefined, { email }))
@@ -584,7 +582,7 @@ describe('no path and no Host gets round the token', () => {
     '#',
   ]
   for (const host of hosts) {
-    test(`with Host: ${host} the look-up is 401 without a token`, async () => {
+    test(`the look-up with Host: ${host} is 401 without a token`, async () => {
       const head = [`GET ${paths.user}${query} HTTP/1.1`, `Host: ${host}`]
       expectUnauthorized(await sendRaw(service.baseUrl, head), 'token_invalid', [email])
     })
@@ -603,7 +601,7 @@ describe('no path and no Host gets round the token', () => {
     http://x/health/partners/v1/user/
   `
   for (const target of targets) {
-    test(`${target} tells nothing of a member without a token`, async () => {
+    test(`${target} reveals no member without a token`, async () => {
       for (const host of ['localhost', 'x']) {
         const answer = await sendRaw(service.baseUrl, [`GET ${target}${query} HTTP/1.1`, `Host: ${host}`])
         expect([400, 401, 404]).toContain(answer.status)

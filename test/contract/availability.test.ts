@@ -11,7 +11,7 @@ const working = (lastName: string, different: Partial<Provider>): Provider =>
 
 const inOntario = (...providers: Provider[]) => ({ regions: [region({ id: 31 })], providers })
 
-describe('the slots of a schedule', () => {
+describe('contract: the slots of a schedule', () => {
   // The 3rd of December is a Thursday.
   const third = (time: string) => `2026-12-03T${time}:00Z`
   const fourth = (time: string) => `2026-12-04T${time}:00Z`
@@ -19,25 +19,25 @@ describe('the slots of a schedule', () => {
   const rows: { name: string; why: string; schedule: Partial<Provider>; starts: string[] }[] = [
     {
       name: 'Window',
-      why: 'one after another from the start of the window',
+      why: 'slots follow one another from the start of the working hours',
       schedule: { workingHours: [on('2026-12-03', '09:10', '12:10')] },
       starts: [third('09:10'), third('09:55'), third('10:40'), third('11:25')],
     },
     {
       name: 'Lunch',
-      why: 'each window has a grid of its own',
+      why: 'the slots after lunch start at the end of lunch',
       schedule: { workingHours: [on('2026-12-03', '13:05', '14:35'), on('2026-12-03', '09:00', '10:30')] },
       starts: [third('09:00'), third('09:45'), third('13:05'), third('13:50')],
     },
     {
       name: 'Night',
-      why: 'a window runs past midnight',
+      why: 'working hours can cross midnight',
       schedule: { workingHours: [on('2026-12-03', '22:30', '01:00')] },
       starts: [third('22:30'), third('23:15'), fourth('00:00')],
     },
     {
       name: 'Override',
-      why: 'an override replaces the windows of its date and no other',
+      why: 'an override replaces only the hours of its date',
       schedule: {
         workingHours: [on('2026-12-03', '09:00', '12:00'), on('2026-12-04', '09:00', '09:45')],
         overrides: [
@@ -54,7 +54,7 @@ describe('the slots of a schedule', () => {
     },
     {
       name: 'HoursOff',
-      why: 'time off takes the slots that it touches and leaves the grid',
+      why: 'time off removes the slots that it touches and does not shift the others',
       schedule: {
         workingHours: [on('2026-12-03', '09:00', '12:45')],
         timeOff: [{ from: '2026-12-03T09:50', until: '2026-12-03T10:31' }],
@@ -63,13 +63,13 @@ describe('the slots of a schedule', () => {
     },
     {
       name: 'Kiritimati',
-      why: 'windows are local in a zone of 14 hours, where the date is another',
+      why: 'working hours are local in a UTC+14 zone, with another date',
       schedule: { timeZone: 'Pacific/Kiritimati', workingHours: [on('2026-12-04', '09:00', '09:45')] },
       starts: [third('19:00')],
     },
     {
       name: 'Weekdays',
-      why: 'working hours hold on their weekdays between their dates, both inclusive',
+      why: 'working hours apply on their weekdays from the first to the last date',
       schedule: {
         workingHours: [
           {
@@ -85,7 +85,7 @@ describe('the slots of a schedule', () => {
     },
     {
       name: 'Notice',
-      why: 'the minimum notice takes the slots that begin too soon and leaves the grid',
+      why: 'the minimum notice removes the slots that start too soon and does not shift the others',
       schedule: { minimumNoticeMinutes: 100, workingHours: [on('2026-12-01', '12:00', '15:45')] },
       starts: ['2026-12-01T14:15:00Z', '2026-12-01T15:00:00Z'],
     },
@@ -105,7 +105,7 @@ describe('the slots of a schedule', () => {
     })
   }
 
-  test('every slot that a search offers can be booked, and then no more', async () => {
+  test('every slot that a search offers can be booked once', async () => {
     const { body } = await service.get(`${paths.providers}?region_id=31&page_size=100`)
     const offered: { providerId: number; utcStartTime: string }[] = body.results.flatMap(
       ({ providerId, availability }: { providerId: number; availability: { utcStartTime: string }[] }) =>
@@ -126,7 +126,7 @@ describe('the slots of a schedule', () => {
   })
 })
 
-describe('the next 30 days', () => {
+describe('contract: availability of the next 30 days', () => {
   const noons = (first: string) =>
     Array.from(
       { length: 30 },
@@ -138,7 +138,7 @@ describe('the next 30 days', () => {
     { now: '2027-02-15T12:00:00Z', first: '2027-02-15T12:00:00Z' },
   ]
 
-  test('move on with the clock from one search to the next', async () => {
+  test('moves with the clock from one search to the next', async () => {
     const service = await startService({
       now: '2026-12-01T12:00:00Z',
       directory: inOntario(working('Noon', { workingHours: [daily('12:00', '12:45')] })),
@@ -154,7 +154,7 @@ describe('the next 30 days', () => {
   })
 })
 
-describe('a booking in the grid', () => {
+describe('contract: the slot of a booking', () => {
   const grid = ['09:00', '09:45', '10:30', '11:15'].map((time) => `2026-12-03T${time}:00Z`)
   const start = () =>
     startService({
@@ -172,7 +172,7 @@ describe('a booking in the grid', () => {
       },
     })
 
-  test('takes its slot and no other, in every region, for every partner, until it is declined', async () => {
+  test('disappears in every region and for every partner until the booking is declined', async () => {
     const service = await start()
     try {
       const { providerId } = await entryOf(service, 31, 'Grid')

@@ -57,14 +57,13 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The provider of that name at that time. */
+/** The slot of a named provider at a start time. */
 function at(name: string, utcStartTime: string) {
   const providerId = ids[name]
   if (providerId === undefined) throw new Error(`no provider ${name}`)
   return { providerId, utcStartTime }
 }
 
-/** Whether a search offers the slot. */
 async function isOffered(name: string, utcStartTime: string): Promise<boolean> {
   const { availability } = await entryOf(service, 31, name)
   return availability.some((slot) => Bun.deepEquals(slot, slotsAt(utcStartTime)[0]))
@@ -72,8 +71,8 @@ async function isOffered(name: string, utcStartTime: string): Promise<boolean> {
 
 const book = (body: unknown, token?: string) => service.post(paths.booking, body, token)
 
-describe('a booking', () => {
-  test('answers 201 with the whole booking, undecided, with an authorization number', async () => {
+describe('contract: a booking', () => {
+  test('answers 201 with the whole undecided booking and an authorization number', async () => {
     const memberData = { phoneNumber: '+1 416 555 0100', preferredModality: 'Couples counseling' }
     const answer = await book(booking('whole', at('First', '2026-12-02T09:00:00Z'), memberData))
     const { id, member, authorizationNumber } = answer.body
@@ -93,17 +92,17 @@ describe('a booking', () => {
     expect(await isOffered('First', '2026-12-02T09:00:00Z')).toBe(false)
   })
 
-  test('has an empty phoneNumber and preferredModality where the member has none', async () => {
+  test('has an empty phoneNumber and preferredModality if the member has none', async () => {
     const answer = await book(booking('plain', at('First', '2026-12-02T09:45:00Z')))
     expect([answer.status, answer.body.phoneNumber, answer.body.preferredModality]).toEqual([201, '', ''])
   })
 
-  test('ignores its query', async () => {
+  test('ignores query parameters', async () => {
     const answer = await service.post(`${paths.booking}?page=0&page=x&external_user_id=y`, booking('queried'))
     expect([answer.status, (await lookUp(service, 'queried')).body.id]).toEqual([201, answer.body.member.id])
   })
 
-  test('authorization numbers and ids are unique', async () => {
+  test('has a unique id and authorization number', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, day) =>
         book(booking('numbered', at('Second', `2026-12-${String(10 + day)}T09:00:00Z`))),
@@ -116,20 +115,20 @@ describe('a booking', () => {
   })
 })
 
-describe('a slot that cannot be had', () => {
+describe('contract: booking a slot', () => {
   const rows: { name: string; provider: string; start: string }[] = [
     { name: 'in the past', provider: 'Second', start: '2026-11-30T09:00:00Z' },
-    { name: 'that began this morning', provider: 'Second', start: '2026-12-01T11:15:00Z' },
+    { name: 'that started this morning', provider: 'Second', start: '2026-12-01T11:15:00Z' },
     { name: 'off the grid', provider: 'Second', start: '2026-12-03T09:10:00Z' },
     { name: 'outside the working hours', provider: 'Second', start: '2026-12-03T20:00:00Z' },
     { name: 'across the end of the working hours', provider: 'Second', start: '2026-12-03T17:30:00Z' },
     { name: 'beyond the horizon', provider: 'Second', start: '2027-01-05T09:00:00Z' },
-    { name: 'sooner than the minimum notice', provider: 'Noticed', start: '2026-12-01T15:00:00Z' },
+    { name: 'within the minimum notice', provider: 'Noticed', start: '2026-12-01T15:00:00Z' },
     { name: 'between two licenses', provider: 'Moving', start: '2026-12-07T09:00:00Z' },
     { name: 'after the last license in an active region', provider: 'Moving', start: '2026-12-13T09:00:00Z' },
   ]
   for (const { name, provider: who, start: utcStartTime } of rows) {
-    test(`${name} is 400 and writes nothing`, async () => {
+    test(`${name} is 400 and stores nothing`, async () => {
       const answer = await book(booking('canary-nowhere', at(who, utcStartTime)))
       const absent = ['canary', 'Robin', 'Several days', utcStartTime]
       expectRefusal(answer, { status: 400, path: /(^|\W)bookingData(\.\w+)?: /, absent })
@@ -137,14 +136,14 @@ describe('a slot that cannot be had', () => {
     })
   }
 
-  test('inside a license of any active region can be had, on its last day too', async () => {
+  test('works within a license of any active region, including its last day', async () => {
     for (const date of ['2026-12-05', '2026-12-10', '2026-12-12']) {
       const answer = await book(booking('mover', at('Moving', `${date}T09:00:00Z`)))
       expect([date, answer.status]).toEqual([date, 201])
     }
   })
 
-  test('of a provider who is unknown is 400 and writes nothing', async () => {
+  test('of an unknown provider is 400 and stores nothing', async () => {
     const nobody = { providerId: 99_999, utcStartTime: '2026-12-03T09:00:00Z' }
     const answer = await book(booking('canary-unknown', nobody))
     expectRefusal(answer, {
@@ -155,7 +154,7 @@ describe('a slot that cannot be had', () => {
     expect((await lookUp(service, 'canary-unknown')).status).toBe(404)
   })
 
-  test('that another member took is 400 slot_unavailable for everybody', async () => {
+  test('that another member has booked is 400 slot_unavailable for every partner', async () => {
     const slot = at('First', '2026-12-04T09:00:00Z')
     expect((await book(booking('taker', slot))).status).toBe(201)
     const other = await service.addPartner('Slot Partner')
@@ -168,19 +167,19 @@ describe('a slot that cannot be had', () => {
   })
 
   test.each(['2026-12-08T18:00:00Z', '2026-12-09T08:15:00Z'])(
-    'a start that is not offered, exactly one slot away from a taken one, is 400 slot_unavailable: %s',
+    'that is not offered, next to a booked one, is 400 slot_unavailable: %s',
     async (utcStartTime) => {
       const day = utcStartTime.slice(0, 10)
       for (const taken of ['09:00', '17:15']) {
         const slot = at('Second', `${day}T${taken}:00Z`)
         expect((await book(booking(`neighbour-${day}-${taken.slice(0, 2)}`, slot))).status).toBe(201)
       }
-      const beside = booking('beside-a-taken-slot', at('Second', utcStartTime))
-      expectRefusal(await book(beside), { status: 400, kind: 'slot_unavailable' })
+      const adjacent = booking('next-to-a-taken-slot', at('Second', utcStartTime))
+      expectRefusal(await book(adjacent), { status: 400, kind: 'slot_unavailable' })
     },
   )
 
-  test('that the same member already holds is 400 slot_already_yours, and stays theirs', async () => {
+  test('that the same member already has is 400 slot_already_yours, and the member keeps it', async () => {
     const slot = at('First', '2026-12-04T10:30:00Z')
     const body = booking('holder', slot)
     expect((await book(body)).status).toBe(201)
@@ -199,7 +198,7 @@ describe('a slot that cannot be had', () => {
   })
 })
 
-describe('a second call for one member', () => {
+describe('contract: a second booking request of one member', () => {
   test('updates the same member and adds another booking', async () => {
     const first = await book(
       booking('again', at('First', '2026-12-07T09:00:00Z'), {
@@ -243,7 +242,7 @@ describe('a second call for one member', () => {
     })
   })
 
-  test('leaves the optional members that it leaves out, and clears a text that it sends empty', async () => {
+  test('keeps optional values that it omits, and clears a text that it sends empty', async () => {
     const call = (memberData: Record<string, unknown>) => book(booking('optional', undefined, memberData))
     const shown: unknown[] = []
     for (const memberData of [
@@ -265,7 +264,7 @@ describe('a second call for one member', () => {
     ])
   })
 
-  test('changes the language where it is sent, and only there', async () => {
+  test('changes the language only if it sends one', async () => {
     const codes: string[] = []
     for (const preferredSpokenLanguage of ['de', undefined, 'pt-BR', undefined]) {
       await book(booking('polyglot', undefined, { preferredSpokenLanguage }))
@@ -275,8 +274,8 @@ describe('a second call for one member', () => {
   })
 })
 
-describe('external ids are namespaced to the partner', () => {
-  test('two partners use one id for two members', async () => {
+describe('contract: external user ids are separate for each partner', () => {
+  test('two partners can use one id for two members', async () => {
     const other = await service.addPartner('Namespace Partner')
     const mine = await book(booking('shared-id', undefined, { email: 'mine@example.com', firstName: 'Mine' }))
     const theirs = await book(
@@ -290,12 +289,12 @@ describe('external ids are namespaced to the partner', () => {
   })
 })
 
-describe('an email that belongs to another member', () => {
+describe('contract: an email address of another member', () => {
   const conflicts: { name: string; isOtherPartner: boolean; email: string }[] = [
     { name: 'of this partner', isOtherPartner: false, email: 'canary-owner@example.com' },
     { name: 'of another partner', isOtherPartner: true, email: 'canary-owner@example.com' },
-    { name: 'in another case', isOtherPartner: false, email: 'Canary-OWNER@example.com' },
-    { name: 'with its domain in another case', isOtherPartner: true, email: 'canary-owner@Example.COM' },
+    { name: 'in different case', isOtherPartner: false, email: 'Canary-OWNER@example.com' },
+    { name: 'with its domain in different case', isOtherPartner: true, email: 'canary-owner@Example.COM' },
   ]
   let otherToken: string
   beforeAll(async () => {
@@ -313,7 +312,7 @@ describe('an email that belongs to another member', () => {
       absent: ['canary', 'Canary', 'example.', 'Robin', 'owner'],
     }
 
-    test(`${name} is 409 and creates nothing`, async () => {
+    test(`${name} is 409 and creates no member or booking`, async () => {
       const externalUserId = `newcomer-${i}`
       const slot = at('First', '2026-12-08T09:00:00Z')
       expectRefusal(await book(booking(externalUserId, slot, { email }), token()), expected)
@@ -322,7 +321,7 @@ describe('an email that belongs to another member', () => {
       expect(await isOffered('First', '2026-12-08T09:00:00Z')).toBe(true)
     })
 
-    test(`${name} is 409 and updates nothing`, async () => {
+    test(`${name} is 409 and leaves the member unchanged`, async () => {
       const externalUserId = `settled-${i}`
       const before = await book(booking(externalUserId, undefined, { phoneNumber: '+14165550100' }), token())
       expect(before.status).toBe(201)
@@ -338,14 +337,14 @@ describe('an email that belongs to another member', () => {
     })
   }
 
-  test('is free for its own member, in another case too', async () => {
+  test('does not conflict with its owner’s next request, also in different case', async () => {
     for (const email of ['self@example.com', 'Self@Example.com', 'SELF@example.com']) {
       expect((await book(booking('self', undefined, { email }))).status).toBe(201)
       expect((await lookUp(service, 'self')).body.email).toBe(email)
     }
   })
 
-  test('is free once its member has another', async () => {
+  test('can be used once its owner has changed address', async () => {
     await book(booking('giver', undefined, { email: 'passed-on@example.com' }))
     const receiver = booking('receiver', undefined, { email: 'passed-on@example.com' })
     expectRefusal(await book(receiver), { status: 409, kind: 'email_taken' })
@@ -356,8 +355,8 @@ describe('an email that belongs to another member', () => {
   })
 })
 
-describe('a deactivated member', () => {
-  test('is 403 at booking and intake, changes nothing, and is served again once reactivated', async () => {
+describe('contract: a deactivated member', () => {
+  test('gets 403 for a booking and an intake, is not changed, and is served again once reactivated', async () => {
     const { body } = await book(booking('sleeper'))
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const slot = at('First', '2026-12-11T09:00:00Z')
@@ -376,7 +375,7 @@ describe('a deactivated member', () => {
     expect((await book(booking('sleeper', slot))).status).toBe(201)
   })
 
-  test('keeps their e-mail address', async () => {
+  test('keeps the right to their email address', async () => {
     const { body } = await book(booking('keeper'))
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
@@ -384,7 +383,7 @@ describe('a deactivated member', () => {
   })
 })
 
-describe('the order of the checks of a booking', () => {
+describe('contract: the order of a booking’s checks', () => {
   const taken = () => at('First', '2026-12-14T09:00:00Z')
   beforeAll(async () => {
     expect((await book(booking('order-owner', taken()))).status).toBe(201)
@@ -392,7 +391,7 @@ describe('the order of the checks of a booking', () => {
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
   })
 
-  test('fields come before the deactivated member, the email and the slot', async () => {
+  test('fields are checked before the deactivated member, the email address and the slot', async () => {
     const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com', firstName: '' })
     expectRefusal(await book(body), { status: 400, path: 'memberData.firstName' })
   })

@@ -13,7 +13,7 @@ export const paths = {
   user: '/partners/v1/user/',
 } as const
 
-/** What no answer may contain, whatever was asked: names and traces of what is inside. */
+/** Texts that no response may contain, because they reveal the implementation. */
 const internals = [
   'sqlite',
   'drizzle',
@@ -26,7 +26,7 @@ const internals = [
   'typebox',
 ]
 
-/** Asserts that neither the body nor a header of an answer holds one of the texts, nor anything internal. */
+/** Asserts that neither the body nor a header of a response contains one of the texts or an internal name. */
 export function expectAbsent(answer: Answer, absent: readonly string[]): void {
   const whole = JSON.stringify([answer.body, [...answer.headers]])
   const found = absent.filter((text) => text !== '' && whole.includes(text))
@@ -36,15 +36,15 @@ export function expectAbsent(answer: Answer, absent: readonly string[]): void {
 
 export interface ExpectedRefusal {
   readonly status: number
-  /** The kind in X-Error-Code, where the documents name it. */
+  /** The expected X-Error-Code; any well-formed code if omitted. */
   readonly kind?: string
-  /** The path of the field that the message names, or what the message must match. */
+  /** The path of the field that the message names, or a pattern for the message. */
   readonly path?: string | RegExp
-  /** What the answer must not contain. */
+  /** Texts that the response must not contain. */
   readonly absent?: readonly string[]
 }
 
-/** Asserts the whole of an error answer other than a 401: `{message, status}` in JSON, and its X-Error-Code. */
+/** Asserts all of an error response except a 401: `{message, status}` as JSON, X-Error-Code and the headers. */
 export function expectRefusal(answer: Answer, { status, kind, path, absent = [] }: ExpectedRefusal): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status,
@@ -54,54 +54,54 @@ export function expectRefusal(answer: Answer, { status, kind, path, absent = [] 
   expect(answer.headers.get('x-error-code')).toMatch(kind ? new RegExp(`^${kind}$`) : /^[a-z]+(_[a-z]+)*$/)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
   expect(answer.headers.get('www-authenticate')).toBeNull()
-  expectUnkept(answer)
+  expectNoStore(answer)
   expectAbsent(answer, absent)
 }
 
-/** Asserts that nobody on its way keeps an answer or takes it for anything but JSON, and that its request has an id. */
-export function expectUnkept({ headers }: Answer): void {
+/** Asserts that a response is not cached and not sniffed as another type, and that it carries a request id. */
+export function expectNoStore({ headers }: Answer): void {
   expect(headers.get('cache-control')).toBe('no-store')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
   expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
 }
 
-/** A path as it stands in a message: at a word's start, with a colon behind it. */
+/** Matches a field path in a message: at the start of a word, followed by a colon. */
 function naming(path: string | RegExp): RegExp {
   if (path instanceof RegExp) return path
   return new RegExp(`(^|[^\\w.\\]])${path.replace(/[.[\]]/g, '\\$&')}: `)
 }
 
-/** Asserts the whole of a 401: `{code, message}` in JSON, the challenge, and the code as X-Error-Code. */
+/** Asserts all of a 401: `{code, message}` as JSON, the WWW-Authenticate challenge and X-Error-Code. */
 export function expectUnauthorized(answer: Answer, code: string, absent: readonly string[] = []): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status: 401,
     body: { code, message: expect.stringMatching(/\S/) },
   })
   expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer( error="invalid_token")?$/)
-  expectUnkept(answer)
+  expectNoStore(answer)
   expect(answer.headers.get('x-error-code')).toBe(code)
   expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
   expectAbsent(answer, absent)
 }
 
-/** Asserts a 200 or 201 with exactly this body, in JSON and without an error's headers. */
+/** Asserts a 200 or 201 with exactly this JSON body and without error headers. */
 export function expectSuccess(answer: Answer, status: 200 | 201, body: unknown): void {
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
   expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
   expect(answer.headers.get('x-error-code')).toBeNull()
 }
 
-/** The look-up of a member by the partner's own id. */
+/** Looks up a member by the partner's id for them. */
 export function lookUp(service: TestService, externalUserId: string, token?: string): Promise<Answer> {
   return service.get(`${paths.user}?external_user_id=${encodeURIComponent(externalUserId)}`, token)
 }
 
-/** The end of a slot that starts then. */
+/** Returns the end of the slot that starts at the given time. */
 export function endOf(utcStartTime: string): string {
   return `${new Date(Date.parse(utcStartTime) + 45 * 60_000).toISOString().slice(0, 19)}Z`
 }
 
-/** Slots that start then, as a search shows them. */
+/** Returns the slots with these start times, as a search lists them. */
 export function slotsAt(...starts: string[]): { utcStartTime: string; utcEndTime: string }[] {
   return starts.map((utcStartTime) => ({ utcStartTime, utcEndTime: endOf(utcStartTime) }))
 }
@@ -120,7 +120,7 @@ export function daily(start: string, end: string): WorkingHours {
   return { weekdays: everyDay, start, end }
 }
 
-/** A provider's entry in a search of a region, found by the last name that the test gave it. */
+/** Finds a provider's entry in the search of a region by last name. */
 export async function entryOf(service: TestService, regionId: number, lastName: string) {
   const answer = await service.get(`${paths.providers}?region_id=${regionId}&page_size=100`)
   expect(answer.status).toBe(200)
@@ -131,7 +131,7 @@ export async function entryOf(service: TestService, regionId: number, lastName: 
   return entry
 }
 
-/** The last names of the providers that a search lists, in its order. */
+/** Returns the last names of the providers that a search lists, in its order. */
 export async function lastNames(service: TestService, query: string): Promise<string[]> {
   const answer = await service.get(`${paths.providers}?${query}`)
   expect(answer.status).toBe(200)
@@ -140,23 +140,23 @@ export async function lastNames(service: TestService, query: string): Promise<st
   return results.map(({ details }) => details.lastName)
 }
 
-/** A base64url segment of a JWS: of a text as it is, of anything else as JSON. */
+/** Encodes a JWS segment in base64url: a string unchanged, any other value as JSON. */
 export function segment(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 }
 
-/** A compact JWS with this header, whatever it says, signed by HMAC with a secret of its own unless one is given. */
+/** Builds a compact JWS with any header, signed with HMAC by the given secret or a random one. */
 export function signed(header: unknown, secret: Uint8Array = randomBytes(32), hash = 'sha256'): string {
   const input = `${segment(header)}.${segment({ iat: 1_796_126_400 })}`
   return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
 }
 
-/** Sends bytes over a connection of their own, and reads the one answer to them. */
+/** Sends raw bytes over a new connection and returns the one response. */
 export function sendRaw(baseUrl: string, head: readonly string[], body: string | Uint8Array = '') {
   return sendSlowly(baseUrl, head, body)
 }
 
-/** The same, but half of the body follows only once something has happened. */
+/** Like sendRaw, but sends the second half of the body only after `meanwhile` has resolved. */
 export function sendSlowly(
   baseUrl: string,
   head: readonly string[],
@@ -175,14 +175,16 @@ export function sendSlowly(
     }
     socket.setTimeout(10_000, () => {
       socket.destroy()
-      reject(new Error(`no whole answer within 10 s to ${head[0]}; received: ${received}`))
+      reject(new Error(`no complete response within 10 s to ${head[0]}; received: ${received}`))
     })
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
       settle(false)
     })
     socket.on('end', () => settle(true))
-    socket.on('close', () => reject(new Error(`closed without a whole answer to ${head[0]}: ${received}`)))
+    socket.on('close', () =>
+      reject(new Error(`closed without a complete response to ${head[0]}: ${received}`)),
+    )
     socket.on('error', reject)
     socket.write(`${head.join('\r\n')}\r\n\r\n`)
     const half = meanwhile ? Math.floor(body.length / 2) : body.length
@@ -209,7 +211,7 @@ function parseAnswer(received: Buffer, isEnd: boolean): Answer | null {
   return { status: Number(statusLine.split(' ')[1]), headers, body: isJson && text ? JSON.parse(text) : text }
 }
 
-/** A body in chunks, as Transfer-Encoding: chunked has them. */
+/** Encodes a body for Transfer-Encoding: chunked. */
 export function chunked(body: string): Buffer {
   const bytes = Buffer.from(body)
   const chunks: Buffer[] = []

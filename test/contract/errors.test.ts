@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The head of a POST of a booking over a connection of its own. */
+/** The request head of a POST of a booking. */
 const postHead = (...lines: string[]) => [
   `POST ${paths.booking} HTTP/1.1`,
   'Host: localhost',
@@ -27,13 +27,13 @@ const postHead = (...lines: string[]) => [
   ...lines,
 ]
 
-describe('a path that is not in the contract', () => {
+describe('contract: an unknown path', () => {
   const unknown = words`
     /partners /partners/v1/ /partners/v1/users/ /partners/v1/user/x/ /partners/v1/providers/1/
     /partners/v2/user/ /canary-path/ /health/partners/v1/user/ /__proto__/
   `
   for (const path of unknown) {
-    test(`${path} is 404 with a token, without one and with a bad one, by any method`, async () => {
+    test(`${path} is 404 by any method, with a valid, a bad or no token`, async () => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         for (const authorization of [`Bearer ${service.partner.token}`, 'Bearer canary', '']) {
           const headers: Record<string, string> = authorization ? { Authorization: authorization } : {}
@@ -44,7 +44,7 @@ describe('a path that is not in the contract', () => {
     })
   }
 
-  test('is 404 for a partner without an organization and with a large broken body too', async () => {
+  test('is 404 also for a partner without an organization and with a large broken body', async () => {
     const { token } = await service.addPartner('Nowhere Partner', null)
     expectRefusal(await service.get('/partners/v1/nothing/', token), { status: 404 })
     const broken = `{"canary":"${'x'.repeat(1_000_000)}`
@@ -55,8 +55,8 @@ describe('a path that is not in the contract', () => {
   })
 })
 
-describe('a path of the contract without its trailing slash', () => {
-  test('is served as with it, never redirected, whatever the method', async () => {
+describe('contract: a path without its trailing slash', () => {
+  test('is served like the path with the slash, without a redirect, by GET and POST', async () => {
     const body = JSON.stringify(booking('slashless'))
     const head = (method: string, target: string) => [
       `${method} ${target} HTTP/1.1`,
@@ -84,7 +84,7 @@ describe('a path of the contract without its trailing slash', () => {
   })
 })
 
-describe('a wrong method', () => {
+describe('contract: a wrong method', () => {
   const endpoints = [
     { path: paths.regions, allowed: 'GET' },
     { path: paths.providers, allowed: 'GET' },
@@ -109,7 +109,7 @@ describe('a wrong method', () => {
     }
   }
 
-  test('comes before the organization, the body and the fields', async () => {
+  test('is 405 before the organization, the body and the fields are checked', async () => {
     const homeless = await service.addPartner('Method Partner', null)
     const closed = await service.addPartner('Closed Method Partner')
     await actsOf(service.context).setOrganizationActive(closed.organization?.id ?? 0, false, service.act())
@@ -126,7 +126,7 @@ describe('a wrong method', () => {
   })
 })
 
-describe('the organization', () => {
+describe('contract: a partner’s organization', () => {
   const states: { name: string; status: number; add: () => Promise<TestPartner> }[] = [
     {
       name: 'missing',
@@ -191,7 +191,7 @@ describe('the organization', () => {
     })
   }
 
-  test('deactivated is 403 at the next request of every partner of it, and again served once active', async () => {
+  test('if deactivated, answers 403 to all its partners from the next request until it is reactivated', async () => {
     const first = await service.addPartner('Of One House')
     const second = await service.addPartner('Of The Same House', first.organization)
     const statuses = async () => {
@@ -208,7 +208,7 @@ describe('the organization', () => {
     expect(await statuses()).toEqual([200, 200])
   })
 
-  test('refuses a booking without taking its slot', async () => {
+  test('if missing, refuses a booking and leaves its slot free', async () => {
     const { token } = await service.addPartner('Slotless House', null)
     const { providerId } = await entryOf(service, 31, 'Only')
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
@@ -217,7 +217,7 @@ describe('the organization', () => {
   })
 })
 
-describe('the content type', () => {
+describe('contract: the content type', () => {
   const right = [
     'application/json',
     'Application/JSON',
@@ -225,7 +225,7 @@ describe('the content type', () => {
     'application/json; charset="utf-8"',
   ]
   for (const [i, type] of right.entries()) {
-    test(`${type} is JSON`, async () => {
+    test(`${type} is accepted`, async () => {
       const answer = await service.post(paths.booking, booking(`type-${i}`), undefined, {
         'Content-Type': type,
       })
@@ -244,7 +244,7 @@ describe('the content type', () => {
     'application/json; charset=utf-16',
   ]
   for (const type of wrong) {
-    test(`${type} is 415, whatever the body is`, async () => {
+    test(`${type} is 415 with any body`, async () => {
       for (const body of [JSON.stringify(booking('canary-type')), 'canary', '']) {
         const answer = await service.post(paths.booking, body, undefined, { 'Content-Type': type })
         expectRefusal(answer, { status: 415, absent: ['canary', 'example.com', 'Several days'] })
@@ -253,14 +253,14 @@ describe('the content type', () => {
     })
   }
 
-  test('that is missing is 415', async () => {
+  test('missing, is 415', async () => {
     const body = JSON.stringify(booking('canary-typeless'))
     const answer = await sendRaw(service.baseUrl, postHead(`Content-Length: ${body.length}`), body)
     expectRefusal(answer, { status: 415, absent: ['canary'] })
     expect((await lookUp(service, 'canary-typeless')).status).toBe(404)
   })
 
-  test('of a form and of multipart is 415 as a browser sends them', async () => {
+  test('of a browser’s HTML form, URL-encoded or multipart, is 415', async () => {
     const fields: [string, string] = ['user', JSON.stringify({ external_user_id: 'canary' })]
     const form = new FormData()
     form.append(...fields)
@@ -275,9 +275,9 @@ describe('the content type', () => {
   })
 })
 
-describe('the content coding', () => {
+describe('contract: the Content-Encoding of a request', () => {
   test.each(['gzip', 'x-gzip', 'compress', 'br', 'aes128gcm', 'identity, gzip', 'none'])(
-    '%s is 415, though the body could be read as it is',
+    '%s is 415 even if the body is not encoded',
     async (coding) => {
       const headers = { 'Content-Encoding': coding }
       const answer = await service.post(paths.booking, booking('coded'), undefined, headers)
@@ -286,30 +286,30 @@ describe('the content coding', () => {
     },
   )
 
-  test('identity, in any case, is none', async () => {
+  test('Identity, in any case, is accepted', async () => {
     const headers = { 'Content-Encoding': 'Identity' }
     expect((await service.post(paths.booking, booking('as-it-is'), undefined, headers)).status).toBe(201)
   })
 })
 
-describe('the size of a body', () => {
+describe('contract: the size of a body', () => {
   const limit = 256 * 1024
 
-  /** An intake of exactly so many bytes, filled up with a text that nobody asked for. */
+  /** An intake of exactly so many bytes, padded with an unknown member. */
   function intakeOf(bytes: number, externalUserId: string, filling = 'p'): string {
     const empty = JSON.stringify({ ...booking(externalUserId), padding: '' })
     const room = bytes - Buffer.byteLength(empty)
     const width = Buffer.byteLength(filling)
     const padding = filling.repeat(Math.floor(room / width)) + 'p'.repeat(room % width)
     const body = JSON.stringify({ ...booking(externalUserId), padding })
-    if (Buffer.byteLength(body) !== bytes) throw new Error('not the size that was asked for')
+    if (Buffer.byteLength(body) !== bytes) throw new Error('the body does not have the requested size')
     return body
   }
   const isJson = 'Content-Type: application/json'
 
   const sendings: { name: string; send: (body: string) => Promise<Answer> }[] = [
     {
-      name: 'with its length',
+      name: 'with a Content-Length',
       send: (body) =>
         sendRaw(service.baseUrl, postHead(isJson, `Content-Length: ${Buffer.byteLength(body)}`), body),
     },
@@ -341,19 +341,19 @@ describe('the size of a body', () => {
     })
   }
 
-  test('is 413 however broken the body is', async () => {
+  test('beyond the limit is 413 even if the body is broken JSON', async () => {
     for (const body of ['{'.repeat(limit + 1), `{"user":${' '.repeat(limit)}`]) {
       expectRefusal(await service.post(paths.booking, body), { status: 413 })
     }
   })
 
-  test('is 413 where a length of a gigabyte is announced', async () => {
+  test('announced as 1 GB in Content-Length is 413', async () => {
     const answer = await sendRaw(service.baseUrl, postHead(isJson, 'Content-Length: 1000000000'))
     expectRefusal(answer, { status: 413 })
   })
 })
 
-describe('a body that is not JSON', () => {
+describe('contract: a body that is not valid JSON', () => {
   const text = JSON.stringify(booking('canary-broken'))
   const bytes = (...parts: (string | number[])[]) =>
     Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))))
@@ -362,26 +362,29 @@ describe('a body that is not JSON', () => {
     { name: 'empty', body: bytes('') },
     { name: 'white space', body: bytes('  \n') },
     { name: 'cut off', body: bytes(text.slice(0, -1)) },
-    { name: 'followed by more', body: bytes(text, 'canary') },
+    { name: 'followed by a word', body: bytes(text, 'canary') },
     { name: 'two documents', body: bytes(text, text) },
     { name: 'with a trailing comma', body: bytes(text.slice(0, -1), ',}') },
     { name: 'with a comment', body: bytes('/* canary */', text) },
     { name: 'in single quotes', body: bytes(text.replaceAll('"', "'")) },
     { name: 'NaN', body: bytes('NaN') },
     { name: 'undefined', body: bytes('undefined') },
-    { name: 'with a bare control sign in a text', body: bytes(text.replace('Robin', 'Ro\nbin')) },
-    { name: 'a form', body: bytes('user=canary&memberData=canary') },
-    { name: 'with a byte that UTF-8 has not', body: bytes(before, [0xff], after) },
+    {
+      name: 'with an unescaped control character in a string',
+      body: bytes(text.replace('Robin', 'Ro\nbin')),
+    },
+    { name: 'URL-encoded', body: bytes('user=canary&memberData=canary') },
+    { name: 'with a byte that UTF-8 does not allow', body: bytes(before, [0xff], after) },
     { name: 'with a lone continuation byte', body: bytes(before, [0x80], after) },
-    { name: 'with an overlong form', body: bytes(before, [0xc0, 0xaf], after) },
-    { name: 'with a surrogate in UTF-8', body: bytes(before, [0xed, 0xa0, 0x80], after) },
-    { name: 'with a sign cut off', body: bytes(before, [0xf0, 0x9f, 0x98], after) },
+    { name: 'with an overlong UTF-8 sequence', body: bytes(before, [0xc0, 0xaf], after) },
+    { name: 'with a surrogate encoded in UTF-8', body: bytes(before, [0xed, 0xa0, 0x80], after) },
+    { name: 'with a truncated UTF-8 character', body: bytes(before, [0xf0, 0x9f, 0x98], after) },
     { name: 'in Latin-1', body: bytes(before, [0xe9], after) },
     { name: 'in UTF-16', body: Buffer.from(text, 'utf16le') },
-    { name: 'deep beyond reason and broken', body: bytes('['.repeat(200_000)) },
+    { name: '200,000 opening brackets', body: bytes('['.repeat(200_000)) },
   ]
   for (const { name, body } of rows) {
-    test(`${name} is 400 and writes nothing`, async () => {
+    test(`${name} is 400 and stores nothing`, async () => {
       const answer = await service.send(paths.booking, {
         method: 'POST',
         headers: {
@@ -401,7 +404,7 @@ describe('a body that is not JSON', () => {
     [32, 201],
     [33, 400],
     [50_000, 400],
-  ])('JSON of %i levels is answered with %i', async (levels, status) => {
+  ])('JSON with %i levels of nesting is answered with %i', async (levels, status) => {
     const arrays = levels - 1
     const deep = `${'['.repeat(arrays)}${']'.repeat(arrays)}`
     const body = text.replaceAll('canary-broken', `deep-${levels}`).replace('{', `{"x":${deep},`)
@@ -411,8 +414,8 @@ describe('a body that is not JSON', () => {
   })
 })
 
-describe('a fault of the service itself', () => {
-  test('is 500 in the shape of the other errors, and tells nothing of it', async () => {
+describe('contract: an internal error', () => {
+  test('is 500 in the shape of the other errors and reveals no detail', async () => {
     const broken = await start()
     try {
       const fail = () => Promise.reject(new Error('SQLITE_IOERR: canary at /home/svc/src/secret.ts'))
@@ -434,8 +437,8 @@ describe('a fault of the service itself', () => {
   })
 })
 
-describe('the service goes on', () => {
-  test('after every refusal of this file a booking is made as ever', async () => {
+describe('contract: after many refusals', () => {
+  test('a booking is still stored', async () => {
     await loadDirectory(service.context, directory, service.act())
     const { providerId } = await entryOf(service, 31, 'Only')
     const body = booking('afterwards', { providerId, utcStartTime: '2026-12-04T09:00:00Z' })

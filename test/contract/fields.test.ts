@@ -29,10 +29,10 @@ afterAll(() => service.stop())
 
 const slot = '2026-12-03T09:00:00Z'
 
-/** Stands for "left out" in a row. */
+/** Marks a member that is omitted from the body. */
 const absentMember = Symbol('left out')
 
-/** A request that is right but for what a row puts into it; every text in it can be told in an answer. */
+/** A valid request except for one value; each of its texts is recognizable in a response. */
 function request(externalUserId: string, path: string, value: unknown, isBooking = false) {
   const body: unknown = {
     ...booking(externalUserId, isBooking ? { providerId, utcStartTime: slot } : undefined, {
@@ -84,9 +84,9 @@ const fields: Field[] = [
   { path: 'memberData.reasonForSeekingSupport', maxLength: 4000 },
 ]
 
-describe('a text', () => {
+describe('contract: a text field', () => {
   for (const { path, maxLength, isRequired } of fields) {
-    test(`${path} is 400 where it is no text or too long, named by its path, and nothing is written`, async () => {
+    test(`${path} is 400 with its path if it is not a text or too long, and nothing is stored`, async () => {
       const wrong = [
         ...notStrings,
         ...notTexts,
@@ -101,7 +101,7 @@ describe('a text', () => {
       expect((await lookUp(service, 'canary-text')).status).toBe(404)
     })
 
-    test(`${path} may be ${maxLength} characters long, counted as characters`, async () => {
+    test(`${path} may have ${maxLength} characters, counted as code points`, async () => {
       const right = [
         'x'.repeat(maxLength),
         'é'.repeat(maxLength),
@@ -120,11 +120,11 @@ describe('a text', () => {
   }
 })
 
-describe('memberData.email', () => {
+describe('contract: memberData.email', () => {
   const domain = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(57)}.com`
   const longest = `${'l'.repeat(64)}@${domain}`
 
-  test('is 400 where it is no e-mail address, named by its path', async () => {
+  test('is 400 with its path if it is not an email address', async () => {
     const wrong = [
       ...notStrings,
       ...notTexts,
@@ -144,7 +144,7 @@ describe('memberData.email', () => {
     expect((await lookUp(service, 'canary-mail')).status).toBe(404)
   })
 
-  test('may be what addresses may be, up to 254 characters, and is kept as it was sent', async () => {
+  test('may be any email address of up to 254 characters and is stored unchanged', async () => {
     expect(longest.length).toBe(254)
     const right = [longest, 'first.last+tag@sub.domain.example', 'UPPER.Case@Example.Com']
     for (const [i, email] of right.entries()) {
@@ -155,7 +155,7 @@ describe('memberData.email', () => {
   })
 })
 
-describe('members with a form of their own', () => {
+describe('contract: memberData fields with a format', () => {
   const rows: { path: string; wrong: unknown[]; right: unknown[] }[] = [
     {
       path: 'memberData.country',
@@ -184,7 +184,7 @@ describe('members with a form of their own', () => {
     },
   ]
   for (const { path, wrong, right } of rows) {
-    test(`${path} is 400 where it is not valid, named by its path, and nothing is written`, async () => {
+    test(`${path} is 400 with its path if it is invalid, and nothing is stored`, async () => {
       for (const value of [...notStrings, ...notTexts, ...wrong]) {
         const answer = await service.post(paths.booking, request('canary-form', path, value))
         const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
@@ -202,14 +202,14 @@ describe('members with a form of their own', () => {
     })
   }
 
-  test('the phone number is kept with its spaces, dots, hyphens and parentheses', async () => {
+  test('the phone number keeps its spaces, dots, hyphens and parentheses', async () => {
     for (const [i, phoneNumber] of ['+1 (416) 555-0100', '+44 20.7946-0018'].entries()) {
       const body = request(`phone-${i}`, 'memberData.phoneNumber', phoneNumber)
       expect((await service.post(paths.booking, body)).body.phoneNumber).toBe(phoneNumber)
     }
   })
 
-  test('the country is kept in upper case', async () => {
+  test('the country is stored in upper case', async () => {
     await service.post(paths.booking, request('country-case', 'memberData.country', 'gb'))
     expect((await lookUp(service, 'country-case')).body.country).toBe('GB')
   })
@@ -218,7 +218,7 @@ describe('members with a form of their own', () => {
 /** The paths that a refusal names. */
 const pathsOf = ({ body }: Answer) => body.message.split('; ').map((fault: string) => fault.split(': ')[0])
 
-describe('user, memberData and the body', () => {
+describe('contract: user, memberData and the body', () => {
   const rows: { path: string; wrong: unknown[]; message?: RegExp }[] = [
     {
       path: 'user',
@@ -232,7 +232,7 @@ describe('user, memberData and the body', () => {
     },
   ]
   for (const { path, wrong, message = path } of rows) {
-    test(`${path} is 400 where it is missing, null or no object`, async () => {
+    test(`${path} is 400 if it is missing, null or not an object`, async () => {
       for (const value of wrong) {
         const answer = await service.post(paths.booking, request('canary-part', path, value))
         expectRefusal(answer, { status: 400, path: message, absent: canaries })
@@ -241,7 +241,7 @@ describe('user, memberData and the body', () => {
     })
   }
 
-  test('all faults are told at once, each by its path, but no more than 20', async () => {
+  test('a refusal lists all invalid fields by path, at most 20', async () => {
     const faulty = booking('faulty', undefined, { email: 'canary', dob: '1987-02-30' })
     const answer = await service.post(paths.booking, { ...faulty, phq9Data: null })
     expectRefusal(answer, { status: 400, kind: 'field_invalid', absent: ['canary', '1987'] })
@@ -250,7 +250,7 @@ describe('user, memberData and the body', () => {
     expect(pathsOf(many)).toHaveLength(20)
   })
 
-  test('a body that is no object is 400', async () => {
+  test('a body that is not an object is 400', async () => {
     for (const body of ['null', '[]', '"canary"', '5', 'true', '[{"user":"canary"}]', '{}']) {
       const answer = await service.post(paths.booking, body)
       expectRefusal(answer, { status: 400, absent: canaries })
@@ -258,7 +258,7 @@ describe('user, memberData and the body', () => {
   })
 })
 
-describe('phq9Data', () => {
+describe('contract: phq9Data', () => {
   const element = { question: 'canary-question', answer: 'canary-answer' }
   test.each<[name: string, value: unknown, path: string]>([
     ['missing', absentMember, 'phq9Data'],
@@ -285,7 +285,7 @@ describe('phq9Data', () => {
       [{ ...element, question: 'canary\ud800' }],
       'phq9Data[0].question',
     ],
-  ])('%s is 400, named by its path, never by what was answered', async (_, value, path) => {
+  ])('%s is 400 with the path of the fault and without the answers', async (_, value, path) => {
     const answer = await service.post(paths.booking, request('canary-phq9', 'phq9Data', value))
     expectRefusal(answer, { status: 400, path, absent: canaries })
     expect((await lookUp(service, 'canary-phq9')).status).toBe(404)
@@ -295,17 +295,17 @@ describe('phq9Data', () => {
     { name: 'empty', value: [] },
     { name: 'of 100 elements', value: Array(100).fill(element) },
     {
-      name: 'of 1,000 characters each',
+      name: 'of questions and answers of 1,000 characters',
       value: [
         { question: 'q'.repeat(1000), answer: 'a'.repeat(1000) },
         { question: '😀'.repeat(1000), answer: '😀'.repeat(1000) },
       ],
     },
-    { name: 'with members that nobody knows', value: [{ ...element, score: 3, note: 'x' }] },
-    { name: 'with one question twice', value: [element, element] },
+    { name: 'with unknown members', value: [{ ...element, score: 3, note: 'x' }] },
+    { name: 'with a repeated question', value: [element, element] },
   ]
   for (const [i, { name, value }] of right.entries()) {
-    test(`may be ${name}; no answer shows it`, async () => {
+    test(`may be ${name}, and no response contains it`, async () => {
       const answer = await service.post(paths.booking, request(`phq9-${i}`, 'phq9Data', value))
       expect(answer.status).toBe(201)
       expectAbsent(answer, ['canary-question', 'canary-answer'])
@@ -314,7 +314,7 @@ describe('phq9Data', () => {
   }
 })
 
-describe('bookingData', () => {
+describe('contract: bookingData', () => {
   const rows: { path: string; wrong: unknown[]; message?: RegExp }[] = [
     {
       path: 'bookingData',
@@ -358,7 +358,7 @@ describe('bookingData', () => {
     },
   ]
   for (const { path, wrong, message = path } of rows) {
-    test(`${path} is 400 where it is not valid, named by its path, and nothing is written`, async () => {
+    test(`${path} is 400 with its path if it is invalid, and nothing is stored`, async () => {
       for (const value of wrong) {
         const answer = await service.post(paths.booking, request('canary-slot', path, value, true))
         const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
@@ -372,7 +372,7 @@ describe('bookingData', () => {
     })
   }
 
-  test('a provider id is compared as a number: 1.0 is 1', async () => {
+  test('a provider id of 1.0 is the same as 1', async () => {
     const { body } = { body: JSON.stringify(request('float', 'x', 1, true)) }
     const answer = await service.post(
       paths.booking,
@@ -387,7 +387,7 @@ describe('bookingData', () => {
     { utcStartTime: '2026-12-03T11:15:00Z', utcEndTime: '2026-12-03T12:00:00.000000Z' },
   ]
   for (const { utcStartTime, utcEndTime } of forms) {
-    test(`${utcStartTime} to ${utcEndTime} is the slot of that instant, answered to the second`, async () => {
+    test(`${utcStartTime} to ${utcEndTime} books the slot of that instant, shown in whole seconds`, async () => {
       const body = {
         ...booking(`form-of-${utcStartTime.slice(11, 13)}`),
         bookingData: { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime },
@@ -398,8 +398,8 @@ describe('bookingData', () => {
   }
 })
 
-describe('members that the contract does not know', () => {
-  test('are ignored everywhere, whatever they hold', async () => {
+describe('contract: unknown members of a body', () => {
+  test('are ignored with any value and are not stored', async () => {
     const odd = {
       canary: [null, { deep: ['\u0000', '\ud800'] }],
       id: -1,
@@ -428,7 +428,7 @@ describe('members that the contract does not know', () => {
       utcStartTime: null,
     })
     expect((await lookUp(service, 'with-unknown')).body.userType).toBe('member')
-    // Of a person nothing is kept that nobody has asked for: it would be in every backup, and in what they are handed.
+    // Data about a person that the contract does not ask for must not be stored.
     const { member, requests } = await actsOf(service.context).exportMember(
       answer.body.member.id,
       service.act(),
@@ -460,7 +460,7 @@ describe('members that the contract does not know', () => {
     },
   ]
   for (const { name, body, path } of tricks) {
-    test(`__proto__ and its like do not stand in for ${name}`, async () => {
+    test(`__proto__ and constructor do not replace ${name}`, async () => {
       expectRefusal(await service.post(paths.booking, body), { status: 400, path, absent: ['by-proto', '@'] })
       expect((await lookUp(service, 'by-proto')).status).toBe(404)
       expect(({} as Record<string, unknown>).user).toBeUndefined()

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** All that is sent over one connection in answer to a request. */
+/** Sends one request over a new connection and returns all bytes of the response. */
 function exchange(method: string, target: string): Promise<string> {
   const { hostname, port } = new URL(service.baseUrl)
   return new Promise((resolve, reject) => {
@@ -30,7 +30,7 @@ function exchange(method: string, target: string): Promise<string> {
 function headOf(answer: string): string[] {
   const [statusLine = '', ...lines] = answer.slice(0, answer.indexOf('\r\n\r\n')).split('\r\n')
   const folded = lines.map((line) => line.replace(/^[^:]*/, (name) => name.toLowerCase()))
-  // When it was answered, and as which request, is no part of what is answered.
+  // The date and the request id differ for each response.
   return [statusLine, ...folded.filter((line) => !/^(date|x-request-id):/.test(line)).sort()]
 }
 
@@ -43,7 +43,7 @@ test.each([
   `${paths.user}?external_user_id=headed`,
   `${paths.user}?external_user_id=nobody`,
   `${paths.user.slice(0, -1)}?external_user_id=headed`,
-])('HEAD %s is answered as GET, with the same status and headers, but without a body', async (target) => {
+])('contract: HEAD %s has the status and headers of GET and no body', async (target) => {
   const [head, get] = await Promise.all([exchange('HEAD', target), exchange('GET', target)])
   expect(headOf(head)).toEqual(headOf(get))
   expect(headOf(head).some((line) => /^content-length: [1-9]/.test(line))).toBe(true)
@@ -51,7 +51,7 @@ test.each([
   expect(get.slice(get.indexOf('\r\n\r\n') + 4)).not.toBe('')
 })
 
-test('HEAD of the path that takes POST is 405', async () => {
+test('contract: HEAD of the POST path is 405', async () => {
   const answer = await service.send(paths.booking, {
     method: 'HEAD',
     headers: { Authorization: `Bearer ${service.partner.token}` },
@@ -63,7 +63,7 @@ test('HEAD of the path that takes POST is 405', async () => {
   ])
 })
 
-test('HEAD of a path that is not there is 404, and a wrong method is told that GET takes HEAD too', async () => {
+test('contract: HEAD of an unknown path is 404, and Allow lists HEAD with GET', async () => {
   expect((await service.send('/partners/v1/nothing/', { method: 'HEAD' })).status).toBe(404)
   const authorization = `Authorization: Bearer ${service.partner.token}`
   const answer = await sendRaw(service.baseUrl, [

@@ -51,15 +51,18 @@ test.each<[string, RequestInit, number]>([
   ['/partners/v1/providers/', {}, 401],
   ['/partners/v1/booking-request', { method: 'POST', body: '{' }, 401],
   ['/nothing', {}, 404],
-])('the answer to %s over TLS has browsers and clients ask so for a year', async (path, init, status) => {
-  const response = await ask(path, init)
-  expect([response.status, response.headers.get('strict-transport-security')]).toEqual([
-    status,
-    'max-age=31536000',
-  ])
-})
+])(
+  'contract: over TLS %s has a Strict-Transport-Security header for one year',
+  async (path, init, status) => {
+    const response = await ask(path, init)
+    expect([response.status, response.headers.get('strict-transport-security')]).toEqual([
+      status,
+      'max-age=31536000',
+    ])
+  },
+)
 
-test('the answer to a plain request does not, whatever it asks for', async () => {
+test('contract: without TLS no response has a Strict-Transport-Security header', async () => {
   const plain = await startService()
   for (const path of ['/livez', '/openapi.json', '/partners/v1/providers/', '/nothing']) {
     const { headers } = await fetch(`${plain.baseUrl}${path}`)
@@ -68,12 +71,12 @@ test('the answer to a plain request does not, whatever it asks for', async () =>
   await plain.stop()
 })
 
-test('links begin with https where no public address is set', async () => {
+test('contract: over TLS the default base URL begins with https', async () => {
   expect(server.baseUrl).toBe(`https://127.0.0.1:${server.port}`)
 })
 
 test.each(['x', 'ab', 'abc', 'api.example', '', '[::1]', 'x/livez?'])(
-  'a Host of %p moves no path over TLS',
+  'contract: over TLS a Host header of %p does not change which path is served',
   async (host) => {
     const statuses = await Promise.all(
       ['/livez', '/livez/partners/v1/user/', '/partners/v1/providers/'].map((path) => statusOf(path, host)),
@@ -82,17 +85,20 @@ test.each(['x', 'ab', 'abc', 'api.example', '', '[::1]', 'x/livez?'])(
   },
 )
 
-test.each(['TLSv1.1', 'TLSv1'] as const)('%s is not spoken', async (version) => {
-  await expect(statusOf('/livez', 'abc', version)).rejects.toThrow()
-  expect(await statusOf('/livez', 'abc', 'TLSv1.2')).toBe(200)
-})
+test.each(['TLSv1.1', 'TLSv1'] as const)(
+  'contract: the server refuses a handshake with %s',
+  async (version) => {
+    await expect(statusOf('/livez', 'abc', version)).rejects.toThrow()
+    expect(await statusOf('/livez', 'abc', 'TLSv1.2')).toBe(200)
+  },
+)
 
-test('whoever asks it on its own machine hears it by what it noted', async () => {
+test('contract: a process on the same machine reaches the TLS server only with a note that says TLS', async () => {
   expect(await askServer(noteOf(true))).toBe('up')
   expect(await askServer(noteOf(false))).toBe('silent')
 })
 
-test('limits that are set while it runs hold at once', async () => {
+test('contract: a limit that is set while the TLS server runs applies to the next request', async () => {
   const refused = async () => (await ask('/partners/v1/providers/')).status
   service.setLimits({ ...unlimited, failedAuthentications: perMinute(1) })
   expect([await refused(), await refused()]).toEqual([401, 429])
@@ -100,7 +106,7 @@ test('limits that are set while it runs hold at once', async () => {
   expect(await refused()).toBe(401)
 })
 
-/** The status that a request is answered with whose Host is as it is given. */
+/** Sends a request with the given Host header and returns the response's status. */
 function statusOf(path: string, host: string, version?: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2'): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   const versions = version && { minVersion: version, maxVersion: version }

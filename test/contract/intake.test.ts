@@ -22,8 +22,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-describe('an intake', () => {
-  test('answers 201 in the shape of a booking, with no provider, number, decision or time', async () => {
+describe('contract: intake', () => {
+  test('answers 201 in the shape of a booking, without a provider, authorization number, decision or time', async () => {
     const answer = await service.post(paths.booking, booking('plain'))
     const { id, member } = answer.body
     expectSuccess(answer, 201, {
@@ -40,7 +40,7 @@ describe('an intake', () => {
     expect([id, member.id].every((value) => Number.isSafeInteger(value) && value > 0)).toBe(true)
   })
 
-  test('takes every member of memberData, shows those of the shape and no health data', async () => {
+  test('accepts every member of memberData and shows no health data', async () => {
     const answer = await service.post(paths.booking, {
       ...booking('full', undefined, {
         preferredName: 'Canary-Preferred',

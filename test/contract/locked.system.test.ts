@@ -8,7 +8,7 @@ import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
 
 // Another process holds the database's write lock.
 
-/** Bookings of one partner that are in flight at a time. */
+/** The most bookings of one partner that may be in flight at once. */
 const share = 256
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -32,13 +32,13 @@ const headOf = (body: string, { token }: TestPartner) => [
   `Content-Length: ${body.length}`,
 ]
 
-/** An intake on a connection of its own: a client library has only so many. */
+/** Sends an intake over a new connection, because fetch limits its connections. */
 function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
   const body = JSON.stringify(booking(externalUserId))
   return sendSlowly(service.baseUrl, headOf(body, partner), body)
 }
 
-/** The statuses of requests that are sent on one connection, each once the one before it was answered. */
+/** Sends requests one after another on one connection and returns their statuses. */
 async function statusesOnOneConnection(requests: readonly string[]): Promise<number[]> {
   const { hostname, port } = new URL(service.baseUrl)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -64,8 +64,8 @@ async function expectReadsGoOn(): Promise<void> {
   }
 }
 
-test('while writes wait for the lock, requests beyond the limit get 503 overloaded, reads go on, and the waiting ones are stored', async () => {
-  // For so long the writes of the set-up show that there can be more.
+test('contract: while writes wait for the database lock, excess bookings get 503, reads go on, and waiting bookings are stored', async () => {
+  // Recent writes of the set-up would count as proof of readiness for /readyz.
   await Bun.sleep(1_000)
   await using held = await holdWrites(service.storage)
   const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
@@ -91,21 +91,21 @@ test('while writes wait for the lock, requests beyond the limit get 503 overload
   await Promise.all(waiting)
   expect((await fromOther).status).toBe(201)
   for (const [name, { status }] of answers) {
-    // A machine that is busy otherwise may take longer than a write waits for the lock.
+    // On a busy machine a write may time out while it waits for the lock.
     const isStored = !refused.includes(name) && status !== 503
     expect((await lookUp(service, name)).status).toBe(isStored ? 200 : 404)
   }
   for (const name of refused) expect((await submit(name, service.partner)).status).toBe(201)
 })
 
-test('a booking that waits for the lock gets the slot if the process that holds it declines the earlier booking', async () => {
+test('contract: a booking that waits for the database lock gets a slot that the lock holder frees', async () => {
   const { body: page } = await service.get(`${paths.providers}?region_id=31`)
   const [{ providerId, availability }] = page.results
   const slot = { providerId, utcStartTime: availability[0].utcStartTime }
   const { body } = await service.post(paths.booking, booking('returning', slot))
   await using held = await holdWrites(service.storage)
   const asked = service.post(paths.booking, booking('returning', slot))
-  // Time for it to look for the slot, and to find that it cannot write.
+  // Time for the booking to check the slot and to start waiting for the lock.
   await Bun.sleep(300)
   await held.run(`UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ${body.id}`)
   await held.run(`INSERT INTO changes (noun, record_id) VALUES ('taken', ${providerId})`)

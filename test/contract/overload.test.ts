@@ -8,7 +8,7 @@ import { type Answer, startService, type TestPartner } from '../support/service'
 import { until } from '../support/turns'
 import { daily, lookUp, paths, sendSlowly } from './contract'
 
-/** The bookings of one partner that are in flight at a time. */
+/** The most bookings of one partner that may be in flight at once. */
 const share = 256
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = await startService({
     directory: {
       regions: [region({ id: 31 })],
-      // Slots enough for a page that is not sent in one piece.
+      // Enough slots for a page that is sent in several writes.
       providers: Array.from({ length: 100 }, (_, index) =>
         provider(`p-${index}`, { timeZone: 'Etc/UTC', workingHours: [daily('00:00', '24:00')] }),
       ),
@@ -35,7 +35,7 @@ const headOf = (body: string, { token }: TestPartner) => [
   `Content-Length: ${body.length}`,
 ]
 
-/** An intake on a connection of its own: a client library has only so many. */
+/** Sends an intake over a new connection, because fetch limits its connections. */
 function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
   const body = JSON.stringify(booking(externalUserId))
   return sendSlowly(service.baseUrl, headOf(body, partner), body)
@@ -49,14 +49,14 @@ async function expectReadsGoOn(): Promise<void> {
   }
 }
 
-describe('while bodies are only half there', () => {
-  test('their sender alone finds no place, and again has one once they have gone', async () => {
+describe('contract: half-sent bodies', () => {
+  test('exhaust only their sender’s share, which is free again once the connections close', async () => {
     const body = JSON.stringify(booking('half'))
     const half = `${headOf(body, service.partner).join('\r\n')}\r\n\r\n${body.slice(0, body.length / 2)}`
     const { hostname, port } = new URL(service.baseUrl)
     const sockets = new Set<Socket>()
     let isOver = false
-    // One that is answered, since it found no place or took too long on a busy machine, is replaced by another.
+    // A connection that got a response (overloaded, or timed out on a busy machine) is replaced by a new one.
     const hold = () => {
       const socket = connect({ host: hostname, port: Number(port) })
       sockets.add(socket)
@@ -80,10 +80,10 @@ describe('while bodies are only half there', () => {
   })
 })
 
-describe('a large page', () => {
+describe('contract: a large page of search', () => {
   const query = `${paths.providers}?region_id=31&page_size=100`
 
-  test('is of one moment, whatever is booked while it is made', async () => {
+  test('shows one snapshot even if a slot is booked while it is built', async () => {
     const before = await service.get(query)
     const booked = Promise.withResolvers<void>()
     let turns = 0
@@ -114,7 +114,7 @@ describe('a large page', () => {
     expect(after.body.results.at(-1).availability).toEqual(last.availability.slice(1))
   })
 
-  test('is sent whole in parts, beside others', async () => {
+  test('is complete when four are sent at once', async () => {
     const pages = await Promise.all(Array.from({ length: 4 }, () => service.get(query)))
     for (const { status, headers, body } of pages) {
       expect(status).toBe(200)
@@ -123,7 +123,7 @@ describe('a large page', () => {
     }
   })
 
-  test('is no trouble where the client goes in the middle of it, or asks for the head alone', async () => {
+  test('does no harm if the client disconnects in the middle or sends HEAD', async () => {
     const { hostname, port } = new URL(service.baseUrl)
     const lines = [
       `GET ${query} HTTP/1.1`,

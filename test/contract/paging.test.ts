@@ -5,7 +5,7 @@ import { expectRefusal, expectSuccess, paths, sendRaw } from './contract'
 
 const total = 105
 
-/** A00, A01 … */
+/** A0, A1 … K4. */
 const codes = Array.from({ length: total }, (_, i) => `${'ABCDEFGHIJK'[Math.floor(i / 10)]}${i % 10}`)
 
 const start = () =>
@@ -41,13 +41,13 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** What identifies the entries of a page of either list, in its order. */
+/** The codes or ids of the entries on a page, in its order. */
 function idsOf({ body }: Answer): (string | number)[] {
   if (Array.isArray(body)) return body.map(({ stateProvinceCode }) => stateProvinceCode)
   return body.results.map(({ providerId }: { providerId: number }) => providerId)
 }
 
-/** The links of a Link header by their relation. */
+/** The URLs of a Link header, by relation. */
 function linksOf(answer: Answer): Record<string, string> {
   const header = answer.headers.get('link') ?? ''
   const links = [...header.matchAll(/<([^<>]*)>; rel="([a-z]+)"(?:, |$)/g)]
@@ -55,7 +55,7 @@ function linksOf(answer: Answer): Record<string, string> {
   return Object.fromEntries(links.map(([, url = '', rel = '']) => [rel, url]))
 }
 
-/** The GET of a full URL, as a partner calls it: it must lie below the base address. */
+/** Gets a full URL from a response; the URL must begin with the service's base URL. */
 function call(url: string): Promise<Answer> {
   expect(url).toStartWith(`${service.baseUrl}/`)
   return service.get(url.slice(service.baseUrl.length))
@@ -67,8 +67,8 @@ const lists = [
 ]
 
 for (const { name, path } of lists) {
-  describe(`the list of ${name}`, () => {
-    test('has 20 entries a page unless told otherwise', async () => {
+  describe(`contract: paging the list of ${name}`, () => {
+    test('returns 20 entries a page by default', async () => {
       const [first, sixth] = [await service.get(path), await service.get(`${path}&page=6`)]
       expect([first.status, idsOf(first).length, sixth.status, idsOf(sixth).length]).toEqual([
         200, 20, 200, 5,
@@ -76,7 +76,7 @@ for (const { name, path } of lists) {
       expect(idsOf(await service.get(`${path}&page=1`))).toEqual(idsOf(first))
     })
 
-    test('has up to 100 entries a page', async () => {
+    test('returns up to 100 entries a page', async () => {
       const whole = await service.get(`${path}&page_size=100`)
       const rest = await service.get(`${path}&page_size=100&page=2`)
       const all = [...idsOf(whole), ...idsOf(rest)]
@@ -84,7 +84,7 @@ for (const { name, path } of lists) {
     })
 
     for (const size of [1, 7, 20, 35, 99, 100]) {
-      test(`says the same in pages of ${size} as in pages of 20`, async () => {
+      test(`returns the same entries in pages of ${size} as in pages of 20`, async () => {
         const walk = async (pageSize: number) => {
           const pages = Array.from({ length: Math.ceil(total / pageSize) }, (_, i) =>
             service.get(`${path}&page_size=${pageSize}&page=${i + 1}`),
@@ -98,7 +98,7 @@ for (const { name, path } of lists) {
     }
 
     for (const query of ['page=7', 'page=106&page_size=1', 'page=2147483648', 'page=3&page_size=100']) {
-      test(`is 400 past the last page: ${query}`, async () => {
+      test(`answers 400 past the last page: ${query}`, async () => {
         expectRefusal(await service.get(`${path}&${query}`), { status: 400, path: 'page' })
       })
     }
@@ -112,13 +112,13 @@ for (const { name, path } of lists) {
     ]
     for (const parameter of ['page', 'page_size']) {
       for (const value of parameter === 'page' ? notAPage : [...notAPage, '101', '1000000']) {
-        test(`is 400 for ${parameter}=${value.slice(0, 30)}`, async () => {
+        test(`answers 400 to ${parameter}=${value.slice(0, 30)}`, async () => {
           const answer = await service.get(`${path}&${parameter}=${value}`)
           expectRefusal(answer, { status: 400, path: parameter, absent: value.length > 5 ? [value] : [] })
         })
       }
 
-      test(`is 400 for a repeated ${parameter}`, async () => {
+      test(`answers 400 to a repeated ${parameter}`, async () => {
         for (const query of [`${parameter}=1&${parameter}=1`, `${parameter}=1&${parameter}=2`]) {
           expectRefusal(await service.get(`${path}&${query}`), { status: 400, path: parameter })
         }
@@ -127,8 +127,8 @@ for (const { name, path } of lists) {
   })
 }
 
-describe('an empty list', () => {
-  test('has a first page and no second, of regions', async () => {
+describe('contract: paging an empty list', () => {
+  test('of regions has a first page and no second', async () => {
     const path = `${paths.regions}?country_code=AQ`
     for (const query of ['', '&page=1', '&page=1&page_size=100']) {
       const answer = await service.get(`${path}${query}`)
@@ -138,7 +138,7 @@ describe('an empty list', () => {
     expectRefusal(await service.get(`${path}&page=2`), { status: 400, path: 'page' })
   })
 
-  test('has a first page and no second, of providers', async () => {
+  test('of providers has a first page and no second', async () => {
     const path = `${paths.providers}?country_code=AQ`
     for (const query of ['', '&page=1', '&page=1&page_size=100']) {
       expectSuccess(await service.get(`${path}${query}`), 200, {
@@ -152,7 +152,7 @@ describe('an empty list', () => {
   })
 })
 
-describe("the region list's headers", () => {
+describe("contract: the region list's headers", () => {
   const path = `${paths.regions}?country_code=us`
 
   test('X-Total-Count counts all pages', async () => {
@@ -167,7 +167,7 @@ describe("the region list's headers", () => {
     { page: 4, rels: ['first', 'last', 'prev'] },
   ]
   for (const { page, rels } of rows) {
-    test(`Link on page ${page} of 4 leads to ${rels.join(', ')}, with the filters that were sent`, async () => {
+    test(`Link on page ${page} of 4 has ${rels.join(', ')}, each with the sent filters`, async () => {
       const links = linksOf(await service.get(`${path}&page_size=30&page=${page}`))
       expect(Object.keys(links).sort()).toEqual(rels)
       const expectedPage: Record<string, number> = { first: 1, prev: page - 1, next: page + 1, last: 4 }
@@ -183,7 +183,7 @@ describe("the region list's headers", () => {
     })
   }
 
-  test('Link on an only page leads to it as the first and the last', async () => {
+  test('Link on a single page has first and last, both for that page', async () => {
     const links = linksOf(await service.get(`${paths.regions}?country_code=CA`))
     expect(Object.keys(links).sort()).toEqual(['first', 'last'])
     for (const link of Object.values(links)) {
@@ -191,7 +191,7 @@ describe("the region list's headers", () => {
     }
   })
 
-  test('the links walk from the first page to the last and back', async () => {
+  test('the links lead from the first page to the last and back', async () => {
     const seen: (string | number)[] = []
     let answer = await service.get(path)
     for (let next: string | undefined = linksOf(answer).first; next; next = linksOf(answer).next) {
@@ -208,8 +208,8 @@ describe("the region list's headers", () => {
   })
 })
 
-describe("the provider search's envelope", () => {
-  test('counts all matches, and leads on and back with null at both ends', async () => {
+describe("contract: the provider search's paging links", () => {
+  test('count is the number of all matches; next and previous lead through all pages and are null at the ends', async () => {
     const seen: (string | number)[] = []
     let answer = await service.get(`${paths.providers}?country_code=GB&page_size=40`)
     expect(answer.body.previous).toBeNull()
@@ -225,7 +225,7 @@ describe("the provider search's envelope", () => {
     expect([seen.length, new Set(seen).size]).toEqual([total, total])
   })
 
-  test('next and previous keep every filter that was sent', async () => {
+  test('next and previous keep every sent filter', async () => {
     const filters = 'country_code=gb&modality=telephonic&language=fr&page_size=2'
     const answer = await service.get(`${paths.providers}?${filters}&page=2`)
     const sent = { country_code: 'gb', modality: 'telephonic', language: 'fr', page_size: '2' }
@@ -242,7 +242,7 @@ describe("the provider search's envelope", () => {
     }
   })
 
-  test('next keeps a region_id', async () => {
+  test('next keeps region_id', async () => {
     const regions = await service.get(`${paths.regions}?country_code=GB`)
     const { id } = regions.body[0]
     const answer = await service.get(`${paths.providers}?region_id=${id}&page_size=1`)
@@ -250,7 +250,7 @@ describe("the provider search's envelope", () => {
     expect((await call(answer.body.next)).body.count).toBe(total)
   })
 
-  test('keeps a filter whose value has to be encoded', async () => {
+  test('next keeps a percent-encoded filter value', async () => {
     const answer = await service.get(`${paths.providers}?country_code=GB&page_size=3&language=f%72-%43A`)
     expect(answer.body.count).toBe(5)
     const next = await call(answer.body.next)
@@ -258,7 +258,7 @@ describe("the provider search's envelope", () => {
   })
 })
 
-describe('full URLs', () => {
+describe('contract: the URLs in paging links', () => {
   const forgeries = [
     ['Host: canary.example'],
     ['Host: canary.example:9999'],
@@ -267,7 +267,7 @@ describe('full URLs', () => {
     ['Host: localhost', 'X-Original-Url: /canary', 'X-Rewrite-Url: /canary', 'X-Forwarded-Prefix: /canary'],
   ]
   for (const lines of forgeries) {
-    test(`begin with the base address under ${lines.join(', ')}`, async () => {
+    test(`begin with the base URL in spite of ${lines.join(', ')}`, async () => {
       for (const { path } of lists) {
         const head = [
           `GET ${path}&page=2 HTTP/1.1`,

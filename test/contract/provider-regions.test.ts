@@ -4,7 +4,7 @@ import { countryWide, region } from '../support/builders'
 import { startService } from '../support/service'
 import { expectRefusal, expectSuccess, paths } from './contract'
 
-// Neither the order of the file nor that of the ids is the order of the codes.
+// The codes are in another order than the ids and the entries of the file.
 const directory = {
   regions: [
     region({ id: 5, stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' }),
@@ -54,8 +54,8 @@ const unitedKingdom = {
   stateProvinceLabel: 'Country',
 }
 
-describe('the list', () => {
-  test('is a bare array of the active regions, by their codes', async () => {
+describe('contract: the list of regions', () => {
+  test('is a bare array of the active regions, ordered by code', async () => {
     const answer = await service.get(`${paths.regions}?country_code=CA`)
     expectSuccess(answer, 200, [alberta, ontario, quebec, yukon])
     expect(answer.headers.get('x-total-count')).toBe('4')
@@ -68,8 +68,8 @@ describe('the list', () => {
   })
 
   for (const [code, why] of [
-    ['IE', 'whose one region is inactive'],
-    ['AQ', 'where the service has no region'],
+    ['IE', 'with only an inactive region'],
+    ['AQ', 'without regions'],
   ] as const) {
     test(`of a country ${why} is empty`, async () => {
       const answer = await service.get(`${paths.regions}?country_code=${code}`)
@@ -78,12 +78,12 @@ describe('the list', () => {
     })
   }
 
-  test('ignores parameters that it does not know', async () => {
+  test('ignores unknown parameters', async () => {
     const answer = await service.get(`${paths.regions}?country_code=CA&region_id=x&modality=&x=1&__proto__=2`)
     expectSuccess(answer, 200, [alberta, ontario, quebec, yukon])
   })
 
-  test('follows the directory at once', async () => {
+  test('shows a directory change at the next request', async () => {
     const changing = await start()
     try {
       expect((await changing.get(`${paths.regions}?country_code=IE`)).body).toEqual([])
@@ -112,10 +112,10 @@ describe('the list', () => {
   })
 })
 
-describe('a country_code that is not an assigned ISO 3166-1 alpha-2 code is 400', () => {
+describe('contract: a country_code that is not an assigned ISO 3166-1 alpha-2 code is 400', () => {
   const rows = ['', 'CAN', 'UK', ' CA', 'CA,GB', 'canary-country', '__proto__', 'CA\u0000']
   for (const code of rows) {
-    test(JSON.stringify(code), async () => {
+    test(`country_code=${JSON.stringify(code)} is 400`, async () => {
       const answer = await service.get(`${paths.regions}?country_code=${encodeURIComponent(code)}`)
       const absent = code.length > 4 ? [code] : []
       expectRefusal(answer, { status: 400, path: 'country_code', absent })
@@ -123,7 +123,7 @@ describe('a country_code that is not an assigned ISO 3166-1 alpha-2 code is 400'
   }
 })
 
-describe('parameters', () => {
+describe('contract: parameters of the list of regions', () => {
   const rows: { query: string; path: string }[] = [
     { query: '', path: 'country_code' },
     { query: '?', path: 'country_code' },
@@ -137,7 +137,7 @@ describe('parameters', () => {
     { query: '?country_code=CA&page_size=5&page_size=6', path: 'page_size' },
   ]
   for (const { query, path } of rows) {
-    test(`${query || 'no query at all'} is 400 and names ${path}`, async () => {
+    test(`${query || 'no query'} is 400 and names ${path}`, async () => {
       expectRefusal(await service.get(`${paths.regions}${query}`), { status: 400, path })
     })
   }

@@ -7,7 +7,7 @@ import { entryOf, expectRefusal, expectSuccess, lastNames, on, paths, slotsAt } 
 
 type Provider = ReturnType<typeof provider>
 
-/** A provider without working hours who is told apart by the last name. */
+/** A provider without working hours, identified by the last name. */
 const named = (lastName: string, different: Partial<Provider> = {}): Provider =>
   provider(`ref-${lastName}`, { lastName, workingHours: [], ...different })
 
@@ -19,12 +19,12 @@ const regions = [
   region({ id: 7, stateProvinceCode: 'NB', stateProvinceNameLocal: 'New Brunswick', active: false }),
   { ...countryWide('GB', 'United Kingdom'), id: 44 },
   { ...countryWide('IE', 'Ireland'), id: 45, active: false },
-  // Of Australia's two one is active: it counts as a country with a single region.
+  // Only one of the two Australian regions is active, so Australia counts as a country with a single region.
   region({ id: 61, countryCode: 'AU', stateProvinceCode: 'NSW', stateProvinceNameLocal: 'New South Wales' }),
   region({ id: 62, countryCode: 'AU', stateProvinceCode: 'VIC', active: false }),
 ]
 
-describe('a search', () => {
+describe('contract: a provider search', () => {
   const start = () =>
     startService({
       directory: {
@@ -61,7 +61,7 @@ describe('a search', () => {
   })
   afterAll(() => service.stop())
 
-  test('answers with the whole of each provider, by id, those without a free slot too', async () => {
+  test('lists all details of each provider, ordered by id, including providers without a free slot', async () => {
     const answer = await service.get(`${paths.providers}?region_id=31`)
     const [whole, bare] = answer.body.results
     expectSuccess(answer, 200, {
@@ -109,26 +109,30 @@ describe('a search', () => {
   })
 
   const found: { query: string; names: string[]; why: string }[] = [
-    { query: 'region_id=31', names: ['Whole', 'Bare'], why: 'those licensed in the region' },
-    { query: 'region_id=12', names: ['Whole', 'Quebecer'], why: 'those licensed in the region' },
-    { query: 'region_id=31&country_code=CA', names: ['Whole', 'Bare'], why: 'a region of the country' },
-    { query: 'region_id=31&country_code=ca', names: ['Whole', 'Bare'], why: 'the country in any case' },
+    { query: 'region_id=31', names: ['Whole', 'Bare'], why: 'providers licensed in the region' },
+    { query: 'region_id=12', names: ['Whole', 'Quebecer'], why: 'providers licensed in the region' },
+    { query: 'region_id=31&country_code=CA', names: ['Whole', 'Bare'], why: 'country and region agree' },
+    { query: 'region_id=31&country_code=ca', names: ['Whole', 'Bare'], why: 'the country code in any case' },
     { query: 'country_code=GB', names: ['Briton'], why: 'a country-wide region by its country' },
-    { query: 'country_code=gb', names: ['Briton'], why: 'the country in any case' },
+    { query: 'country_code=gb', names: ['Briton'], why: 'the country code in any case' },
     { query: 'region_id=44', names: ['Briton'], why: 'a country-wide region by its id' },
     { query: 'region_id=44&country_code=GB', names: ['Briton'], why: 'a country-wide region by both' },
     { query: 'country_code=AU', names: ['Sydney'], why: 'only active regions count' },
     { query: 'country_code=AU&region_id=61', names: ['Sydney'], why: 'only active regions count' },
     { query: 'country_code=IE', names: [], why: 'a country without an active region is empty' },
     { query: 'country_code=AQ', names: [], why: 'a country without any region is empty' },
-    { query: 'region_id=31&modality=telephonic', names: ['Whole'], why: 'the modality narrows' },
-    { query: 'region_id=31&modality=in-video', names: ['Whole', 'Bare'], why: 'the modality narrows' },
-    { query: 'country_code=GB&modality=telephonic', names: [], why: 'the modality narrows to nobody' },
-    { query: 'region_id=12&language=fr&modality=in-video', names: ['Whole'], why: 'all filters narrow' },
-    { query: 'region_id=31&Modality=x&languages=x&x=1', names: ['Whole', 'Bare'], why: 'unknown: ignored' },
+    { query: 'region_id=31&modality=telephonic', names: ['Whole'], why: 'the modality filters' },
+    { query: 'region_id=31&modality=in-video', names: ['Whole', 'Bare'], why: 'the modality filters' },
+    { query: 'country_code=GB&modality=telephonic', names: [], why: 'no provider has the modality' },
+    { query: 'region_id=12&language=fr&modality=in-video', names: ['Whole'], why: 'all filters apply' },
+    {
+      query: 'region_id=31&Modality=x&languages=x&x=1',
+      names: ['Whole', 'Bare'],
+      why: 'unknown parameters are ignored',
+    },
   ]
   for (const { query, names, why } of found) {
-    test(`?${query} finds ${names.join(' and ') || 'nobody'}: ${why}`, async () => {
+    test(`?${query} finds ${names.join(' and ') || 'no provider'}: ${why}`, async () => {
       expect(await lastNames(service, query)).toEqual(names)
     })
   }
@@ -137,8 +141,18 @@ describe('a search', () => {
   const refused: { query: string; path: string | RegExp; kind?: string; why: string }[] = [
     { query: '', path: place, why: 'one of region_id and country_code is required' },
     { query: '?language=en&modality=in-video', path: place, why: 'filters alone are not enough' },
-    { query: '?country_code=CA', path: 'region_id', kind: 'region_required', why: 'more than one region' },
-    { query: '?country_code=ca', path: 'region_id', kind: 'region_required', why: 'more than one region' },
+    {
+      query: '?country_code=CA',
+      path: 'region_id',
+      kind: 'region_required',
+      why: 'the country has more than one region',
+    },
+    {
+      query: '?country_code=ca',
+      path: 'region_id',
+      kind: 'region_required',
+      why: 'the country has more than one region',
+    },
     { query: '?country_code=CA&region_id=44', path: place, why: 'a region of another country' },
     { query: '?country_code=GB&region_id=31', path: place, why: 'a region of another country' },
     { query: '?country_code=GB&region_id=45', path: place, why: 'an inactive region of another country' },
@@ -146,10 +160,10 @@ describe('a search', () => {
     { query: '?region_id=7', path: 'region_id', why: 'an inactive region' },
     { query: '?region_id=7&country_code=CA', path: 'region_id', why: 'an inactive region' },
     { query: '?region_id=45&country_code=IE', path: 'region_id', why: 'an inactive region' },
-    { query: '?region_id=31&country_code=XX', path: 'country_code', why: 'no assigned code' },
-    { query: '?region_id=31&country_code=', path: 'country_code', why: 'no assigned code' },
-    { query: '?country_code=CAN', path: 'country_code', why: 'no assigned code' },
-    { query: '?country_code=UK', path: 'country_code', why: 'no assigned code' },
+    { query: '?region_id=31&country_code=XX', path: 'country_code', why: 'not an assigned country code' },
+    { query: '?region_id=31&country_code=', path: 'country_code', why: 'not an assigned country code' },
+    { query: '?country_code=CAN', path: 'country_code', why: 'not an assigned country code' },
+    { query: '?country_code=UK', path: 'country_code', why: 'not an assigned country code' },
     {
       query: '?country_code=GB&modality=in-person',
       path: /(^|\W)(region_id|modality): /,
@@ -175,7 +189,7 @@ describe('a search', () => {
     country_code: ['C', 'CA-ON', 'XX', 'canary-country', 'CA%00'],
   }
   for (const [parameter, bad] of Object.entries(values)) {
-    test(`a bad ${parameter} is 400 and names it, never its value`, async () => {
+    test(`an invalid ${parameter} is 400, and the message contains its name but not its value`, async () => {
       for (const value of bad) {
         const others = parameter === 'region_id' ? '' : 'region_id=31&'
         const answer = await service.get(`${paths.providers}?${others}${parameter}=${value}`)
@@ -185,7 +199,7 @@ describe('a search', () => {
     })
   }
 
-  test('a repeated parameter is 400 and names it', async () => {
+  test('a repeated parameter is 400 and the message names it', async () => {
     const good: Record<string, string> = {
       region_id: '31',
       country_code: 'CA',
@@ -204,8 +218,8 @@ describe('a search', () => {
   })
 })
 
-describe('a change of the directory', () => {
-  test('holds from the next search: providers and regions come, go and come back under their ids', async () => {
+describe('contract: a change of the directory', () => {
+  test('shows in the next search, and deactivated providers and regions return with the same ids', async () => {
     const directory = (isGone: boolean) => ({
       regions: [region({ id: 31, active: !isGone }), region({ id: 12, stateProvinceCode: 'QC' })],
       providers: [
@@ -236,7 +250,7 @@ describe('a change of the directory', () => {
   })
 })
 
-describe('the language filter', () => {
+describe('contract: the language filter', () => {
   const speakers: Record<string, string[]> = {
     Fr: ['fr'],
     FrCa: ['fr-CA'],
@@ -269,13 +283,13 @@ describe('the language filter', () => {
     { language: 'es', names: [] },
   ]
   for (const { language, names } of rows) {
-    test(`${language} finds ${names.join(', ') || 'nobody'}`, async () => {
+    test(`${language} finds ${names.join(', ') || 'no provider'}`, async () => {
       expect(await lastNames(service, `region_id=31&language=${language}`)).toEqual(names)
     })
   }
 })
 
-describe('modality=in-person', () => {
+describe('contract: the in-person filter', () => {
   const inPerson = (name: string, inPersonRegions: string[], licensed: string[]) =>
     named(name, { modalities: ['in-person', 'in-video'], inPersonRegions, licenses: since2020(...licensed) })
   const start = () =>
@@ -313,14 +327,14 @@ describe('modality=in-person', () => {
     },
   ]
   for (const { query, names } of rows) {
-    test(`?${query} finds ${names.join(', ')}: who sees people there and is licensed there`, async () => {
+    test(`?${query} finds ${names.join(', ')}`, async () => {
       expect(await lastNames(service, query)).toEqual(names)
     })
   }
 })
 
-describe('licenses', () => {
-  // The clock: 2026-12-01 07:00 in Toronto, 2026-12-02 01:00 in Auckland.
+describe('contract: licenses', () => {
+  // The test clock is at 2026-12-01 07:00 in Toronto, 2026-12-02 01:00 in Auckland.
   const licensed = (name: string, different: Partial<Provider>) =>
     named(name, {
       timeZone: 'Etc/UTC',
@@ -377,16 +391,16 @@ describe('licenses', () => {
   const rows: { name: string; regionId: number; starts: string[] }[] = [
     { name: 'Moving', regionId: 31, starts: [fifth] },
     { name: 'Moving', regionId: 12, starts: [fifth, tenth] },
-    // 23:00 on the last day; 23:45 would end on the day after.
+    // Only 23:00 on the license's last day: the slot at 23:45 would end on the next day.
     { name: 'AucklandUntilToday', regionId: 31, starts: ['2026-12-02T10:00:00Z'] },
   ]
   for (const { name, regionId, starts } of rows) {
-    test(`${name} in region ${regionId} offers ${starts.length} slots`, async () => {
+    test(`a search of region ${regionId} offers ${starts.length} slots of provider ${name}`, async () => {
       expect((await entryOf(service, regionId, name)).availability).toEqual(slotsAt(...starts))
     })
   }
 
-  test('begin and end at midnight where the provider is', async () => {
+  test('begin and end at midnight in the provider’s time zone', async () => {
     const moving = await start()
     try {
       const midnights = [

@@ -31,7 +31,7 @@ afterAll(() => service.stop())
 const [dayMillis, slotMillis] = [86_400_000, 45 * 60_000]
 const firstSlot = Date.parse('2026-12-10T09:00:00Z')
 
-/** How many requests and members there are. */
+/** The number of stored booking requests and members. */
 const stored = async () => ({
   requests: await countRows(service.storage, 'booking_requests'),
   members: await countRows(service.storage, 'members'),
@@ -39,8 +39,8 @@ const stored = async () => ({
 
 let retried = 0
 
-/** Asks again for as long as there is no place: a 503 says nothing of what was asked for. */
-async function untilJudged(ask: () => Promise<Answer>): Promise<Answer> {
+/** Repeats a request until it is not answered with 503 (overloaded). */
+async function retryOverloaded(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask()
     if (answer.status !== 503) return answer
@@ -49,12 +49,12 @@ async function untilJudged(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** So many requests at once. */
+/** Sends a number of requests concurrently. */
 function atOnce(count: number, request: (i: number) => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => request(i)))
 }
 
-/** How many answers there were of each status. */
+/** Counts the responses by status. */
 function tally(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
@@ -63,12 +63,12 @@ function tally(answers: readonly Answer[]): Record<number, number> {
 
 const refusalsIn = (answers: readonly Answer[]) => answers.filter(({ status }) => status !== 201)
 
-describe('at once', () => {
+describe('contract: concurrent bookings', () => {
   const crowd = times(200, 500)
   const slotRounds = times(8, 200)
 
-  test(`${crowd} bookings of one slot by members of two partners: one 201, the rest 400, one request, one member, ${slotRounds} times`, async () => {
-    const told: Record<number, number> = {}
+  test(`of one slot by ${crowd} members of two partners: one 201 and otherwise 400, one booking and one member stored, ${slotRounds} times`, async () => {
+    const totals: Record<number, number> = {}
     for (let round = 0; round < slotRounds; round++) {
       const utcStartTime = new Date(
         firstSlot + Math.floor(round / 12) * dayMillis + (round % 12) * slotMillis,
@@ -78,11 +78,11 @@ describe('at once', () => {
       const slot = { providerId, utcStartTime }
       const before = await stored()
       const answers = await atOnce(crowd, (i) =>
-        untilJudged(() =>
+        retryOverloaded(() =>
           service.post(paths.booking, booking(`racer-${round}-${i}`, slot), i % 2 ? rival.token : undefined),
         ),
       )
-      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 400: crowd - 1 } })
+      expect({ round, statuses: tally(answers) }).toEqual({ round, statuses: { 201: 1, 400: crowd - 1 } })
       for (const answer of refusalsIn(answers)) {
         expectRefusal(answer, { status: 400, kind: 'slot_unavailable', absent: ['racer'] })
       }
@@ -96,16 +96,16 @@ describe('at once', () => {
         const [only] = body.results as { availability: unknown[] }[]
         expect(only?.availability).not.toContainEqual(slotsAt(utcStartTime)[0])
       }
-      for (const { status } of answers) told[status] = (told[status] ?? 0) + 1
+      for (const { status } of answers) totals[status] = (totals[status] ?? 0) + 1
     }
     tellFigure(
-      `one slot: ${slotRounds} rounds of ${crowd}, ${JSON.stringify(told)}, ${retried} asked again after a 503`,
+      `one slot: ${slotRounds} rounds of ${crowd} bookings, responses by status ${JSON.stringify(totals)}, ${retried} retries after a 503`,
     )
   })
 
   const memberRounds = times(8, 200)
 
-  test(`50 members of two partners with one email: one 201, the rest 409, one member, ${memberRounds} times`, async () => {
+  test(`by 50 members of two partners with one email address: one 201, the rest 409, one member stored, ${memberRounds} times`, async () => {
     for (let round = 0; round < memberRounds; round++) {
       const before = await stored()
       const tokenOf = (i: number) => (i % 3 ? rival.token : undefined)
@@ -117,7 +117,7 @@ describe('at once', () => {
           tokenOf(i),
         )
       })
-      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 409: 49 } })
+      expect({ round, statuses: tally(answers) }).toEqual({ round, statuses: { 201: 1, 409: 49 } })
       for (const answer of refusalsIn(answers)) {
         expectRefusal(answer, { status: 409, kind: 'email_taken', absent: ['claimant', 'ontested'] })
       }
@@ -128,14 +128,14 @@ describe('at once', () => {
     }
   })
 
-  test('searches beside bookings answer 200, and a slot that was granted is gone from the next search', async () => {
+  test('leave concurrent searches at 200, and a booked slot is gone from the next search', async () => {
     const day = '2026-12-06'
     const answers = await atOnce(24, async (i) => {
       if (i % 2) return service.get(`${paths.providers}?region_id=31`)
       const minutes = 9 * 60 + (i / 2) * 45
       const time = `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
       const slot = { providerId, utcStartTime: `${day}T${time}:00Z` }
-      const booked = await service.post(paths.booking, booking(`beside-${i}`, slot))
+      const booked = await service.post(paths.booking, booking(`concurrent-${i}`, slot))
       const { availability } = await entryOf(service, 31, 'Only')
       expect(JSON.stringify(availability)).not.toContain(`"utcStartTime":"${slot.utcStartTime}"`)
       return booked

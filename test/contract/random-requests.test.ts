@@ -8,7 +8,7 @@ import { startService } from '../support/service'
 import { countRows } from '../support/storage'
 import { daily, paths } from './contract'
 
-// A failure prints its seed and path: FAST_CHECK_SEED=… runs it again.
+// A failure prints its seed. FAST_CHECK_SEED=<seed> repeats the run.
 const seed = Number(process.env.FAST_CHECK_SEED ?? 20_261_201)
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** In every text that is sent, so that an answer that repeats one is found. */
+/** Part of every text that is sent, to find a response that repeats one. */
 const canary = 'Qvxkzj'
 const texts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -58,13 +58,13 @@ const body = (id: string) =>
 
 type Path = readonly (string | number)[]
 
-/** Every value of a body, by its path. */
+/** Lists the paths of all values in a body. */
 function pathsIn(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([name, inner]) => pathsIn(inner, [...path, name]))]
 }
 
-/** A copy of a body with another value at a path; without one if it is undefined. */
+/** Copies a body with another value at a path; removes the path if the value is undefined. */
 function changed(value: unknown, [name, ...rest]: Path, to: unknown): unknown {
   if (name === undefined) return to
   const copy: Record<string, unknown> = Array.isArray(value)
@@ -76,7 +76,7 @@ function changed(value: unknown, [name, ...rest]: Path, to: unknown): unknown {
   return copy
 }
 
-test('a body with a random value anywhere is stored with 201, or refused in the contract’s shape without repeating it', async () => {
+test('contract: a body with a random value is stored, or refused in the contract’s shape without echoing it', async () => {
   const before = await countRows(service.storage, 'booking_requests')
   let sent = 0
   let created = 0
@@ -100,7 +100,7 @@ test('a body with a random value anywhere is stored with 201, or refused in the 
   expect(await countRows(service.storage, 'booking_requests')).toBe(before + created)
 })
 
-test('a query with random parameters is answered, or refused in the contract’s shape without repeating them', async () => {
+test('contract: a query with random parameters is answered, or refused in the contract’s shape without echoing them', async () => {
   const path = fc.constantFrom(paths.regions, paths.providers, paths.user)
   const names = fc.constantFrom(
     ...['country_code', 'region_id', 'external_user_id', 'page', 'page_size', 'modality', 'language', canary],

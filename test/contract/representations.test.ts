@@ -3,7 +3,7 @@ import { booking, provider, region } from '../support/builders'
 import { startService, type TestPartner, type TestService } from '../support/service'
 import { paths } from './contract'
 
-// What a partner sees of answers that it may keep, and of those that are compressed (RFC 9110 §8.4, §8.8.3, §13.1.2).
+// Entity tags, conditional requests and compression (RFC 9110 §8.4, §8.8.3, §13.1.2).
 
 let service: TestService & { readonly partner: TestPartner }
 const page = `${paths.providers}?region_id=1&page_size=2&page=1`
@@ -20,7 +20,7 @@ afterAll(() => service.stop())
 interface Raw {
   readonly status: number
   readonly headers: Headers
-  /** As they came: still compressed, where they are. */
+  /** The body as received, not decompressed. */
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
@@ -43,7 +43,7 @@ const decoders: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> =
   zstd: (bytes) => Bun.zstdDecompressSync(bytes),
 }
 
-/** What was meant, whatever it was compressed with. */
+/** The decompressed and parsed body. */
 function read({ headers, bytes }: Raw): unknown {
   const decode = decoders[headers.get('content-encoding') ?? 'identity']
   return JSON.parse(Buffer.from(decode?.(bytes) ?? '').toString())
@@ -66,8 +66,8 @@ async function bookFirst(path = page) {
 describe.each([
   ['a page of search', page],
   ['a list of regions', regions],
-])('%s', (_, path) => {
-  test('has a tag, may be kept, is asked for again, and differs by Accept-Encoding', async () => {
+])('contract: caching of %s', (_, path) => {
+  test('sends an ETag, private no-cache, and Vary: Accept-Encoding', async () => {
     const { status, headers } = await ask(path)
     expect(status).toBe(200)
     expect(headers.get('etag')).toMatch(/^W\/"[a-z0-9]+"$/)
@@ -76,7 +76,7 @@ describe.each([
     expect(headers.get('content-type')).toBe('application/json')
   })
 
-  test('is the same bytes with the same tag when it is asked for twice, in every coding', async () => {
+  test('sends the same bytes and ETag again, in every content coding', async () => {
     const [one, other] = [await ask(path), await ask(path)]
     expect(other.bytes).toEqual(one.bytes)
     for (const coding of ['gzip', 'zstd']) {
@@ -90,12 +90,12 @@ describe.each([
   })
 
   test.each([
-    ['its tag', (tag: string) => tag],
-    ['its tag as a strong one', (tag: string) => tag.slice(2)],
-    ['its tag among others', (tag: string) => `"other", W/"another",${tag} `],
-    ['any', () => '*'],
+    ['its ETag', (tag: string) => tag],
+    ['its ETag as a strong one', (tag: string) => tag.slice(2)],
+    ['its ETag among others', (tag: string) => `"other", W/"another",${tag} `],
+    ['*', () => '*'],
   ])(
-    'is 304 without a body where If-None-Match names %s, by GET and HEAD, in any coding',
+    'answers 304 without a body if If-None-Match is %s, by GET and HEAD, in any content coding',
     async (_, named) => {
       const known = await ask(path)
       for (const method of ['GET', 'HEAD']) {
@@ -114,11 +114,11 @@ describe.each([
   )
 
   test.each([
-    ['another', '"other"'],
-    ['a part of it', 'W/"'],
-    ['nothing', ''],
-    ['it without quotes', 'bare'],
-  ])('is whole where If-None-Match names %s', async (_, named) => {
+    ['another ETag', '"other"'],
+    ['a part of the ETag', 'W/"'],
+    ['empty', ''],
+    ['the ETag without quotes', 'bare'],
+  ])('answers 200 if If-None-Match is %s', async (_, named) => {
     const tag = tagIn(await ask(path))
     const sent = named === 'bare' ? tag.slice(3, -1) : named
     expect((await ask(path, { 'If-None-Match': sent })).status).toBe(200)
@@ -134,33 +134,36 @@ describe.each([
     ['identity, gzip;q=0.9, zstd;q=0.9', null],
     ['br', null],
     ['gzip;q=nonsense', null],
-  ])('to Accept-Encoding %p is sent as %p, of the length that it says', async (acceptEncoding, coding) => {
-    const plain = await ask(path)
-    const answer = await ask(path, { 'Accept-Encoding': acceptEncoding })
-    expect(answer.headers.get('content-encoding')).toBe(coding)
-    expect(answer.headers.get('content-length')).toBe(String(answer.bytes.length))
-    expect(read(answer)).toEqual(read(plain))
-  })
+  ])(
+    'answers Accept-Encoding %p with Content-Encoding %p and a correct Content-Length',
+    async (acceptEncoding, coding) => {
+      const plain = await ask(path)
+      const answer = await ask(path, { 'Accept-Encoding': acceptEncoding })
+      expect(answer.headers.get('content-encoding')).toBe(coding)
+      expect(answer.headers.get('content-length')).toBe(String(answer.bytes.length))
+      expect(read(answer)).toEqual(read(plain))
+    },
+  )
 
-  test('by HEAD has the headers of GET, its length too, in every coding', async () => {
+  test('answers HEAD with the headers of GET, including Content-Length, in every content coding', async () => {
     for (const coding of ['identity', 'gzip', 'zstd']) {
       const got = await ask(path, { 'Accept-Encoding': coding })
       const { status, headers, bytes } = await ask(path, { 'Accept-Encoding': coding }, 'HEAD')
       expect([status, bytes.length]).toEqual([200, 0])
-      const told = (of: Headers) =>
+      const stable = (of: Headers) =>
         [...of].filter(([name]) => name !== 'date' && name !== 'x-request-id').sort()
-      expect(told(headers)).toEqual(told(got.headers))
+      expect(stable(headers)).toEqual(stable(got.headers))
       expect(headers.get('content-length')).toBe(String(got.bytes.length))
     }
   })
 })
 
-describe('a page that a booking has changed', () => {
+describe('contract: a page of search after a booking', () => {
   beforeEach(async () => {
     for (const path of [page, nextPage]) await ask(path)
   })
 
-  test('is sent whole with another tag, however it was asked for before; pages of others are as they were', async () => {
+  test('is sent with a new ETag, while the ETags of other pages stay valid', async () => {
     const [before, others] = [await ask(page), await ask(nextPage)]
     await bookFirst()
     const after = await ask(page, { 'If-None-Match': tagIn(before) })
@@ -170,10 +173,10 @@ describe('a page that a booking has changed', () => {
     expect((await ask(nextPage, { 'If-None-Match': tagIn(others) })).status).toBe(304)
   })
 
-  test('is not compressed for the first who asks, since it may be changed again at once, and then is', async () => {
+  test('is sent uncompressed to the first request and compressed to the second', async () => {
     await ask(page, { 'Accept-Encoding': 'gzip' })
     await bookFirst()
-    // A look of the booking's own is the first.
+    // The search in bookFirst is a first request for its page.
     await bookFirst(nextPage)
     const first = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
     const second = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
@@ -184,7 +187,7 @@ describe('a page that a booking has changed', () => {
   })
 
   test.each(['identity;q=0, gzip', 'zstd, *;q=0'])(
-    'is compressed for the first who asks where they take nothing else: %s',
+    'is compressed for the first request if it accepts no uncompressed body: %s',
     async (acceptEncoding) => {
       await bookFirst()
       await bookFirst(nextPage)
@@ -193,7 +196,7 @@ describe('a page that a booking has changed', () => {
     },
   )
 
-  test('keeps its compressed forms where the booking was of another page', async () => {
+  test('is still compressed at once if the booking changed only another page', async () => {
     for (const _ of [1, 2]) await ask(nextPage, { 'Accept-Encoding': 'zstd' })
     await bookFirst()
     const answer = await ask(nextPage, { 'Accept-Encoding': 'zstd' })
@@ -201,7 +204,7 @@ describe('a page that a booking has changed', () => {
   })
 })
 
-test('what is about a person, and what was refused, has no tag to be kept by', async () => {
+test('contract: responses about a member and error responses have no ETag', async () => {
   await service.post(paths.booking, booking('kept', undefined, { email: 'kept@example.com' }))
   const asked = { 'If-None-Match': '*', 'Accept-Encoding': 'gzip' }
   for (const [path, status] of [
@@ -217,7 +220,7 @@ test('what is about a person, and what was refused, has no tag to be kept by', a
   }
 })
 
-test('a page has the same tag after a restart, and in another process', async () => {
+test('contract: a page of search has the same ETag in another process', async () => {
   await using other = await startAgain()
   expect(await other.tagOf(page)).toBe(tagIn(await ask(page)))
 })
@@ -232,7 +235,7 @@ async function startAgain() {
     clock: context.clock,
     report: () => {},
   })
-  // As its links have it.
+  // The links in the page contain the base URL, so it has to be the same.
   const server = await opened.listen({ host: 'localhost', port: 0, baseUrl: service.baseUrl })
   return {
     async tagOf(path: string) {
@@ -246,7 +249,7 @@ async function startAgain() {
   }
 }
 
-test('the tag of a page changes if only its count and its next link change', async () => {
+test('contract: the ETag of a page changes if only its count and its next link change', async () => {
   const directory = (...refs: string[]) => ({
     regions: [region()],
     providers: refs.map((ref) => provider(ref)),

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** A booking whose body is there only once something has happened meanwhile. */
+/** Sends a booking whose body is complete only after `meanwhile` has resolved. */
 async function bookMeanwhile(
   { token }: TestPartner,
   externalUserId: string,
@@ -38,7 +38,7 @@ async function bookMeanwhile(
     `Content-Length: ${body.length}`,
   ]
   return sendSlowly(service.baseUrl, head, body, async () => {
-    // The partner was let in: what comes back without a word is a body that is waited for.
+    // Time for the server to authenticate the partner and wait for the rest of the body.
     await Bun.sleep(100)
     await meanwhile()
   })
@@ -49,8 +49,8 @@ async function isFree(utcStartTime: string): Promise<boolean> {
   return (availability as { utcStartTime: string }[]).some((slot) => slot.utcStartTime === utcStartTime)
 }
 
-describe('what is taken back while a body is on its way counts, and nothing is booked', () => {
-  test('a token that is revoked: 401 token_invalid', async () => {
+describe('contract: a change while a booking body is being received', () => {
+  test('revoking the token answers 401 token_invalid and books nothing', async () => {
     const partner = await service.addPartner('Revoked Meanwhile')
     const slot = '2026-12-02T09:00:00Z'
     const answer = await bookMeanwhile(partner, 'revoked', slot, () =>
@@ -60,7 +60,7 @@ describe('what is taken back while a body is on its way counts, and nothing is b
     expect(await isFree(slot)).toBe(true)
   })
 
-  test('a partner that is deactivated: 401 partner_inactive', async () => {
+  test('deactivating the partner answers 401 partner_inactive and books nothing', async () => {
     const partner = await service.addPartner('Deactivated Meanwhile')
     const store = actsOf(service.context)
     const slot = '2026-12-02T09:45:00Z'
@@ -73,7 +73,7 @@ describe('what is taken back while a body is on its way counts, and nothing is b
     expect((await lookUp(service, 'deactivated', partner.token)).status).toBe(404)
   })
 
-  test('an organization that is deactivated: 403', async () => {
+  test('deactivating the organization answers 403 and books nothing', async () => {
     const partner = await service.addPartner('Closed Meanwhile')
     const store = actsOf(service.context)
     const organizationId = partner.organization?.id ?? 0
@@ -87,7 +87,7 @@ describe('what is taken back while a body is on its way counts, and nothing is b
     expect((await lookUp(service, 'closed', partner.token)).status).toBe(404)
   })
 
-  test('a slot whose start has gone by: the moment when the body is there is the one that counts', async () => {
+  test('a slot that starts before the body is complete is slot_unavailable', async () => {
     const partner = await service.addPartner('Late')
     const slot = '2026-12-01T12:45:00Z'
     const answer = await bookMeanwhile(partner, 'late', slot, async () =>
@@ -98,22 +98,22 @@ describe('what is taken back while a body is on its way counts, and nothing is b
     expect(await isFree(slot)).toBe(true)
   })
 
-  test('nothing: the booking is made', async () => {
+  test('a slow body without any change is booked', async () => {
     const partner = await service.addPartner('Slow')
     const answer = await bookMeanwhile(partner, 'slow', '2026-12-02T12:00:00Z', async () => undefined)
     expect(answer.status).toBe(201)
   })
 })
 
-describe('what is taken back while a booking waits for its turn to be written counts too', () => {
+describe('contract: a change while a booking waits for the database lock', () => {
   test.each([
-    ['a partner that is deactivated', 'UPDATE partners SET active = false WHERE id = ', 'partner_inactive'],
+    ['deactivating the partner', 'UPDATE partners SET active = false WHERE id = ', 'partner_inactive'],
     [
-      'a token that is revoked',
+      'revoking the token',
       "UPDATE partner_keys SET ends_at = starts_at, end_reason = 'revoked' WHERE partner_id = ",
       'token_invalid',
     ],
-  ])('%s', async (what, change, code) => {
+  ])('%s rejects the booking', async (what, change, code) => {
     const { partner, token } = await service.addPartner(`Waiting, ${what}`)
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
     for (const body of [booking(`waiting-${code}`, slot), booking(`waiting-${code}`)]) {

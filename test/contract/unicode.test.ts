@@ -13,8 +13,8 @@ afterAll(() => service.stop())
 const submit = (externalUserId: string, email: string) =>
   service.post(paths.booking, booking(externalUserId, undefined, { email }))
 
-describe('external_user_id is compared byte for byte', () => {
-  const pairs: [what: string, one: string, other: string][] = [
+describe('contract: external_user_id is compared byte by byte', () => {
+  const pairs: [name: string, one: string, other: string][] = [
     ['composed and decomposed (NFC, NFD)', 'ren\u00e9e', 'rene\u0301e'],
     ['a ligature and its letters (NFKC)', '\ufb01ona', 'fiona'],
     ['the Kelvin sign and a K', '\u212a-1', 'K-1'],
@@ -23,7 +23,7 @@ describe('external_user_id is compared byte for byte', () => {
     ['a dotless and a dotted i', 'ism\u0131', 'ismi'],
   ]
 
-  test.each(pairs)('%s are two members, each looked up as sent', async (_, one, other) => {
+  test.each(pairs)('%s are two members, each found under the id as sent', async (_, one, other) => {
     const [first, second] = [
       await submit(one, `a-${Bun.hash(one)}@example.com`),
       await submit(other, `b-${Bun.hash(other)}@example.com`),
@@ -37,7 +37,7 @@ describe('external_user_id is compared byte for byte', () => {
     ])
   })
 
-  test('in whatever form it is escaped in the query', async () => {
+  test('upper- and lower-case percent-encoding in the query find the same member', async () => {
     await submit('caf\u00e9', 'cafe@example.com')
     expect((await service.get(`${paths.user}?external_user_id=caf%C3%A9`)).status).toBe(200)
     expect((await service.get(`${paths.user}?external_user_id=caf%c3%a9`)).status).toBe(200)
@@ -45,7 +45,7 @@ describe('external_user_id is compared byte for byte', () => {
   })
 })
 
-describe('an e-mail address', () => {
+describe('contract: an email address', () => {
   test.each([
     ['the Kelvin sign, which folds to k', '\u212aim@example.com'],
     ['a long s, which folds to s', 'ro\u017fe@example.com'],
@@ -57,9 +57,9 @@ describe('an e-mail address', () => {
     ['a zero-width space', 'kim\u200b@example.com'],
     ['a soft hyphen', 'k\u00adim@example.com'],
     ['a right-to-left override', '\u202ekim@example.com'],
-    ['a label that is no ASCII', 'kim@ex\u00e4mple.com'],
+    ['a non-ASCII domain label', 'kim@ex\u00e4mple.com'],
     ['an ideographic full stop', 'kim@example\u3002com'],
-  ])('with %s is not one: it is no other’s by folding', async (_, email) => {
+  ])('with %s is rejected, so that it cannot equal another address by case folding', async (_, email) => {
     await submit('kim', 'kim@example.com')
     expectRefusal(await submit('other', email), {
       status: 400,
@@ -69,7 +69,7 @@ describe('an e-mail address', () => {
     })
   })
 
-  test('is kept as it was sent, and is one with that of another case', async () => {
+  test('is stored unchanged and conflicts with the same address in different case', async () => {
     expect((await submit('mixed', 'Mixed.Case@Example.COM')).body.member.email).toBe('Mixed.Case@Example.COM')
     expectRefusal(await submit('second', 'mixed.case@example.com'), { status: 409, kind: 'email_taken' })
   })

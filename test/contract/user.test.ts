@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-describe('the look-up', () => {
-  test('answers with the whole member, with and without the trailing slash', async () => {
+describe('contract: the member look-up', () => {
+  test('returns the whole member, with and without the trailing slash', async () => {
     const created = await service.post(paths.booking, booking('whole', undefined, { country: 'us' }))
     for (const path of [paths.user, paths.user.slice(0, -1)]) {
       expectSuccess(await service.get(`${path}?external_user_id=whole`), 200, {
@@ -35,7 +35,7 @@ describe('the look-up', () => {
     ['pa', 'Punjabi'],
   ]
   for (const [code, name] of languages) {
-    test(`names the language ${code} ${name}`, async () => {
+    test(`returns ${name} as the name of the language ${code}`, async () => {
       await service.post(
         paths.booking,
         booking(`speaks-${code}`, undefined, { preferredSpokenLanguage: code }),
@@ -51,7 +51,7 @@ describe('the look-up', () => {
     'tab\tline\n',
   ]
   for (const [i, externalUserId] of odd.entries()) {
-    test(`finds ${JSON.stringify(externalUserId)} as it was sent, and not before`, async () => {
+    test(`finds the external user id ${JSON.stringify(externalUserId)} once a booking has created the member`, async () => {
       expectRefusal(await lookUp(service, externalUserId), { status: 404 })
       const body = booking(externalUserId, undefined, { email: `odd-${i}@example.com` })
       expect((await service.post(paths.booking, body)).status).toBe(201)
@@ -70,20 +70,20 @@ describe('the look-up', () => {
     expect([answer.status, answer.body.externalUserId]).toEqual([200, 'a b'])
   })
 
-  test('shows texts as they were sent', async () => {
+  test('returns texts unchanged', async () => {
     const memberData = { firstName: '  Zoë "Z" <b> ', lastName: "O'Néill\\😀", email: 'texts@example.com' }
     await service.post(paths.booking, booking('texts', undefined, memberData))
     expect((await lookUp(service, 'texts')).body).toMatchObject(memberData)
   })
 
-  test('ignores parameters that it does not know', async () => {
+  test('ignores unknown parameters', async () => {
     await service.post(paths.booking, booking('known'))
     const answer = await service.get(`${paths.user}?external_user_id=known&page=0&id=7&id=8&user=x`)
     expect([answer.status, answer.body.externalUserId]).toEqual([200, 'known'])
   })
 })
 
-describe('the look-up is refused', () => {
+describe('contract: the member look-up is refused', () => {
   for (const query of [
     '',
     '?',
@@ -92,12 +92,12 @@ describe('the look-up is refused', () => {
     '?id=1',
     '?user.external_user_id=x',
   ]) {
-    test(`with 400 where external_user_id is missing: ${query || 'no query'}`, async () => {
+    test(`with 400 if external_user_id is missing: ${query || 'no query'}`, async () => {
       expectRefusal(await service.get(`${paths.user}${query}`), { status: 400, path: 'external_user_id' })
     })
   }
 
-  test('with 400 where external_user_id is repeated', async () => {
+  test('with 400 if external_user_id is repeated', async () => {
     await service.post(paths.booking, booking('canary-twice'))
     for (const other of ['canary-twice', 'canary-other']) {
       const path = `${paths.user}?external_user_id=canary-twice&external_user_id=${other}`
@@ -107,7 +107,7 @@ describe('the look-up is refused', () => {
 
   const unknown = ['canary-nobody', '%nary-known', '_anary-known', 'canary-known ', 'CANARY-KNOWN']
   for (const externalUserId of unknown) {
-    test(`with 404 where no member has it: ${externalUserId}`, async () => {
+    test(`with 404 if no member has the external user id: ${externalUserId}`, async () => {
       await service.post(
         paths.booking,
         booking('canary-known', undefined, { email: 'canary@canary.example' }),
@@ -117,7 +117,7 @@ describe('the look-up is refused', () => {
     })
   }
 
-  test("with 404 for another partner's member, and for a member id", async () => {
+  test("with 404 for another partner's member and for an internal member id", async () => {
     const other = await service.addPartner('Other Partner')
     const created = await service.post(paths.booking, booking('canary-mine'))
     for (const answer of [
@@ -140,7 +140,7 @@ describe('the look-up is refused', () => {
     expect((await lookUp(service, 'canary-sleeper')).status).toBe(200)
   })
 
-  test('without a 5xx for a value that is not UTF-8', async () => {
+  test('with 400 or 404, not a 5xx, for a value that is not UTF-8', async () => {
     for (const value of ['%FF', '%C3%28', '%ED%A0%80', '%zz', '%00']) {
       const answer = await service.get(`${paths.user}?external_user_id=${value}`)
       expect([400, 404]).toContain(answer.status)

@@ -19,9 +19,9 @@ import {
 import { hashes, verifyLines } from '../support/audit-lines'
 import { now } from './values'
 
-type Told = Omit<AuditLine, 'hash'>
+type Unhashed = Omit<AuditLine, 'hash'>
 
-const told: Told[] = [
+const entries: Unhashed[] = [
   { id: 1, at: now, actor: 'olive', action: 'organization.add', record: 'organization 1', outcome: 'done' },
   { id: 2, at: now + 1, actor: 'pat', action: 'directory.load', record: null, outcome: 'done' },
   {
@@ -43,7 +43,7 @@ const told: Told[] = [
   },
 ]
 
-function chained(lines: readonly Told[], under = hashes, from: AuditState = emptyAudit) {
+function chained(lines: readonly Unhashed[], under = hashes, from: AuditState = emptyAudit) {
   let state = from
   const all = lines.map(({ id, ...entry }) => {
     const added = addLine(under, state, id, entry)
@@ -53,7 +53,7 @@ function chained(lines: readonly Told[], under = hashes, from: AuditState = empt
   return { state, lines: all }
 }
 
-const { state, lines } = chained(told)
+const { state, lines } = chained(entries)
 const head = state.acts.head
 const intact: AuditVerdict = { intact: true, head }
 const verify = (changed: readonly AuditLine[], noted: typeof head | null = null) =>
@@ -62,37 +62,37 @@ const verify = (changed: readonly AuditLine[], noted: typeof head | null = null)
 const withLine = (index: number, different: Partial<AuditLine>) =>
   lines.map((line, at) => (at === index ? { ...line, ...different } : line))
 
-describe('lines as they were written', () => {
-  test('are intact, up to the last', () => {
+describe('domain: an unchanged audit log', () => {
+  test('is intact up to its last line', () => {
     expect(verify(lines)).toEqual(intact)
     expect(verifyLines(emptyAudit, [], null)).toEqual({ ...intact, head: auditStart })
   })
 
-  test('are two chains: refused authentications, and all the rest', () => {
+  test('has two hash chains: refused authentications, and all other actions', () => {
     expect(auditActions.filter((action) => chainOf({ action }) === 'refusals')).toEqual([
       'authentication.refuse',
     ])
     expect([state.acts.head.id, state.refusals.head.id]).toEqual([4, 5])
   })
 
-  test('are intact from a head noted at any of them, or before the first', () => {
+  test('is intact from a noted hash of any line or of the start', () => {
     for (const { id, hash } of [auditStart, ...lines]) expect(verify(lines, { id, hash })).toEqual(intact)
   })
 
-  test('have hashes of all that they say, and of the hash before', () => {
-    const [first] = told as [Told]
+  test('has hashes that depend on the key and on the previous hash', () => {
+    const [first] = entries as [Unhashed]
     expect(auditHash(hashes, auditStart.hash, first)).not.toBe(auditHash(hashes, 'f'.repeat(64), first))
     const other = { ...hashes, line: (text: string) => hashes.line(`another key ${text}`) }
     expect(verifyLines(state, lines, null, other)).toMatchObject({ intact: false, id: 1 })
   })
 
-  test('may be written over ids that were never given: what is missing is told by the hashes', () => {
-    const spaced = chained(told.map((line) => ({ ...line, id: line.id * 10 })))
+  test('is intact even if its ids have gaps, because only the hashes count', () => {
+    const spaced = chained(entries.map((line) => ({ ...line, id: line.id * 10 })))
     expect(verifyLines(spaced.state, spaced.lines, null)).toMatchObject({ intact: true })
   })
 })
 
-describe('a line of which something else is said is found:', () => {
+describe('domain: a changed field of an audit line is detected:', () => {
   const other: { [Field in keyof AuditLine]: AuditLine[Field] } = {
     id: 9,
     at: 0,
@@ -104,22 +104,22 @@ describe('a line of which something else is said is found:', () => {
   }
   const fields = Object.keys(other) as (keyof AuditLine)[]
 
-  test('these are all that a line has', () => {
+  test('the test covers all fields of a line', () => {
     expect(fields.toSorted()).toEqual(Object.keys(lines[0] as AuditLine).sort() as typeof fields)
   })
 
-  test.each(fields)('its %s', (field) => {
+  test.each(fields)('%s', (field) => {
     for (const index of lines.keys()) {
       const verdict = verify(withLine(index, { [field]: other[field] }))
       expect(verdict).toMatchObject({ intact: false })
-      // An action of the other chain leaves a hole in its own.
+      // A changed action can move the line to the other chain, so that its own chain misses a line.
       if (field !== 'action' && field !== 'id') {
         expect(verdict).toEqual({ intact: false, id: index + 1, fault: 'the line was altered' })
       }
     }
   })
 
-  test('each field alone makes another hash', () => {
+  test('each field changes the hash', () => {
     const line = lines[3] as AuditLine
     const hash = auditHash(hashes, auditStart.hash, line)
     for (const field of fields.filter((name) => name !== 'hash')) {
@@ -127,19 +127,19 @@ describe('a line of which something else is said is found:', () => {
     }
   })
 
-  test('its record, where there is none now or was none', () => {
+  test('a record that is removed or added', () => {
     expect(verify(withLine(0, { record: null }))).toMatchObject({ intact: false, id: 1 })
     expect(verify(withLine(1, { record: 'null' }))).toMatchObject({ intact: false, id: 2 })
   })
 
-  test('words that moved from one field to the next', () => {
+  test('text that moves from one field to the next', () => {
     const moved = { actor: 'olive"', action: '"token.issue' as AuditLine['action'] }
     expect(verify(withLine(3, moved))).toMatchObject({ intact: false, id: 4 })
   })
 })
 
-describe('lines that are gone are found:', () => {
-  test('one at the beginning or in the middle, by the first that is not there', () => {
+describe('domain: a missing or forged audit line is detected:', () => {
+  test('a line missing at the beginning or in the middle', () => {
     for (const index of [0, 1, 2]) {
       expect(verify(lines.toSpliced(index, 1))).toEqual({
         intact: false,
@@ -149,7 +149,7 @@ describe('lines that are gone are found:', () => {
     }
   })
 
-  test('those at the end, with no head noted elsewhere', () => {
+  test('lines missing at the end, without a noted hash', () => {
     expect(verify(lines.slice(0, 4))).toEqual({
       intact: false,
       id: 5,
@@ -162,17 +162,17 @@ describe('lines that are gone are found:', () => {
     expect(verify([])).toMatchObject({ intact: false, id: 1 })
   })
 
-  test('and so is a log that was written anew under another key', () => {
+  test('a log rewritten with another key', () => {
     const mine = { ...hashes, line: (text: string) => hashes.line(`mine ${text}`) }
     const another = chained(
-      told.map((line) => ({ ...line, actor: 'mallory' })),
+      entries.map((line) => ({ ...line, actor: 'mallory' })),
       mine,
     )
     expect(verify(another.lines)).toMatchObject({ intact: false, id: 1 })
   })
 
-  test('and so is one that was written anew under the same key, by any line that was noted, and by nothing else', () => {
-    const another = chained(told.map((line) => ({ ...line, actor: 'mallory' })))
+  test('a log rewritten with the same key, only by a noted hash', () => {
+    const another = chained(entries.map((line) => ({ ...line, actor: 'mallory' })))
     expect(verifyLines(another.state, another.lines, null)).toMatchObject({ intact: true })
     for (const { id, hash } of lines) {
       expect(verifyLines(another.state, another.lines, { id, hash })).toEqual({
@@ -183,7 +183,7 @@ describe('lines that are gone are found:', () => {
     }
   })
 
-  test('and so are two that changed places, and one that was put in', () => {
+  test('two swapped lines, and an inserted line', () => {
     const [first, second, ...others] = lines as [AuditLine, AuditLine]
     expect(verify([second, first, ...others])).toMatchObject({ intact: false, id: 1 })
     const inserted = { ...(lines[3] as AuditLine), id: 6 }
@@ -194,8 +194,8 @@ describe('lines that are gone are found:', () => {
     })
   })
 
-  test('and lines behind a head that an older seal tells', () => {
-    const older = chained(told.slice(0, 3)).state
+  test('lines newer than an older seal', () => {
+    const older = chained(entries.slice(0, 3)).state
     expect(verifyLines(older, lines, null)).toEqual({
       intact: false,
       id: 4,
@@ -203,8 +203,8 @@ describe('lines that are gone are found:', () => {
     })
   })
 
-  test('and an older log with its own older seal by a head that was noted, and by nothing else', () => {
-    const older = chained(told.slice(0, 3))
+  test('an older log with its own older seal, only by a noted hash', () => {
+    const older = chained(entries.slice(0, 3))
     expect(verifyLines(older.state, older.lines, null)).toMatchObject({ intact: true })
     expect(verifyLines(older.state, older.lines, head)).toEqual({
       intact: false,
@@ -214,17 +214,17 @@ describe('lines that are gone are found:', () => {
   })
 })
 
-describe('a log that was pruned', () => {
+describe('domain: a pruned audit log', () => {
   const start = { id: 2, hash: (lines[1] as AuditLine).hash }
   const pruned: AuditState = { ...state, acts: { ...state.acts, start } }
   const rest = lines.slice(2)
 
-  test('goes on from the line that it starts behind', () => {
+  test('is intact from its new start', () => {
     expect(verifyLines(pruned, rest, null)).toEqual(intact)
     expect(verifyLines(pruned, rest, start)).toEqual(intact)
   })
 
-  test('shows a line that was changed, taken or left at its new start', () => {
+  test('reveals a line that was changed, removed or left over at its new start', () => {
     const [refusal, line] = rest as [AuditLine, AuditLine, AuditLine]
     expect(verifyLines(pruned, [refusal, { ...line, actor: 'mallory' }], null)).toMatchObject({ id: 4 })
     expect(verifyLines(pruned, rest.toSpliced(1, 1), null)).toMatchObject({ intact: false, id: 4 })
@@ -236,7 +236,7 @@ describe('a log that was pruned', () => {
     })
   })
 
-  test('says of a head noted before its start where to look for it', () => {
+  test('points to the archive for a noted hash before its start', () => {
     const noted = { id: 1, hash: (lines[0] as AuditLine).hash }
     expect(verifyLines(pruned, rest, noted)).toEqual({
       intact: false,
@@ -250,8 +250,8 @@ describe('a log that was pruned', () => {
   })
 })
 
-describe('what is sealed', () => {
-  test('is read as it was kept, and not at all once anything of it is changed', () => {
+describe('domain: the seal of an audit log', () => {
+  test('is read back unchanged, and is rejected if any part of it was changed', () => {
     const text = formatState(hashes, state)
     expect(parseState(hashes, text)).toEqual(state)
     const { seal, ...spans } = JSON.parse(text)
@@ -269,7 +269,7 @@ describe('what is sealed', () => {
     }
   })
 
-  test('is the end of an archive of its chain, and never the state of a log', () => {
+  test('of an archive is accepted only for its chain and not as the state of a log', () => {
     const end = formatArchiveEnd(hashes, { chain: 'acts', ...state.acts })
     expect(parseArchiveEnd(hashes, end)).toEqual({ chain: 'acts', ...state.acts })
     expect(parseArchiveEnd(hashes, end.replace('"acts"', '"refusals"'))).toBeNull()
@@ -279,6 +279,6 @@ describe('what is sealed', () => {
   })
 })
 
-test('a line that is exported is read as it was', () => {
+test('domain: an exported audit line is parsed to the same line', () => {
   for (const line of lines) expect(parseLine(formatLine(line))).toEqual(line)
 })

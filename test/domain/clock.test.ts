@@ -2,14 +2,14 @@ import { expect, setSystemTime, test } from 'bun:test'
 import { clockStartingAt, systemClock } from '../../src/domain/ports/time'
 import { HeldTime } from '../support/held-time'
 
-test('the system clock shows the time of the machine', () => {
+test('domain: the system clock returns the time of the machine', () => {
   const now = new Date('2030-01-01T00:00:00Z')
   setSystemTime(now)
   expect(systemClock.now()).toBe(now.getTime())
   setSystemTime()
 })
 
-test('a clock that was set shows its start and ticks on, in whole milliseconds', () => {
+test('domain: a clock with a set start advances from it in whole milliseconds', () => {
   using time = new HeldTime()
   const start = Date.UTC(2030, 0, 1)
   const clock = clockStartingAt(start)

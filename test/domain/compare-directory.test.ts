@@ -20,11 +20,11 @@ import { done, endOf, ontario, provider, version } from './values'
 const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
 const ireland: Region = { ...ontario, id: 3, countryCode: 'IE', code: 'IE', localName: 'Ireland' }
 
-const { id: _, licenses: __, inPersonRegionIds: ___, ...told } = provider
+const { id: _, licenses: __, inPersonRegionIds: ___, ...details } = provider
 
 function entry(different: Partial<ProviderEntry> = {}): ProviderEntry {
   return {
-    ...told,
+    ...details,
     licenses: [{ region: 'CA-ON', from: '2020-01-01', until: null }],
     inPersonRegions: ['CA-ON'],
     ...different,
@@ -39,8 +39,8 @@ const empty: DirectoryFacts = { version, regions: [], providers: [], unreadable:
 
 const nothing = { added: [], changed: [], deactivated: [] }
 
-describe('a directory like its description', () => {
-  test('has nothing to be written', () => {
+describe('domain: comparing a directory with equal files', () => {
+  test('finds no changes', () => {
     expect(compareDirectory(entries, facts)).toEqual({
       version,
       load: { ...nothing, unchanged: 3 },
@@ -54,7 +54,7 @@ describe('a directory like its description', () => {
     expect(compareDirectory({ regions: [], providers: [] }, empty).load).toEqual({ ...nothing, unchanged: 0 })
   })
 
-  test('is so in whatever order it is described, regions with their ids too', () => {
+  test('ignores the order of entries and accepts regions with their ids', () => {
     const described = { regions: [quebec, unnumbered(ontario)], providers: [entry()] }
     expect(compareDirectory(described, facts).writes).toEqual([])
     const both = { ...provider, inPersonRegionIds: [1, 2] }
@@ -63,8 +63,8 @@ describe('a directory like its description', () => {
   })
 })
 
-describe('what is to be written', () => {
-  test('of a new directory: all of it, regions before the providers who refer to them', () => {
+describe('domain: comparing a directory writes', () => {
+  test('all of a new directory, regions before the providers that refer to them', () => {
     const { writes, load } = compareDirectory(
       { ...entries, regions: [quebec, ontario].map(unnumbered) },
       empty,
@@ -80,7 +80,7 @@ describe('what is to be written', () => {
     expect(id).toBe(5)
   })
 
-  test('of a change: the record, under its id', () => {
+  test('a changed record under its id', () => {
     const described = {
       regions: [{ ...unnumbered(ontario), localName: 'The Ontario' }, unnumbered(quebec)],
       providers: [entry({ bio: 'New' })],
@@ -105,7 +105,7 @@ describe('what is to be written', () => {
     ['workingHours', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '17:15' }] }],
     ['minimumNoticeMinutes', { minimumNoticeMinutes: 31 }],
   ]
-  test.each(changes)('is told of a provider whose %s are others: %j', (_, different) => {
+  test.each(changes)('a provider whose %s changed to %j', (_, different) => {
     const described = { ...entries, providers: [entry(different)] }
     expect(compareDirectory(described, facts)).toMatchObject({
       load: { changed: ['first'] },
@@ -113,7 +113,7 @@ describe('what is to be written', () => {
     })
   })
 
-  test('of what the description leaves out: that it is deactivated, once', () => {
+  test('the deactivation of an omitted record, once', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { regions: [unnumbered(ontario)], providers: [] },
       facts,
@@ -135,7 +135,7 @@ describe('what is to be written', () => {
     })
   })
 
-  test('says deactivated of what was active and will not be, and changed of the way back', () => {
+  test('deactivations, and reports a reactivation as a change', () => {
     const off = {
       regions: [{ ...unnumbered(ontario), active: false }, unnumbered(quebec)],
       providers: [entry({ active: false })],
@@ -160,17 +160,17 @@ describe('what is to be written', () => {
   })
 })
 
-describe('a provider who cannot be read', () => {
+describe('domain: a provider that cannot be read', () => {
   const broken = { ...facts, providers: [], unreadable: [{ id: 5, ref: 'first', active: true }] }
 
-  test('is mended under their id by a description', () => {
+  test('is repaired by the files under the same id', () => {
     const { id, ...row } = provider
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(entries, broken)
     expect(writes).toEqual([{ set: 'provider', id, to: row }])
     expect(load).toEqual({ ...nothing, changed: ['first'], unchanged: 2 })
   })
 
-  test('stays as they are where they are left out: nobody could have described them', () => {
+  test('is left unchanged if the files omit it, because an export could not contain it', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { ...entries, providers: [] },
       broken,
@@ -180,13 +180,13 @@ describe('a provider who cannot be read', () => {
   })
 })
 
-describe('ids of regions', () => {
+describe('domain: ids of regions', () => {
   const added = (regions: readonly RegionEntry[], found = empty) =>
     compareDirectory({ regions, providers: [] }, found).writes.flatMap((write) =>
       'add' in write && write.add === 'region' ? [[write.row.code, write.row.id]] : [],
     )
 
-  test('are taken where they are given, and others are given none of them', () => {
+  test('are used as given, and are not assigned to other regions', () => {
     expect(added([unnumbered(ontario), { ...quebec, id: 1 }, unnumbered(ireland)])).toEqual([
       ['ON', 2],
       ['QC', 1],
@@ -195,24 +195,24 @@ describe('ids of regions', () => {
     expect(added([{ ...ireland, id: 900 }])).toEqual([['IE', 900]])
   })
 
-  test('are the lowest that nobody has', () => {
+  test('are the lowest free numbers by default', () => {
     const found = { ...empty, regions: [ontario, { ...quebec, id: 3 }] }
     expect(added([unnumbered(ireland)], found)).toEqual([['IE', 2]])
   })
 
-  const refused: [what: string, RegionEntry[], message: string][] = [
+  const refused: [name: string, RegionEntry[], message: string][] = [
     [
-      'another for a known region',
+      'a second id for a known region',
       [{ ...ontario, id: 9 }],
       'regions[0].id: the region already has a different id',
     ],
     [
-      'that of another region',
+      'the id of another region for a new one',
       [unnumbered(ontario), { ...ireland, id: 2 }],
       'regions[1].id: another region already has this id',
     ],
     [
-      'that of another for a known region',
+      'the id of another region for a known one',
       [{ ...ontario, id: 2 }],
       'regions[0].id: the region already has a different id',
     ],
@@ -229,10 +229,10 @@ describe('ids of regions', () => {
   })
 })
 
-describe('loading what was compared', () => {
+describe('domain: loading a compared directory', () => {
   const comparison = compareDirectory({ ...entries, providers: [] }, facts)
 
-  test('writes it, with one line in the audit log', () => {
+  test('writes the changes with one line in the audit log', () => {
     expect(done(decideLoad(comparison, []))).toEqual({
       writes: comparison.writes,
       taken: [],
@@ -241,12 +241,12 @@ describe('loading what was compared', () => {
     })
   })
 
-  const rows: [what: string, since: Change[] | null, end: string][] = [
-    ['a provider has changed, whoever it is', [{ noun: 'provider', recordId: 99 }], 'directory_changed'],
-    ['a region has', [{ noun: 'region', recordId: 99 }], 'directory_changed'],
-    ['nobody can tell', null, 'directory_changed'],
+  const rows: [name: string, since: Change[] | null, end: string][] = [
+    ['any provider has changed', [{ noun: 'provider', recordId: 99 }], 'directory_changed'],
+    ['a region has changed', [{ noun: 'region', recordId: 99 }], 'directory_changed'],
+    ['the changes are no longer known', null, 'directory_changed'],
     [
-      'the one that has is not the first',
+      'a later change is of a provider',
       [
         { noun: 'taken', recordId: 5 },
         { noun: 'provider', recordId: 5 },
@@ -254,7 +254,7 @@ describe('loading what was compared', () => {
       'directory_changed',
     ],
     [
-      'only slots and partners have',
+      'only slots and partners have changed',
       [
         { noun: 'taken', recordId: 5 },
         { noun: 'partner', recordId: 5 },
@@ -262,9 +262,9 @@ describe('loading what was compared', () => {
       'done',
     ],
   ]
-  test.each(rows)('where %s', (_, since, end) => expect(endOf(decideLoad(comparison, since))).toBe(end))
+  test.each(rows)('if %s', (_, since, end) => expect(endOf(decideLoad(comparison, since))).toBe(end))
 
-  test('tells whoever is refused what to do', () => {
+  test('is refused with advice to try again if the changes are no longer known', () => {
     expect(decideLoad(comparison, null)).toEqual(
       new Refusal(
         'directory_changed',
@@ -274,7 +274,7 @@ describe('loading what was compared', () => {
   })
 })
 
-describe('a load that changes more than it may', () => {
+describe('domain: the limit of changes of a load', () => {
   const load = (count: number, unchanged: number) => ({
     added: Array<string>(count - 1).fill('new'),
     changed: [],
@@ -289,7 +289,7 @@ describe('a load that changes more than it may', () => {
       'the files change 4 regions and providers; the limit is 3; nothing was changed',
     ],
     [{ most: 0, isPercent: false }, { ...nothing, unchanged: 10 }, null],
-    // Of those there are: 1 that is deactivated, and 39 that stay as they are.
+    // 10% of the 40 existing records: 1 is deactivated and 39 are unchanged.
     [{ most: 10, isPercent: true }, load(4, 39), null],
     [
       { most: 10, isPercent: true },
@@ -308,7 +308,7 @@ describe('a load that changes more than it may', () => {
       'the files change 1 regions and providers; the limit is 0; nothing was changed',
     ],
   ]
-  test.each(rows)('by %j, of %j', (limit, of, message) => {
+  test.each(rows)('%j applied to %j', (limit, of, message) => {
     const expected = message === null ? null : new Refusal('too_many_changes', message)
     expect(refusalOf(() => requireFewChanges(of, limit))).toEqual(expected)
   })
@@ -323,11 +323,11 @@ function refusalOf(work: () => void): unknown {
   }
 }
 
-/** The directory that writes leave behind. */
+/** The directory after the writes. */
 function afterwards(before: DirectoryFacts, writes: readonly Write[]): DirectoryFacts {
   const regions = new Map(before.regions.map((region) => [region.id, region]))
   const providers = new Map(before.providers.map((known) => [known.id, known]))
-  const mended = new Set<number>()
+  const repaired = new Set<number>()
   for (const write of writes) {
     if ('remove' in write) throw new Error('a load removes nothing')
     if ('add' in write) {
@@ -342,7 +342,7 @@ function afterwards(before: DirectoryFacts, writes: readonly Write[]): Directory
       const known = providers.get(write.id)
       if (known || write.to.ref) {
         providers.set(write.id, { ...(known as Provider), ...write.to, id: write.id })
-        mended.add(write.id)
+        repaired.add(write.id)
       }
     }
   }
@@ -351,11 +351,11 @@ function afterwards(before: DirectoryFacts, writes: readonly Write[]): Directory
     version,
     regions: [...regions.values()].sort(byId),
     providers: [...providers.values()].sort(byId),
-    unreadable: before.unreadable.filter(({ id }) => !mended.has(id)),
+    unreadable: before.unreadable.filter(({ id }) => !repaired.has(id)),
   }
 }
 
-describe('whatever is described and whatever is there', () => {
+describe('domain: loading any files into any directory', () => {
   const regions = fc.uniqueArray(
     fc
       .tuple(
@@ -383,7 +383,7 @@ describe('whatever is described and whatever is there', () => {
       const providers = fc.uniqueArray(one.map(entry), { selector: ({ ref }) => ref })
       return fc.record({ regions: fc.constant(all), providers })
     })
-  // What was there is what an earlier description left, some of it unreadable since.
+  // The existing directory comes from an earlier load; some of it may have become unreadable.
   const there = fc.tuple(described, fc.boolean()).map(([earlier, isBroken]) => {
     const found = afterwards(empty, compareDirectory(earlier, empty).writes)
     const [first, ...others] = found.providers
@@ -392,14 +392,14 @@ describe('whatever is described and whatever is there', () => {
   })
   const withoutIds = ({ regions, providers }: DirectoryEntries, { regions: found }: DirectoryFacts) => ({
     providers,
-    // An id that is another's already is refused, which is tested above.
+    // The id of another region is refused; a test above covers that.
     regions: regions.map((region) => ({
       ...region,
       id: found.some(({ id, code }) => code === region.code || id === region.id) ? null : region.id,
     })),
   })
 
-  test('once it is loaded, comparing again finds nothing', () => {
+  test('makes a second comparison find no changes', () => {
     fc.assert(
       fc.property(described, there, (anything, found) => {
         const wanted = withoutIds(anything, found)
@@ -413,24 +413,24 @@ describe('whatever is described and whatever is there', () => {
     )
   })
 
-  test('everything is told once, and nothing that was there is gone', () => {
+  test('reports each change once and removes no record', () => {
     fc.assert(
       fc.property(described, there, (anything, found) => {
         const { load, writes } = compareDirectory(withoutIds(anything, found), found)
         const after = afterwards(found, writes)
-        const told = [...load.added, ...load.changed, ...load.deactivated]
-        expect(new Set(told).size).toBe(told.length)
-        expect(told.length).toBe(writes.length)
+        const reported = [...load.added, ...load.changed, ...load.deactivated]
+        expect(new Set(reported).size).toBe(reported.length)
+        expect(reported.length).toBe(writes.length)
         const count = ({ regions, providers, unreadable }: DirectoryFacts) =>
           regions.length + providers.length + unreadable.length
-        expect(told.length + load.unchanged).toBe(count(after))
+        expect(reported.length + load.unchanged).toBe(count(after))
         expect(count(after)).toBe(count(found) + load.added.length)
       }),
       { numRuns: 300 },
     )
   })
 
-  test('what is not described is not active afterwards', () => {
+  test('leaves exactly the records active that are active in the files', () => {
     fc.assert(
       fc.property(described, there, (anything, found) => {
         const wanted = withoutIds(anything, found)

@@ -40,7 +40,7 @@ test.each<[string, Partial<DatabaseAddress>]>([
   ],
   ['postgres://anteroom@/rooms?host=/run/postgresql', { hosts: [{ host: '/run/postgresql', port: 5432 }] }],
   ['postgres://anteroom@/rooms?host=%2Frun%2Fpg&port=5433', { hosts: [{ host: '/run/pg', port: 5433 }] }],
-])('%s is an address, and is shown as one that says the same', (text, expected) => {
+])('domain: %s is a database address, and is displayed as an equivalent one', (text, expected) => {
   expect(isDatabaseAddress(text)).toBe(true)
   const address = { ...plain, ...expected }
   expect(parseDatabaseAddress(text)).toEqual(address)
@@ -114,7 +114,7 @@ test.each([
   ['postgres://anteroom@local host/rooms', spaces],
   ['postgres://anteroom:100%@localhost/rooms', 'has invalid percent-encoding; write % itself as %25'],
   ['postgres://anteroom@localhost/ro%00oms', 'must not contain %00'],
-])('%p is no address: %s', (text, fault) => {
+])('domain: %p is not a valid database address: %s', (text, fault) => {
   expect(parseDatabaseAddress(text)).toBe(fault)
   expect(shownAddress(text)).toBe('postgres://(invalid address)')
 })
@@ -125,11 +125,11 @@ test.each([
   'postgres.db',
   './postgres://x',
   'mysql://anteroom@localhost/rooms',
-])('%s is not the address of a server', (text) => {
+])('domain: %s is not a PostgreSQL address', (text) => {
   expect(isDatabaseAddress(text)).toBe(false)
 })
 
-test('an address is shown without its password', () => {
+test('domain: a database address is displayed without its password', () => {
   expect(shownAddress('postgresql://an%40teroom:s3cret@localhost:5432,[::1]:7/rooms?sslmode=disable')).toBe(
     'postgres://an%40teroom@localhost,[::1]:7/rooms',
   )

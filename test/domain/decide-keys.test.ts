@@ -14,7 +14,7 @@ const secret = Buffer.from('secret')
 const newKey = (kid: string, startsAt: number) => ({ kid, secret, startsAt })
 const actAt = (at: number) => ({ actor: 'olive', at })
 
-/** A key in force from 100 on. */
+/** A key in force from instant 100. */
 const current: KeyRecord = {
   id: 1,
   partnerId: 3,
@@ -34,8 +34,8 @@ const added = (key: ReturnType<typeof newKey>, issuedAt: number) => ({
   row: { ...key, partnerId: 3, issuedAt, endsAt: null, endReason: null },
 })
 
-describe('issuing', () => {
-  test('adds the key where none is in force or waits', () => {
+describe('domain: issuing a token', () => {
+  test('adds the key if none is in force or waiting', () => {
     const key = newKey('n', 200)
     for (const keys of [[], [ended], [ended, { ...waiting, endsAt: 500, endReason: 'cancelled' as const }]]) {
       const decided: unknown = done(decideIssue({ partner, keys }, key, actAt(200)))
@@ -48,29 +48,29 @@ describe('issuing', () => {
     }
   })
 
-  test('is token_exists where one is in force, was given an end to come, or waits', () => {
+  test('is token_exists if a key is in force, has a future end, or is waiting', () => {
     for (const keys of [[current], [{ ...replaced }], [waiting], [ended, current]]) {
       expect(decideIssue({ partner, keys }, newKey('n', 200), actAt(200))).toEqual(
-        new Refusal('token_exists', 'the partner already has a token; rotate it instead'),
+        new Refusal('token_exists', 'the partner already has a token', { hint: 'anteroom token rotate' }),
       )
     }
   })
 
-  test('goes by the moment: a key that ends at this very instant is no more', () => {
+  test('succeeds at the exact instant at which the old key ends', () => {
     const keys = [{ ...current, endsAt: 200, endReason: 'rotated' as const }]
     expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(199)))).toBe('token_exists')
     expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(200)))).toBe('done')
   })
 })
 
-test('what was revoked stays so where the clock was set back: its end is moved no more, and another can be issued', () => {
+test('domain: a revoked token stays revoked if the clock is set back, and another can be issued', () => {
   const keys = [{ ...current, endsAt: 300, endReason: 'revoked' as const }]
   expect(endOf(decideRotation({ partner, keys }, newKey('n', 900), actAt(200)))).toBe('record_unknown')
   expect(endOf(decideIssue({ partner, keys }, newKey('n', 200), actAt(200)))).toBe('done')
 })
 
-describe('rotating', () => {
-  test('ends the key in force where the new one starts, and cancels one that waits', () => {
+describe('domain: rotating a token', () => {
+  test('ends the key in force when the new one starts, and cancels a waiting one', () => {
     const key = newKey('n', 900)
     const decided: unknown = done(
       decideRotation({ partner, keys: [ended, replaced, waiting] }, key, actAt(200)),
@@ -87,7 +87,7 @@ describe('rotating', () => {
     })
   })
 
-  test('refuses a cutover in the past, by a millisecond too, and takes one that is now', () => {
+  test('refuses a cutover one millisecond in the past and accepts the current instant', () => {
     const cutover = (startsAt: number) =>
       decideRotation({ partner, keys: [current] }, newKey('n', startsAt), actAt(200))
     expect(cutover(199)).toEqual(new Refusal('field_invalid', 'the cutover must not be in the past'))
@@ -95,17 +95,17 @@ describe('rotating', () => {
     expect(endOf(cutover(201))).toBe('done')
   })
 
-  test('needs a key in force: one that waits or has ended is none', () => {
+  test('is refused if the only keys are waiting or have ended', () => {
     for (const keys of [[], [waiting], [ended]]) {
       expect(decideRotation({ partner, keys }, newKey('n', 300), actAt(200))).toEqual(
-        new Refusal('record_unknown', 'the partner has no token to rotate; issue one instead'),
+        new Refusal('record_unknown', 'the partner has no token to rotate', { hint: 'anteroom token issue' }),
       )
     }
   })
 })
 
-describe('revoking', () => {
-  test('ends the key in force at once and cancels one that waits', () => {
+describe('domain: revoking a token', () => {
+  test('ends the key in force at once and cancels a waiting one', () => {
     expect(done(decideRevocation({ partner, keys: [ended, replaced, waiting] }, actAt(200)))).toEqual({
       writes: [
         { set: 'key', id: 1, to: { endsAt: 200, endReason: 'revoked' } },
@@ -117,7 +117,7 @@ describe('revoking', () => {
     })
   })
 
-  test('is refused where nothing is in force or waits', () => {
+  test('is refused if no key is in force or waiting', () => {
     expect(decideRevocation({ partner, keys: [ended] }, actAt(200))).toEqual(
       new Refusal('record_unknown', 'the partner has no token to revoke'),
     )
@@ -125,19 +125,19 @@ describe('revoking', () => {
   })
 })
 
-describe('taking a cutover back', () => {
+describe('domain: cancelling a cutover', () => {
   const cancelled: KeyRecord = { ...waiting, id: 5, startsAt: 400, endsAt: 400, endReason: 'cancelled' }
   const reopened = { set: 'key', id: 1, to: { endsAt: null, endReason: null } }
   const neverStarts = { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } }
 
-  // The order counts: at no moment may two keys be without an end.
+  // The order of the writes matters: two keys must never be without an end at once.
   test.each<[name: string, keys: KeyRecord[], at: number, writes: unknown[]]>([
-    ['the one that waits never starts', [replaced, waiting], 200, [neverStarts, reopened]],
-    ['to the millisecond before it', [replaced, waiting], 499, [neverStarts, reopened]],
-    ['what has ended stays as it ended', [ended, replaced, cancelled, waiting], 200, [neverStarts, reopened]],
-    ['one that waits alone leaves none', [waiting], 200, [neverStarts]],
+    ['the waiting key never starts', [replaced, waiting], 200, [neverStarts, reopened]],
+    ['is possible until one millisecond before it', [replaced, waiting], 499, [neverStarts, reopened]],
+    ['leaves ended keys unchanged', [ended, replaced, cancelled, waiting], 200, [neverStarts, reopened]],
+    ['of the only key leaves no key', [waiting], 200, [neverStarts]],
     [
-      'what was revoked is not given back where the clock was set back',
+      'does not restore a revoked key if the clock was set back',
       [{ ...current, endsAt: 300, endReason: 'revoked' }, waiting],
       200,
       [neverStarts],
@@ -156,16 +156,16 @@ describe('taking a cutover back', () => {
     ['no key', [], 200],
     ['a key without a cutover', [current], 200],
     ['a key that has ended', [ended], 200],
-    ['a cutover that was taken back before', [current, cancelled], 200],
-    ['a cutover that has come, at that very instant', [replaced, waiting], 500],
-  ])('is refused where nothing waits: %s', (_, keys, at) => {
+    ['a cutover that was already cancelled', [current, cancelled], 200],
+    ['a cutover at the current instant', [replaced, waiting], 500],
+  ])('is refused if no key is waiting: %s', (_, keys, at) => {
     expect(decideCancellation({ partner, keys }, actAt(at))).toEqual(
       new Refusal('record_unknown', 'the partner has no token that waits for its cutover'),
     )
   })
 })
 
-test('keys of a partner who is not there are record_unknown', () => {
+test('domain: every token change of an unknown partner is record_unknown', () => {
   const nobody = { partner: null, keys: [] }
   const ends = [
     decideIssue(nobody, newKey('n', 1), actAt(0)),
@@ -176,7 +176,7 @@ test('keys of a partner who is not there are record_unknown', () => {
   expect(ends).toEqual(Array(4).fill(new Refusal('record_unknown', 'there is no such partner')))
 })
 
-/** The keys as a decision leaves them. */
+/** The keys after a decision. */
 function afterwards(keys: readonly KeyRecord[], decision: ReturnType<typeof decideIssue>): KeyRecord[] {
   if (endOf(decision) !== 'done') return [...keys]
   let after = [...keys]
@@ -191,18 +191,18 @@ function afterwards(keys: readonly KeyRecord[], decision: ReturnType<typeof deci
   return after
 }
 
-describe('whatever is done in whatever order', () => {
+describe('domain: any sequence of token changes', () => {
   const steps = fc.array(
     fc.record({
       what: fc.constantFrom('issue', 'rotate', 'revoke', 'cancel'),
-      // How much later than the step before, and how much later than this the key is to start.
+      // Time after the previous step, and time from this step to the start of the key.
       later: fc.nat(4),
       wait: fc.nat(6),
     }),
     { minLength: 1, maxLength: 12 },
   )
 
-  test('at no instant two keys of a partner are in force, and what has ended keeps its end', () => {
+  test('never leaves two keys in force, and does not change the end of an ended key', () => {
     fc.assert(
       fc.property(steps, (all) => {
         let keys: KeyRecord[] = []
@@ -234,7 +234,7 @@ describe('whatever is done in whatever order', () => {
     )
   })
 
-  test('a rotation leaves no gap: a key is in force before the cutover, at it and after it', () => {
+  test('of rotations leaves exactly one key in force at every instant', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(4), fc.nat(6)), { minLength: 1, maxLength: 8 }), (rotations) => {
         let keys = afterwards([], decideIssue({ partner, keys: [] }, newKey('first', 0), actAt(0)))

@@ -12,11 +12,11 @@ import { booking, done, intake, member, now } from './values'
 
 const answer = expect.any(Function)
 
-describe('a member', () => {
+describe('domain: a member', () => {
   test.each([
     [false, 'member.deactivate'],
     [true, 'member.reactivate'],
-  ] as const)('active or not: %p', (active, action) => {
+  ] as const)('is set to active %p with one audit line', (active, action) => {
     expect(done(decideMemberState(member, active))).toEqual({
       writes: [{ set: 'member', id: 7, to: { active } }],
       taken: [],
@@ -25,7 +25,7 @@ describe('a member', () => {
     })
   })
 
-  test('is told to whoever asks by address, and the audit log tells of whom, or that there was nobody', () => {
+  test('is found by address, and the audit log names the member, or none', () => {
     const found = done(decideFinding(member))
     expect(found).toEqual({
       writes: [],
@@ -39,7 +39,7 @@ describe('a member', () => {
     expect(nobody.answer([])).toBeNull()
   })
 
-  test('gives up their address alone, once', () => {
+  test('can release only the email address, once', () => {
     const released = { ...member.profile, email: '' }
     expect(done(decideEmailRelease(member, { actor: 'olive', at: now }))).toEqual({
       writes: [{ set: 'member', id: 7, to: { profile: released, updatedAt: now } }],
@@ -53,7 +53,7 @@ describe('a member', () => {
     expect(decideEmailRelease(null, { actor: 'olive', at: now })).toMatchObject({ kind: 'record_unknown' })
   })
 
-  test('is exported as they are held, and only the audit log tells', () => {
+  test('is exported unchanged, with one audit line', () => {
     const { member: _, ...request } = booking
     const held = {
       member,
@@ -71,7 +71,7 @@ describe('a member', () => {
     expect(decided.answer([])).toBe(held)
   })
 
-  test('is erased after their requests have forgotten them, answers, notes and what is kept for retries included', () => {
+  test('is erased after their requests, answers, notes and replays', () => {
     const forgotten = { memberId: null, screeningAnswers: null }
     expect(done(decideErasure(member, [intake, booking], [31, 32]))).toEqual({
       writes: [
@@ -89,19 +89,22 @@ describe('a member', () => {
     })
   })
 
-  test('sets all requests to one and the same object, so that an engine does it in one statement', () => {
+  test('is erased with one shared object for all requests, so that an engine needs one statement', () => {
     const { writes } = done(decideErasure(member, [intake, booking], []))
     expect(new Set(writes.flatMap((write) => ('set' in write ? [write.to] : []))).size).toBe(1)
   })
 
-  test('leaves word of the requests that hold a slot: pending or accepted, with one', () => {
+  test('erased, returns the pending and accepted requests that hold a slot', () => {
     const inEachState = requestStates.map((state, index) => ({ ...booking, id: 20 + index, state }))
     const withoutSlot = { ...intake, id: 30, state: 'pending' as const, providerId: 5 }
-    const { answer: told } = done(decideErasure(member, [...inEachState, withoutSlot], []))
-    expect(told([])).toEqual([20 + requestStates.indexOf('pending'), 20 + requestStates.indexOf('accepted')])
+    const { answer: result } = done(decideErasure(member, [...inEachState, withoutSlot], []))
+    expect(result([])).toEqual([
+      20 + requestStates.indexOf('pending'),
+      20 + requestStates.indexOf('accepted'),
+    ])
   })
 
-  test('has to be there', () => {
+  test('that is unknown is record_unknown', () => {
     const nobody = new Refusal('record_unknown', 'there is no such member')
     const decided: unknown[] = [
       decideMemberState(null, true),

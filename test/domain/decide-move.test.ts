@@ -51,7 +51,7 @@ const facts: PlacementFacts = { request: intake, isProviderKnown: true, since: [
 
 const move: MoveDraft = { providerId: 5, startsAt: nine + slotMillis, localOffsetMinutes: -300, version }
 
-/** An intake in a state, with a provider and a slot where that goes with it. */
+/** An intake in the given state, with a provider and a slot if the state has them. */
 const inState = (state: RequestState): RequestRecord =>
   state === 'unassigned' || state === 'closed'
     ? { ...intake, state, declinedAt: state === 'closed' ? now - 1 : null }
@@ -61,9 +61,9 @@ const inState = (state: RequestState): RequestRecord =>
         declinedAt: state === 'declined' ? now - 1 : null,
       }
 
-describe('the moves of a request', () => {
+describe('domain: transitions of a request', () => {
   const [yes, no] = ['done', 'move_unknown']
-  /** As decisions.md has it (States): of an intake, and of a booking request all but to assign. */
+  /** The table "States" in decisions.md, for an intake. A booking request differs only in that it cannot be assigned. */
   const table: [RequestState, string[]][] = [
     // accept, decline, assign, close, move
     ['unassigned', [no, no, yes, yes, no]],
@@ -80,41 +80,41 @@ describe('the moves of a request', () => {
     decideMove(move, { ...facts, request }),
   ]
 
-  test.each(table)('from %s: to accept, decline, assign, close and move ends as %j', (state, ends) => {
+  test.each(table)('from %s: accept, decline, assign, close and move give %j', (state, ends) => {
     expect(movesOf(inState(state)).map(endOf)).toEqual(ends)
   })
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
-    'of a booking request that is %s: as much as %j, but it is never assigned',
+    'of a booking request from %s give %j, except that assign is always refused',
     (state, ends) => {
       const booked = { ...inState(state), isIntake: false }
       expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))
     },
   )
 
-  test('of which the table speaks of every state', () => {
+  test('are tested from every state', () => {
     expect(table.map(([state]) => state)).toEqual([...requestStates])
   })
 
-  test('are refused with the state that the request is in', () => {
+  test('are refused with a message that names the state', () => {
     const refused = requestStates.flatMap((state) =>
       movesOf(inState(state)).flatMap((decision) =>
         decision instanceof Refusal ? [[decision.kind, decision.message]] : [],
       ),
     )
-    const told = (state: string, ...names: string[]) =>
+    const messagesOf = (state: string, ...names: string[]) =>
       names.map((name) => [no, `a request that is ${state} cannot be ${name}`])
     expect(refused).toEqual([
-      ...told('unassigned', 'accepted', 'declined', 'moved'),
-      ...told('pending', 'closed'),
-      ...told('accepted', 'accepted', 'closed'),
-      ...told('declined', 'accepted', 'declined', 'closed', 'moved'),
-      ...told('closed', 'accepted', 'declined', 'assigned', 'closed', 'moved'),
+      ...messagesOf('unassigned', 'accepted', 'declined', 'moved'),
+      ...messagesOf('pending', 'closed'),
+      ...messagesOf('accepted', 'accepted', 'closed'),
+      ...messagesOf('declined', 'accepted', 'declined', 'closed', 'moved'),
+      ...messagesOf('closed', 'accepted', 'declined', 'assigned', 'closed', 'moved'),
     ])
   })
 
-  test('are record_unknown for a request that is not there', () => {
+  test('are record_unknown for an unknown request', () => {
     const ends = [
       decideAcceptance(null, act),
       decideDecline(null, act),
@@ -134,7 +134,7 @@ describe('the moves of a request', () => {
     ['declining', decideDecline(booking, act), { state: 'declined', declinedAt: now }, [5], 'decline', 12],
     ['closing', decideClosing(intake, act), { state: 'closed', declinedAt: now }, [], 'close', 11],
   ] as const)(
-    '%s stores when, and reports whose slots have changed',
+    '%s stores the time and reports the providers whose slots changed',
     (_, decision, to, taken, action, id) => {
       expect(done(decision) as unknown).toEqual({
         writes: [{ set: 'request', id, to }],
@@ -145,7 +145,7 @@ describe('the moves of a request', () => {
     },
   )
 
-  test('keep a reason as a note beside the change, and the audit log knows nothing of it', () => {
+  test('store a reason as a note and not in the audit log', () => {
     const note = { kind: 'decline' as const, at: now, actor: 'olive', text: 'moved away' }
     expect(done(decideDecline(booking, act, 'moved away'))).toMatchObject({
       writes: [
@@ -168,7 +168,7 @@ describe('the moves of a request', () => {
     ])
   })
 
-  test('with a reason that cannot be kept are refused whole', () => {
+  test('with an invalid reason are refused', () => {
     const erased = { ...booking, member: null }
     const refusals = [
       decideDecline(booking, act, ' \n'),
@@ -184,7 +184,7 @@ describe('the moves of a request', () => {
     ])
     expect(endOf(decideDecline(erased, act))).toBe('done')
     expect(endOf(decideClosing(intake, act, 'x'.repeat(4_000)))).toBe('done')
-    // What cannot be declined at all is told first.
+    // The state is checked before the reason.
     expect(decideDecline(intake, act, '')).toEqual(decideDecline(intake, act))
   })
 
@@ -193,8 +193,8 @@ describe('the moves of a request', () => {
   })
 })
 
-describe('declining many', () => {
-  test('declines those that can be, each with its line, and passes over the others', () => {
+describe('domain: declining many requests', () => {
+  test('declines those that can be declined, with one audit line each, and skips the others', () => {
     const accepted = { ...booking, id: 13, state: 'accepted' as const, providerId: 6 }
     const withoutSlot = { ...booking, id: 14, startsAt: null }
     const decided = decideDeclines([booking, null, intake, accepted, inState('declined'), withoutSlot], act)
@@ -209,8 +209,8 @@ describe('declining many', () => {
   })
 })
 
-describe('acknowledging another local time', () => {
-  test('notes it, and the directory learns of it', () => {
+describe('domain: acknowledging a changed local time', () => {
+  test('stores the new offset and reports the provider’s slots as changed', () => {
     expect(done(decideAcknowledgement(booking, -240))).toEqual({
       writes: [{ set: 'request', id: 12, to: { localOffsetMinutes: -240 } }],
       taken: [5],
@@ -219,7 +219,7 @@ describe('acknowledging another local time', () => {
     })
   })
 
-  test('is refused where no slot is held', () => {
+  test('is refused if the request holds no slot', () => {
     const refused = [intake, { ...booking, state: 'declined' as const }, { ...booking, startsAt: null }]
     expect(refused.map((request) => endOf(decideAcknowledgement(request, 0)))).toEqual(
       Array(3).fill('move_unknown'),
@@ -228,8 +228,8 @@ describe('acknowledging another local time', () => {
   })
 })
 
-describe('a note', () => {
-  test('is kept with who wrote it and when, and its id is told', () => {
+describe('domain: a note', () => {
+  test('is stored with its author and time, and its id is returned', () => {
     const decided = done(decideNote(intake, 'Rings after six.', act))
     expect(decided).toMatchObject({
       writes: [
@@ -244,7 +244,7 @@ describe('a note', () => {
     expect(decided.answer([31])).toBe(31)
   })
 
-  test('is written on a request of any state, as long as its person is known', () => {
+  test('can be added to a request in any state unless its person was erased', () => {
     const ends = requestStates.map((state) => endOf(decideNote(inState(state), 'Called.', act)))
     expect(ends).toEqual(requestStates.map(() => 'done'))
     expect(endOf(decideNote({ ...booking, member: null }, 'Called.', act))).toBe('move_unknown')
@@ -267,8 +267,8 @@ describe('a note', () => {
   })
 })
 
-describe('reading screening answers', () => {
-  test('changes nothing but the audit log, and answers them', () => {
+describe('domain: reading screening answers', () => {
+  test('returns the answers and writes only to the audit log', () => {
     const answers = [{ question: 'Sleep?', answer: 'Several days' }]
     const decided = done(decideReading(booking, answers))
     expect([decided.writes, decided.taken]).toEqual([[], []])
@@ -277,39 +277,39 @@ describe('reading screening answers', () => {
   })
 })
 
-describe('assigning a provider', () => {
-  type Fault = readonly [end: string, what: string, add: (facts: PlacementFacts) => PlacementFacts]
+describe('domain: assigning a provider', () => {
+  type Fault = readonly [end: string, name: string, add: (facts: PlacementFacts) => PlacementFacts]
   const request = (found: PlacementFacts) => found.request as NonNullable<PlacementFacts['request']>
 
-  /** In the order in which they are told. */
+  /** In the order in which they are checked. */
   const faults: readonly Fault[] = [
-    ['record_unknown', 'the request is not there', (found) => ({ ...found, request: null })],
+    ['record_unknown', 'the request is unknown', (found) => ({ ...found, request: null })],
     [
       'move_unknown',
-      'it is a booking request',
+      'the request is a booking request',
       (found) => (found.request ? { ...found, request: { ...request(found), isIntake: false } } : found),
     ],
     [
       'move_unknown',
-      'its person was erased',
+      'the person was erased',
       (found) => (found.request ? { ...found, request: { ...request(found), member: null } } : found),
     ],
     [
       'move_unknown',
-      'it is closed',
+      'the request is closed',
       (found) => (found.request ? { ...found, request: { ...request(found), state: 'closed' } } : found),
     ],
-    ['record_unknown', 'the provider is not there', (found) => ({ ...found, isProviderKnown: false })],
+    ['record_unknown', 'the provider is unknown', (found) => ({ ...found, isProviderKnown: false })],
     ['stale', 'a region has changed', (found) => ({ ...found, since: [{ noun: 'region', recordId: 1 }] })],
-    ['slot_unavailable', 'another holds the slot', (found) => ({ ...found, holders: [stranger] })],
+    ['slot_unavailable', 'another member holds the slot', (found) => ({ ...found, holders: [stranger] })],
     [
       'slot_conflicts_with_yours',
-      'the member holds a slot that overlaps',
+      'the member holds an overlapping slot',
       (found) => ({ ...found, held: [{ requestId: 80, startsAt: nine - minutes(44) }] }),
     ],
   ]
 
-  test.each(faults)('is %s where %s', (end, _, add) => {
+  test.each(faults)('is %s if %s', (end, _, add) => {
     expect(endOf(decideAssignment(draft, add(facts)))).toBe(end)
   })
 
@@ -317,18 +317,18 @@ describe('assigning a provider', () => {
     faults.slice(index + 1).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
   )
 
-  test.each(pairs)('is %s where %s and %s', (end, _, __, addFirst, addSecond) => {
+  test.each(pairs)('is %s if %s and %s', (end, _, __, addFirst, addSecond) => {
     expect(endOf(decideAssignment(draft, addSecond(addFirst(facts))))).toBe(end)
     expect(endOf(decideAssignment(draft, addFirst(addSecond(facts))))).toBe(end)
   })
 
-  test('is stale without a slot too: the provider may have been deactivated since', () => {
+  test('without a slot is stale if the provider has changed', () => {
     const since = [{ noun: 'provider' as const, recordId: 5 }]
     const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
     expect(decideAssignment(withoutSlot, { ...facts, since })).toBe('stale')
   })
 
-  test('makes an untouched intake pending under a new number', () => {
+  test('makes an unassigned intake pending with a new authorization number', () => {
     expect(done(decideAssignment(draft, facts))).toEqual({
       writes: [
         {
@@ -353,7 +353,7 @@ describe('assigning a provider', () => {
   })
 
   test.each(['pending', 'accepted', 'declined'] as const)(
-    'from %s keeps the number, clears both timestamps and tells whose slots have changed',
+    'from %s keeps the authorization number, clears both timestamps and reports the providers whose slots changed',
     (state) => {
       const before = { ...booking, id: 11, isIntake: true, state, acceptedAt: now - 2, declinedAt: now - 1 }
       const holding = { requestId: 11, memberId: 7, startsAt: nine }
@@ -380,16 +380,16 @@ describe('assigning a provider', () => {
     },
   )
 
-  test('is hindered by the slots of others alone', () => {
+  test('is prevented by the slots of other requests only', () => {
     const own = { requestId: intake.id, memberId: 7, startsAt: nine }
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own] }))).toBe('done')
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own, stranger] }))).toBe('slot_unavailable')
   })
 
-  test('beside what the member holds is done: by the same request, before or after it, or without a slot', () => {
+  test('succeeds next to the member’s other slots, over the same request’s slot, and without a slot', () => {
     const own = { requestId: intake.id, startsAt: nine }
-    const beside = [-45, 45].map((offset) => ({ requestId: 80, startsAt: nine + minutes(offset) }))
-    expect(endOf(decideAssignment(draft, { ...facts, held: [own, ...beside] }))).toBe('done')
+    const adjacent = [-45, 45].map((offset) => ({ requestId: 80, startsAt: nine + minutes(offset) }))
+    expect(endOf(decideAssignment(draft, { ...facts, held: [own, ...adjacent] }))).toBe('done')
     const held = [{ requestId: 80, startsAt: nine }]
     const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
     expect(endOf(decideAssignment(withoutSlot, { ...facts, held }))).toBe('done')
@@ -399,30 +399,30 @@ describe('assigning a provider', () => {
   })
 })
 
-describe('moving to another slot', () => {
+describe('domain: moving a request to another slot', () => {
   const later = nine + slotMillis
   const moving: PlacementFacts = { ...facts, request: booking }
 
-  type Fault = readonly [end: string, what: string, add: (facts: PlacementFacts) => PlacementFacts]
+  type Fault = readonly [end: string, name: string, add: (facts: PlacementFacts) => PlacementFacts]
   const having = (found: PlacementFacts, more: Partial<RequestRecord>) =>
     found.request ? { ...found, request: { ...found.request, ...more } } : found
 
-  /** In the order in which they are told. */
+  /** In the order in which they are checked. */
   const faults: readonly Fault[] = [
-    ['record_unknown', 'the request is not there', (found) => ({ ...found, request: null })],
-    ['move_unknown', 'its person was erased', (found) => having(found, { member: null })],
-    ['move_unknown', 'it is declined', (found) => having(found, { state: 'declined' })],
-    ['move_unknown', 'it holds that slot already', (found) => having(found, { startsAt: later })],
-    ['record_unknown', 'the provider is not there', (found) => ({ ...found, isProviderKnown: false })],
+    ['record_unknown', 'the request is unknown', (found) => ({ ...found, request: null })],
+    ['move_unknown', 'the person was erased', (found) => having(found, { member: null })],
+    ['move_unknown', 'the request is declined', (found) => having(found, { state: 'declined' })],
+    ['move_unknown', 'the request already holds that slot', (found) => having(found, { startsAt: later })],
+    ['record_unknown', 'the provider is unknown', (found) => ({ ...found, isProviderKnown: false })],
     [
       'stale',
       'the provider has changed',
       (found) => ({ ...found, since: [{ noun: 'provider', recordId: 5 }] }),
     ],
-    ['slot_unavailable', 'another holds the slot', (found) => ({ ...found, holders: [stranger] })],
+    ['slot_unavailable', 'another member holds the slot', (found) => ({ ...found, holders: [stranger] })],
     [
       'slot_conflicts_with_yours',
-      'the member holds a slot that overlaps',
+      'the member holds an overlapping slot',
       (found) => ({ ...found, held: [{ requestId: 80, startsAt: later - minutes(44) }] }),
     ],
   ]
@@ -430,13 +430,13 @@ describe('moving to another slot', () => {
     faults.slice(index).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
   )
 
-  test.each(pairs)('is %s where %s and %s', (end, _, __, addFirst, addSecond) => {
+  test.each(pairs)('is %s if %s and %s', (end, _, __, addFirst, addSecond) => {
     expect(endOf(decideMove(move, addSecond(addFirst(moving))))).toBe(end)
     expect(endOf(decideMove(move, addFirst(addSecond(moving))))).toBe(end)
   })
 
   test.each(['pending', 'accepted'] as const)(
-    'from %s is pending again, its number the same, and its earlier slot free',
+    'from %s makes it pending, keeps its authorization number and frees its earlier slot',
     (state) => {
       const request = { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
       const to = {
@@ -457,7 +457,7 @@ describe('moving to another slot', () => {
     },
   )
 
-  test('is not hindered by the slot that it gives back, nor by one that it overlaps with', () => {
+  test('is not prevented by its own earlier slot, even if they overlap', () => {
     const half = { ...move, startsAt: nine + minutes(20) }
     const own = { requestId: 12, memberId: 7, startsAt: nine }
     expect(endOf(decideMove(half, { ...moving, holders: [own], held: [own] }))).toBe('done')
@@ -466,7 +466,7 @@ describe('moving to another slot', () => {
     )
   })
 
-  test('of an intake that has a provider and no slot gives it one', () => {
+  test('gives a slot to an intake with a provider and no slot', () => {
     const request = { ...booking, isIntake: true, startsAt: null, localOffsetMinutes: null }
     expect(done(decideMove(move, { ...moving, request })).writes).toMatchObject([{ to: { startsAt: later } }])
   })
@@ -479,7 +479,7 @@ test.each([
     ['unassigned', 'pending', 'accepted', 'declined'],
   ],
   ['a move', (facts: PlacementFacts) => decideMove(move, facts), ['pending', 'accepted']],
-] as const)('%s writes one request or nothing, whatever is found', (_, decide, from) => {
+] as const)('domain: %s writes one request or nothing, for any facts', (_, decide, from) => {
   const found = fc.record({
     request: fc.option(requests),
     isProviderKnown: fc.boolean(),

@@ -17,8 +17,8 @@ const noPartner = new Refusal('record_unknown', 'there is no such partner')
 const answer = expect.any(Function)
 const usual = { readsPerMinute: null, bookingsPerMinute: null }
 
-describe('an organization', () => {
-  test('is added, active', () => {
+describe('domain: an organization', () => {
+  test('is added as active', () => {
     const decided = done(decideOrganization(null, 'Harbour', act))
     expect(decided).toEqual({
       writes: [{ add: 'organization', row: { name: 'Harbour', active: true, createdAt: now } }],
@@ -29,18 +29,18 @@ describe('an organization', () => {
     expect(decided.answer([9])).toEqual({ id: 9, name: 'Harbour', active: true })
   })
 
-  test('is not added under a name that one has', () => {
+  test('is refused if its name is taken', () => {
     expect(decideOrganization(organization, 'Harbour', act)).toEqual(
       new Refusal('name_taken', 'an organization with this name already exists'),
     )
   })
 })
 
-describe('a partner', () => {
+describe('domain: a partner', () => {
   test.each([
     ['an organization', organization, 2],
-    ['none', null, null],
-  ] as const)('is added, active, for %s', (_, theirs, organizationId) => {
+    ['no organization', null, null],
+  ] as const)('is added as active with %s', (_, theirs, organizationId) => {
     const decided = done(decidePartner(null, theirs, 'Harbourlight', act))
     expect(decided).toEqual({
       writes: [
@@ -62,7 +62,7 @@ describe('a partner', () => {
     })
   })
 
-  test('is added neither under a name that one has nor for an organization that is not there', () => {
+  test('is refused if its name is taken or its organization is unknown', () => {
     expect(decidePartner(partner, organization, 'Harbourlight', act)).toEqual(
       new Refusal('name_taken', 'a partner with this name already exists'),
     )
@@ -72,8 +72,8 @@ describe('a partner', () => {
 
   test.each([
     ['another organization', organization, 2],
-    ['none', null, null],
-  ] as const)('is given %s', (_, theirs, organizationId) => {
+    ['no organization', null, null],
+  ] as const)('can be assigned to %s', (_, theirs, organizationId) => {
     expect(done(decidePartnerOrganization(partner, theirs))).toEqual({
       writes: [{ set: 'partner', id: 3, to: { organizationId } }],
       taken: [],
@@ -82,13 +82,13 @@ describe('a partner', () => {
     })
   })
 
-  test('is given no organization that is not there, and has to be there', () => {
+  test('cannot be assigned if it or the organization is unknown', () => {
     expect(decidePartnerOrganization(partner, undefined)).toEqual(noOrganization)
     expect(decidePartnerOrganization(null, organization)).toEqual(noPartner)
     expect(decidePartnerOrganization(null, undefined)).toEqual(noPartner)
   })
 
-  test('is held to other rates; those that are not given stay', () => {
+  test('gets new rates and keeps the rates that are not given', () => {
     expect(done(decidePartnerRates(partner, { readsPerMinute: 60, bookingsPerMinute: 'off' }))).toEqual({
       writes: [{ set: 'partner', id: 3, to: { readsPerMinute: 60, bookingsPerMinute: 'off' } }],
       taken: [],
@@ -112,7 +112,7 @@ describe.each([
     noOrganization,
   ],
   ['partner', 'a partner', partner, decidePartnerRename, decidePartnerState, noPartner],
-] as const)('an existing %s', (noun, one, record, rename, setActive, unknown) => {
+] as const)('domain: an existing %s', (noun, one, record, rename, setActive, unknown) => {
   const { id, name } = record
   const decided = (action: string, to: object) => ({
     writes: [{ set: noun, id, to }],
@@ -121,7 +121,7 @@ describe.each([
     answer,
   })
 
-  test('is renamed to a name that none has, not even itself', () => {
+  test('can be renamed only to a name that is not taken, not even by itself', () => {
     expect(done(rename(record as never, null, 'Haven')) as unknown).toEqual(
       decided('rename', { name: 'Haven' }),
     )
@@ -136,7 +136,7 @@ describe.each([
   test.each([
     [false, 'deactivate'],
     [true, 'reactivate'],
-  ] as const)('is active or not: %p', (active, action) => {
+  ] as const)('is set to active %p with one audit line', (active, action) => {
     expect(done(setActive(record as never, active)) as unknown).toEqual(decided(action, { active }))
     expect(setActive(null, active)).toEqual(unknown)
   })

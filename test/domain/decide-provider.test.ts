@@ -11,12 +11,12 @@ const answer = expect.any(Function)
 const absence = { from: '2027-01-04T09:00', until: '2027-01-04T12:00' }
 const [known] = provider.timeOff as [(typeof provider.timeOff)[number]]
 
-describe('a provider', () => {
+describe('domain: a provider', () => {
   test.each([
     [false, 'provider.deactivate', { suspended: true }],
-    // Whoever has switched them off.
+    // A reactivation by staff also undoes a deactivation by the directory files.
     [true, 'provider.reactivate', { active: true, suspended: false }],
-  ] as const)('active or not: %p, of whom no more than the id can be read too', (active, action, to) => {
+  ] as const)('is set to active %p even if only the id can be read', (active, action, to) => {
     expect(done(decideProviderState({ id: 5 }, active))).toEqual({
       writes: [{ set: 'provider', id: 5, to }],
       taken: [],
@@ -25,7 +25,7 @@ describe('a provider', () => {
     })
   })
 
-  test('is away a second time beside the first', () => {
+  test('gets a second absence from staff', () => {
     expect(done(decideTimeOff(provider, absence))).toEqual({
       writes: [{ set: 'provider', id: 5, to: { staffTimeOff: [absence] } }],
       taken: [],
@@ -34,7 +34,7 @@ describe('a provider', () => {
     })
   })
 
-  test('is away no more than before where the absence is there: nothing is written and nothing audited', () => {
+  test('does not get the same absence twice: nothing is written or audited', () => {
     for (const away of [{ timeOff: [known, absence] }, { staffTimeOff: [absence] }]) {
       const decided = done(decideTimeOff({ ...provider, ...away }, absence))
       expect(decided).toEqual({ writes: [], taken: [], audit: null, answer })
@@ -43,7 +43,7 @@ describe('a provider', () => {
     expect(done(decideTimeOff(provider, absence)).answer([])).toBe(true)
   })
 
-  test('is there again: the absence of exactly these boundaries goes, others stay', () => {
+  test('loses only the absence with exactly these boundaries', () => {
     const longer = { ...absence, until: '2027-01-04T13:00' }
     const away = { ...provider, timeOff: [known, absence], staffTimeOff: [longer, absence] }
     const to = { timeOff: [known], staffTimeOff: [longer] }
@@ -55,14 +55,14 @@ describe('a provider', () => {
     })
   })
 
-  test('cannot be there again from an absence that there is not', () => {
+  test('keeps its absences if the removed one is unknown', () => {
     const gone = new Refusal('record_unknown', 'there is no such time off')
     expect(decideTimeOffRemoval(provider, absence)).toEqual(gone)
     expect(decideTimeOffRemoval(provider, { ...known, from: '2026-12-28' })).toEqual(gone)
     expect(decideTimeOffRemoval(provider, { ...known, until: '2026-12-30' })).toEqual(gone)
   })
 
-  test('has to be there', () => {
+  test('that is unknown is record_unknown', () => {
     const nobody = new Refusal('record_unknown', 'there is no such provider')
     const decided = [
       decideProviderState(null, false),

@@ -59,8 +59,8 @@ const receipt: Receipt = {
 }
 const kept: KeptAnswer = { requestId: 42, submittedAt: now - 1_000, receipt }
 
-describe('a submission under a key that was kept', () => {
-  test('gets the first answer and writes nothing, not even in the audit log', () => {
+describe('domain: a submission with a known idempotency key', () => {
+  test('gets the first answer and writes nothing, not even to the audit log', () => {
     const decision = done(decideSubmission(draft, { ...facts, kept }))
     expect(decision).toEqual({ writes: [], taken: [], audit: null, answer: expect.any(Function) })
     expect(decision.answer([])).toEqual({ ...receipt, isReplay: true })
@@ -72,24 +72,24 @@ describe('a submission under a key that was kept', () => {
     )
   })
 
-  const speaksAgainst: [what: string, found: Partial<SubmissionFacts>, asked?: Partial<SubmissionDraft>][] = [
+  const conditions: [name: string, found: Partial<SubmissionFacts>, asked?: Partial<SubmissionDraft>][] = [
     ['the member is deactivated', { member: { ...member, active: false } }],
-    ['the member is gone', { member: null }],
-    ['the slot is the member’s own', { holders: [{ requestId: 42, memberId: 7, startsAt: nine }] }],
-    ['the slot is another’s', { holders: [stranger] }],
+    ['the member was erased', { member: null }],
+    ['the slot belongs to the member', { holders: [{ requestId: 42, memberId: 7, startsAt: nine }] }],
+    ['the slot belongs to another member', { holders: [stranger] }],
     ['the slot is not offered', {}, { slotState: 'not offered' }],
-    ['the provider is gone', {}, { slotState: 'provider unknown' }],
-    ['the member holds another', { held: [{ requestId: 42, startsAt: nine }] }],
-    ['the member may hold no more', {}, { limits: { ...unlimited, openRequests: 0 } }],
-    ['the address is another’s', { emailOwnerId: 9 }],
+    ['the provider is unknown', {}, { slotState: 'provider unknown' }],
+    ['the member holds another slot at that time', { held: [{ requestId: 42, startsAt: nine }] }],
+    ['the member has reached the limit of open requests', {}, { limits: { ...unlimited, openRequests: 0 } }],
+    ['the email address belongs to another member', { emailOwnerId: 9 }],
   ]
 
-  test.each(speaksAgainst)('is told from a new one first, even where %s', (_, found, asked = {}) => {
+  test.each(conditions)('is recognized before other checks, even if %s', (_, found, asked = {}) => {
     const [again, all] = [
       { ...draft, ...asked },
       { ...facts, ...found },
     ]
-    // Without the key all of these are refused, but for the member who is made anew.
+    // Without the key all of these are refused, except that an erased member is added again.
     expect(endOf(decideSubmission(again, all))).not.toBe(found.member === null ? 'stale' : 'done')
     const replay = done(decideSubmission(again, { ...all, kept }))
     expect(replay.answer([])).toEqual({ ...receipt, isReplay: true })
@@ -97,13 +97,13 @@ describe('a submission under a key that was kept', () => {
     expect(endOf(reused)).toBe('idempotency_key_reused')
   })
 
-  test('is decided anew where the caller or the provider has changed', () => {
+  test('is decided again if the partner or the provider has changed', () => {
     for (const noun of ['partner', 'provider'] as const) {
       expect(decideSubmission(draft, { ...facts, since: [{ noun, recordId: 5 }], kept })).toBe('stale')
     }
   })
 
-  test('is a retry for 24 hours less a millisecond, and a new one then', () => {
+  test('is a replay until one millisecond before 24 hours, and then a new submission', () => {
     const endAt = (submittedAt: number) => {
       const { answer } = done(decideSubmission(draft, { ...facts, kept: { ...kept, submittedAt } }))
       return answer([7, 43])
@@ -116,12 +116,12 @@ describe('a submission under a key that was kept', () => {
   })
 })
 
-describe('a submission that is stored', () => {
+describe('domain: a stored submission', () => {
   const writesOf = (asked: Partial<SubmissionDraft>, found: Partial<SubmissionFacts>): unknown[] =>
     done(decideSubmission({ ...draft, ...asked }, { ...facts, ...found })).writes.slice(2)
 
-  test('with a key keeps of its answer what the partner is told, beside the member and the request', () => {
-    const told = {
+  test('with an idempotency key stores the response for replays', () => {
+    const shown = {
       email: 'robin@example.com',
       firstName: 'Robyn',
       phoneNumber: '+1 416 555 0100',
@@ -130,24 +130,24 @@ describe('a submission that is stored', () => {
     const row = {
       ...{ partnerId: 3, retry, requestId: 'added', memberId: 7 },
       request: { ...request, authorizationNumber: 'AUTH-2' },
-      ...{ profile: told, submittedAt: now },
+      ...{ profile: shown, submittedAt: now },
     }
     expect(writesOf({}, {})).toEqual([{ add: 'replay', row }])
-    const fresh = { ...row, memberId: 'added', profile: { ...told, phoneNumber: null } }
+    const fresh = { ...row, memberId: 'added', profile: { ...shown, phoneNumber: null } }
     expect(writesOf({}, { member: null, emailOwnerId: null })).toEqual([{ add: 'replay', row: fresh }])
   })
 
-  test('removes the expired one under its own key first', () => {
+  test('first removes an expired replay with the same key', () => {
     const old = { ...kept, submittedAt: now - day }
     expect(writesOf({}, { kept: old }).slice(0, -1)).toEqual([{ remove: 'replay', id: 42 }])
   })
 
-  test('without a key keeps nothing', () => {
+  test('without an idempotency key stores no replay', () => {
     expect(writesOf({ retry: null }, {})).toEqual([])
   })
 })
 
-test('what has expired is removed though nobody asks for it, and told how much it was', () => {
+test('domain: expired replays are removed and their number is returned', () => {
   const decision = done(decideForgetting([40, 42]))
   expect(decision).toEqual({
     writes: [

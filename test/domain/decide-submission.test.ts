@@ -24,12 +24,12 @@ import {
   version,
 } from './values'
 
-const told = { email: 'robin@example.com', firstName: 'Robyn', lastName: 'Sample', country: 'CA' }
+const submitted = { email: 'robin@example.com', firstName: 'Robyn', lastName: 'Sample', country: 'CA' }
 
 const intakeDraft: SubmissionDraft = {
   partnerId: 3,
   externalUserId: 'robin',
-  member: told,
+  member: submitted,
   slot: null,
   slotState: null,
   localOffsetMinutes: null,
@@ -59,7 +59,7 @@ const facts: SubmissionFacts = {
   kept: null,
 }
 
-/** The member's slots that start so many minutes after nine. */
+/** The member's slots that start the given minutes after nine. */
 const heldAt = (...offsets: number[]) =>
   offsets.map((offset, index) => ({ requestId: 70 + index, startsAt: nine + minutes(offset) }))
 
@@ -68,14 +68,14 @@ interface Asked {
   readonly facts: SubmissionFacts
 }
 
-type Fault = readonly [end: string, what: string, add: (asked: Asked) => Asked]
+type Fault = readonly [end: string, name: string, add: (asked: Asked) => Asked]
 
 const held = (asked: Asked, holder: SubmissionFacts['holders'][number]) => ({
   ...asked,
   facts: { ...asked.facts, holders: [...asked.facts.holders, holder] },
 })
 
-/** In the order of the decisions' row Order of checks, after what was decided too early. */
+/** In the order of "Order of checks" in decisions.md, after a stale decision. */
 const faults: readonly Fault[] = [
   [
     'stale',
@@ -94,10 +94,10 @@ const faults: readonly Fault[] = [
   ],
   [
     'provider_unknown',
-    'nobody knows the provider',
+    'the provider is unknown',
     ({ draft, facts }) => ({ draft: { ...draft, slotState: 'provider unknown' }, facts }),
   ],
-  ['slot_unavailable', 'another holds a slot that touches it', (asked) => held(asked, stranger)],
+  ['slot_unavailable', 'another member holds an overlapping slot', (asked) => held(asked, stranger)],
   [
     'slot_unavailable',
     'the slot is not offered',
@@ -108,31 +108,31 @@ const faults: readonly Fault[] = [
   ],
   [
     'slot_conflicts_with_yours',
-    'the member holds a slot of another provider that overlaps',
+    'the member holds an overlapping slot of another provider',
     ({ draft, facts }) => ({ draft, facts: { ...facts, held: [...facts.held, ...heldAt(-44)] } }),
   ],
   [
     'too_many_open_requests',
-    'the member has as many as they may have',
+    'the member has reached the limit of open requests',
     ({ draft, facts }) => ({ draft, facts: { ...facts, held: [...facts.held, ...heldAt(45, 90, 135)] } }),
   ],
   [
     'email_conflicts_limited',
-    'the address is new to the member, and the partner has sent too many of others',
+    'the address is new to the member and the partner has reached the limit of email conflicts',
     ({ draft, facts }) => ({
-      draft: { ...draft, member: { ...told, email: 'new@example.com' } },
+      draft: { ...draft, member: { ...submitted, email: 'new@example.com' } },
       facts: { ...facts, conflictAt: now - minutes(20) },
     }),
   ],
   [
     'email_taken',
-    'the address is another member’s',
+    'the address belongs to another member',
     ({ draft, facts }) => ({ draft, facts: { ...facts, emailOwnerId: 9 } }),
   ],
 ]
 
-describe('of a submission', () => {
-  test.each(faults)('%s: %s', (end, _, add) => {
+describe('domain: the checks of a submission', () => {
+  test.each(faults)('give %s if %s', (end, _, add) => {
     const { draft: asked, facts: found } = add({ draft, facts })
     expect(endOf(decideSubmission(asked, found))).toBe(end)
   })
@@ -141,7 +141,7 @@ describe('of a submission', () => {
     faults.slice(index + 1).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
   )
 
-  test.each(pairs)('%s is told where %s and %s', (end, _, __, addFirst, addSecond) => {
+  test.each(pairs)('give %s if %s and %s', (end, _, __, addFirst, addSecond) => {
     for (const { draft: asked, facts: found } of [
       addSecond(addFirst({ draft, facts })),
       addFirst(addSecond({ draft, facts })),
@@ -150,12 +150,12 @@ describe('of a submission', () => {
     }
   })
 
-  test('without a fault nothing is refused', () => {
+  test('pass a booking and an intake without a fault', () => {
     expect(endOf(decideSubmission(draft, facts))).toBe('done')
     expect(endOf(decideSubmission(intakeDraft, facts))).toBe('done')
   })
 
-  test('for an intake nothing is stale and no slot is looked at, but the member and their address are', () => {
+  test('of an intake include the member and the address but not the slot', () => {
     const ends = faults.map(([, , add]) => {
       const { facts: found } = add({ draft, facts })
       return endOf(decideSubmission(intakeDraft, found))
@@ -164,25 +164,25 @@ describe('of a submission', () => {
     expect(ends).toEqual(['done', 'member_deactivated', ...slotFaults, 'done', 'email_taken'])
   })
 
-  test('a slot that somebody held when it was looked for, and nobody holds now, is looked for again', () => {
+  test('are repeated for a slot that was taken before and is free now', () => {
     const taken = { ...draft, slotState: 'taken' as const }
     expect(endOf(decideSubmission(taken, facts))).toBe('stale')
     const holder = { requestId: 80, memberId: 99, startsAt: nine }
     expect(endOf(decideSubmission(taken, { ...facts, holders: [holder] }))).toBe('slot_unavailable')
   })
 
-  test('an own slot that only touches the one asked for is no slot that is already held', () => {
+  test('give slot_unavailable if the member’s own slot with this provider overlaps', () => {
     const touching = { requestId: 80, memberId: member.id, startsAt: nine + minutes(15) }
     expect(endOf(decideSubmission(draft, { ...facts, holders: [touching] }))).toBe('slot_unavailable')
   })
 
-  test('the slot of a person who was erased is not that of somebody new', () => {
+  test('give slot_unavailable for the slot of an erased person', () => {
     const erased = { requestId: 80, memberId: null, startsAt: nine }
     const found = { ...facts, member: null, emailOwnerId: null, holders: [erased] }
     expect(endOf(decideSubmission(draft, found))).toBe('slot_unavailable')
   })
 
-  test('a new member cannot have an address that is somebody’s, a known one may keep theirs', () => {
+  test('refuse a new member with a taken address, and let a known member keep theirs', () => {
     expect(endOf(decideSubmission(intakeDraft, { ...facts, member: null, emailOwnerId: 7 }))).toBe(
       'email_taken',
     )
@@ -191,7 +191,7 @@ describe('of a submission', () => {
   })
 })
 
-describe('what a member holds', () => {
+describe('domain: the slots that a member already holds', () => {
   const endOfHolding = (held: SubmissionFacts['held'], different: Partial<SubmissionDraft> = {}) =>
     endOf(decideSubmission({ ...draft, ...different }, { ...facts, held }))
 
@@ -202,12 +202,12 @@ describe('what a member holds', () => {
     [0, 'slot_conflicts_with_yours'],
     [44, 'slot_conflicts_with_yours'],
     [45, 'done'],
-  ])('a slot %d minutes from the one asked for: %s, with limits or without', (offset, end) => {
+  ])('%d minutes from the requested slot give %s, with or without limits', (offset, end) => {
     expect(endOfHolding(heldAt(offset))).toBe(end)
     expect(endOfHolding(heldAt(offset), { limits: unlimited })).toBe(end)
   })
 
-  test('counts where its slot is still to come: not one under way, and not one that is over', () => {
+  test('count against the limit only if they are in the future', () => {
     const toCome = heldAt(45, 90)
     const begun = { requestId: 80, startsAt: now }
     const over = { requestId: 81, startsAt: now - minutes(600) }
@@ -216,7 +216,7 @@ describe('what a member holds', () => {
     expect(endOfHolding(heldAt(45, 90, 135, 180), { limits: unlimited })).toBe('done')
   })
 
-  test('is told with the number', () => {
+  test('are counted in the refusal', () => {
     expect(decideSubmission(draft, { ...facts, held: heldAt(45, 90, 135) })).toEqual(
       new Refusal(
         'too_many_open_requests',
@@ -225,17 +225,17 @@ describe('what a member holds', () => {
     )
   })
 
-  test('is no matter to an intake, nor counts one', () => {
+  test('do not limit intakes', () => {
     const held = heldAt(0, 45, 90)
     expect(endOf(decideSubmission(intakeDraft, { ...facts, held }))).toBe('done')
   })
 })
 
-describe('addresses of different members', () => {
-  const claiming = { ...draft, member: { ...told, email: 'new@example.com' } }
+describe('domain: email conflicts', () => {
+  const claiming = { ...draft, member: { ...submitted, email: 'new@example.com' } }
   const taken = { ...facts, emailOwnerId: 9 }
 
-  test('are noted under the partner, with the member who has the address, and change nothing else', () => {
+  test('are recorded in the audit log with the partner and the owner of the address, and change nothing else', () => {
     const { writes, taken: slots, audit, answer } = done(decideSubmission(claiming, taken))
     expect({ writes, slots, audit }).toEqual({
       writes: [],
@@ -246,13 +246,13 @@ describe('addresses of different members', () => {
     expect(submitterOf(claiming)).toEqual({ actor: 'partner 3', at: now })
   })
 
-  test('are counted for an hour: the one so many back decides, and says when to ask again', () => {
+  test('are counted for one hour, and the oldest one that counts gives Retry-After', () => {
     expect(emailConflictQuery(claiming)).toEqual({ actor: 'partner 3', after: now - minutes(60), back: 20 })
     const refusal = decideSubmission(claiming, { ...taken, conflictAt: now - minutes(20) + 1 })
     expect(refusal).toMatchObject({ kind: 'email_conflicts_limited', retryAfterSeconds: 2401 })
   })
 
-  test('where they are not limited are refused each, and noted a thousand times an hour at most', () => {
+  test('without a limit are all refused, and recorded at most 1,000 times an hour', () => {
     const free = { ...claiming, limits: unlimited }
     expect(emailConflictQuery(free).back).toBe(1_000)
     expect(done(decideSubmission(free, taken)).audit).not.toBeNull()
@@ -260,7 +260,7 @@ describe('addresses of different members', () => {
     expect(refusal).toEqual(new Refusal('email_taken', 'already belongs to a different member'))
   })
 
-  test('beyond the limit every new address gets one answer, and an own one is served on', () => {
+  test('beyond the limit get the same answer for every new address, while the member’s own address is accepted', () => {
     const asked = fc.record({
       member: fc.constantFrom(null, member, { ...member, profile: { ...profile, email: '' } }),
       email: fc.constantFrom('robin@example.com', 'ROBIN@Example.com', 'new@example.com', 'kim@example.com'),
@@ -270,7 +270,7 @@ describe('addresses of different members', () => {
       fc.property(asked, fc.constantFrom(null, 9), ({ member: known, email, conflictAt }, other) => {
         const isOwn = known?.profile.email !== '' && known !== null && /^robin/i.test(email)
         const decided = decideSubmission(
-          { ...intakeDraft, member: { ...told, email } },
+          { ...intakeDraft, member: { ...submitted, email } },
           { ...facts, member: known, emailOwnerId: isOwn ? known.id : other, conflictAt },
         )
         expect(endOf(decided)).toBe(isOwn ? 'done' : 'email_conflicts_limited')
@@ -289,12 +289,12 @@ describe('addresses of different members', () => {
     )
 })
 
-describe('what is stored', () => {
-  const untold = Object.fromEntries(Object.keys(profile).map((name) => [name, null]))
+describe('domain: a submission stores', () => {
+  const unknown = Object.fromEntries(Object.keys(profile).map((name) => [name, null]))
 
-  test('of an intake for somebody new: a member of whom nothing else is known, and the intake', () => {
+  test('a new member and the intake', () => {
     const decided = done(decideSubmission(intakeDraft, { ...facts, member: null, emailOwnerId: null }))
-    const theirs = { ...untold, preferredSpokenLanguage: 'en', ...told }
+    const theirs = { ...unknown, preferredSpokenLanguage: 'en', ...submitted }
     const { writes, taken, audit, answer }: Record<string, unknown> = { ...decided }
     expect({ writes, taken, audit }).toEqual({
       writes: [
@@ -342,14 +342,14 @@ describe('what is stored', () => {
     })
   })
 
-  test('of a booking for a known member: what they told anew over what is known, and the booking', () => {
+  test('a booking, and the submitted values over the known ones of its member', () => {
     const asked = {
       ...draft,
-      member: { ...told, suite: '', phoneNumber: '+1 416 555 0199' },
+      member: { ...submitted, suite: '', phoneNumber: '+1 416 555 0199' },
       submittedAt: now + 1,
     }
     const decided = done(decideSubmission(asked, facts))
-    const theirs = { ...profile, ...told, suite: '', phoneNumber: '+1 416 555 0199' }
+    const theirs = { ...profile, ...submitted, suite: '', phoneNumber: '+1 416 555 0199' }
     const writes: unknown = decided.writes
     expect(writes).toEqual([
       { set: 'member', id: 7, to: { profile: theirs, updatedAt: now + 1 } },
@@ -384,7 +384,7 @@ describe('what is stored', () => {
     })
   })
 
-  test('is nothing, or a member and a request, whatever is asked and found', () => {
+  test('nothing, or a member and a request, for any submission and facts', () => {
     const asked = fc.record({
       isIntake: fc.boolean(),
       slotState: fc.constantFrom('offered', 'not offered', 'provider unknown'),
@@ -410,7 +410,7 @@ describe('what is stored', () => {
         expect(second).toMatchObject({ add: 'request', row: { memberId: isKnown ? 7 : 'added', isIntake } })
         expect(others).toEqual([])
         expect(taken).toEqual(isIntake ? [] : [5])
-        // And then nothing spoke against it.
+        // A stored submission had no fault.
         expect(found.member?.active).not.toBe(false)
         expect([null, found.member?.id]).toContain(found.emailOwnerId as never)
         if (isIntake) return

@@ -18,39 +18,34 @@ const away = (from: string, until: string) => ({ from, until })
 const day = (date: string, ...windows: { start: string; end: string }[]) => ({ date, windows })
 const nine = { start: '09:00', end: '12:00' }
 
-/** A list is the field that the rows are about. */
+/** A list is the value of the tested field; an object is a set of fields. */
 type Value = readonly unknown[] | Partial<ProviderAfter>
 
-type Row = [what: string, before: Value, after: Value, lost: number]
+type Row = [change: string, before: Value, after: Value, lost: number]
 
 const rows: Record<LosableField, Row[]> = {
   licenses: [
     ['removed', [license('2020-01-01', null)], [], 1],
-    ['cut at its end', [license('2020-01-01', null)], [license('2020-01-01', '2030-01-01')], 1],
-    [
-      'cut at its beginning, which is still to come',
-      [license('2027-01-01', null)],
-      [license('2027-01-02', null)],
-      1,
-    ],
-    ['cut at its beginning, which is over', [license('2020-01-01', null)], [license('2026-12-01', null)], 0],
-    [
-      'cut to begin a day after the first that counts',
-      [license('2020-01-01', null)],
-      [license('2026-12-02', null)],
-      1,
-    ],
+    ['shortened at its end', [license('2020-01-01', null)], [license('2020-01-01', '2030-01-01')], 1],
+    ['shortened at its future beginning', [license('2027-01-01', null)], [license('2027-01-02', null)], 1],
+    ['shortened at its past beginning', [license('2020-01-01', null)], [license('2026-12-01', null)], 0],
+    ['shortened to begin tomorrow', [license('2020-01-01', null)], [license('2026-12-02', null)], 1],
     ['that ended yesterday', [license('2020-01-01', '2026-11-30')], [], 0],
     ['that ends today', [license('2020-01-01', '2026-12-01')], [], 1],
-    ['of another region in its place', [license('2020-01-01', null)], [license('2020-01-01', null, 2)], 1],
     [
-      'split into two that meet',
+      'replaced by one for another region',
+      [license('2020-01-01', null)],
+      [license('2020-01-01', null, 2)],
+      1,
+    ],
+    [
+      'split into two without a gap',
       [license('2020-01-01', null)],
       [license('2020-01-01', '2026-12-31'), license('2027-01-01', null)],
       0,
     ],
     [
-      'split into two with a day between them',
+      'split into two with a gap of one day',
       [license('2020-01-01', null)],
       [license('2020-01-01', '2026-12-31'), license('2027-01-02', null)],
       1,
@@ -58,101 +53,96 @@ const rows: Record<LosableField, Row[]> = {
     ['made longer', [license('2020-01-01', '2027-01-01')], [license('2019-01-01', null)], 0],
   ],
   workingHours: [
-    ['removed, however many', [hours('09:00', '12:00'), hours('13:00', '14:00')], [], 1],
+    ['two removed', [hours('09:00', '12:00'), hours('13:00', '14:00')], [], 1],
     ['shorter by 10 minutes', [hours('09:00', '12:00')], [hours('09:10', '12:00')], 1],
-    ['moved by an hour, as long as before', [hours('09:00', '12:00')], [hours('10:00', '13:00')], 1],
+    ['moved by an hour with the same length', [hours('09:00', '12:00')], [hours('10:00', '13:00')], 1],
     ['on another day', [hours('09:00', '12:00')], [hours('09:00', '12:00', { weekdays: ['tuesday'] })], 1],
     ['longer', [hours('09:00', '12:00')], [hours('08:00', '12:30')], 0],
     [
-      'cut in two that meet',
+      'split into two without a gap',
       [hours('09:00', '12:00')],
       [hours('09:00', '10:00'), hours('10:00', '12:00')],
       0,
     ],
     [
-      'over midnight, cut there, from a Sunday to a Monday',
+      'over midnight from Sunday to Monday, split at midnight',
       [hours('22:00', '02:00', { weekdays: ['sunday'] })],
       [hours('22:00', '24:00', { weekdays: ['sunday'] }), hours('00:00', '02:00')],
       0,
     ],
     [
-      'of a Monday, that a Sunday runs into',
+      'of Monday, covered by Sunday hours past midnight',
       [hours('00:00', '02:00')],
       [hours('22:00', '02:00', { weekdays: ['sunday'] })],
       0,
     ],
-    ['to come', [hours('09:00', '12:00', { from: '2027-03-01', until: '2027-04-01' })], [], 1],
-    ['that are over', [hours('09:00', '12:00', { until: '2026-11-30' })], [], 0],
-    [
-      'that end from now on',
-      [hours('09:00', '12:00')],
-      [hours('09:00', '12:00', { until: '2027-06-30' })],
-      1,
-    ],
+    ['of the future, removed', [hours('09:00', '12:00', { from: '2027-03-01', until: '2027-04-01' })], [], 1],
+    ['of the past, removed', [hours('09:00', '12:00', { until: '2026-11-30' })], [], 0],
+    ['with a new end date', [hours('09:00', '12:00')], [hours('09:00', '12:00', { until: '2027-06-30' })], 1],
     ['with longer steps', [hours('09:00', '12:00')], [hours('09:00', '12:00', { stepMinutes: 60 })], 0],
   ],
   overrides: [
     ['removed', [day('2026-12-24')], [], 1],
     ['with other hours', [day('2026-12-24', nine)], [day('2026-12-24')], 1],
     [
-      'told in another order',
+      'with keys in another order',
       [day('2026-12-24', nine)],
       [{ windows: [{ end: '12:00', start: '09:00' }], date: '2026-12-24' }],
       0,
     ],
-    ['of a date that is over', [day('2026-11-30')], [], 0],
-    ['of today', [day('2026-12-01')], [], 1],
-    ['beside another', [day('2026-12-24')], [day('2026-12-25'), day('2026-12-24')], 0],
+    ['of a past date, removed', [day('2026-11-30')], [], 0],
+    ['of today, removed', [day('2026-12-01')], [], 1],
+    ['kept next to a new one', [day('2026-12-24')], [day('2026-12-25'), day('2026-12-24')], 0],
   ],
   timeOff: [
     ['removed', [away('2026-12-24', '2026-12-26')], [], 1],
-    ['that is over', [away('2026-11-24', '2026-11-30')], [], 0],
-    ['that ends today', [away('2026-11-24', '2026-12-01')], [], 1],
+    ['of the past, removed', [away('2026-11-24', '2026-11-30')], [], 0],
+    ['that ends today, removed', [away('2026-11-24', '2026-12-01')], [], 1],
     ['made longer', [away('2026-12-24', '2026-12-26')], [away('2026-12-20', '2026-12-27')], 0],
     ['made shorter', [away('2026-12-24', '2026-12-26')], [away('2026-12-24', '2026-12-25')], 1],
     [
-      'that staff have entered too',
+      'removed, but also entered by staff',
       [away('2026-12-24', '2026-12-26')],
       { timeOff: [], staffTimeOff: [away('2026-12-24', '2026-12-26')] },
       0,
     ],
     [
-      'in another form, of which nobody asked whether it is as long',
+      'written in another form, which is not compared',
       [away('2026-12-24', '2026-12-24')],
       [away('2026-12-24T00:00', '2026-12-24T24:00')],
       1,
     ],
     [
-      'by dates, where one by the clock ends as its last day begins',
+      'in dates, replaced by local times that end as its last day begins',
       [away('2026-12-24', '2026-12-26')],
       [away('2026-12-23T00:00', '2026-12-26T00:00')],
       1,
     ],
     [
-      'at a time of day',
+      'in local times, shortened',
       [away('2026-12-24T09:00', '2026-12-24T12:00')],
       [away('2026-12-24T09:00', '2026-12-24T11:00')],
       1,
     ],
     [
-      'between instants that lie within others',
+      'in instants, within longer ones',
       [away('2026-12-24T09:00:00Z', '2026-12-24T12:00:00Z')],
       [away('2026-12-24T08:00:00Z', '2026-12-24T12:00:00Z')],
       0,
     ],
   ],
   modalities: [
-    ['one of two', ['in-video', 'in-person'], ['in-video'], 1],
+    ['one of two removed', ['in-video', 'in-person'], ['in-video'], 1],
     ['in another order', ['in-video', 'in-person'], ['in-person', 'in-video'], 0],
   ],
   inPersonRegions: [
-    ['both', { inPersonRegionIds: [1, 2] }, { inPersonRegionIds: [] }, 2],
-    ['none, and one more', { inPersonRegionIds: [1] }, { inPersonRegionIds: [1, 2] }, 0],
+    ['both removed', { inPersonRegionIds: [1, 2] }, { inPersonRegionIds: [] }, 2],
+    ['one added', { inPersonRegionIds: [1] }, { inPersonRegionIds: [1, 2] }, 0],
   ],
-  languagesSpoken: [['one for another', ['en', 'fr'], ['en', 'fr-CA'], 1]],
+  languagesSpoken: [['one replaced', ['en', 'fr'], ['en', 'fr-CA'], 1]],
 }
 
-describe.each(Object.entries(rows))('of %s, what is lost', (field, those) => {
+describe.each(Object.entries(rows))('domain: losses in %s', (field, those) => {
   test.each(those)('%s', (_, before, after, lost) => {
     const withValue = (value: Value) => ({
       ...provider,
@@ -162,7 +152,7 @@ describe.each(Object.entries(rows))('of %s, what is lost', (field, those) => {
   })
 })
 
-test('nothing is lost where nothing changes, whatever it is', () => {
+test('domain: an unchanged provider loses nothing', () => {
   const whole = {
     ...provider,
     workingHours: [hours('22:00', '06:00', { weekdays: [...weekdays] })],
@@ -171,7 +161,7 @@ test('nothing is lost where nothing changes, whatever it is', () => {
   expect(Object.values(lossOf).map((loss) => loss(whole, whole, since))).toEqual([0, 0, 0, 0, 0, 0, 0])
 })
 
-test('a day counts until it is over twelve hours west of Greenwich', () => {
+test('domain: a date counts as past once it is over in UTC-12', () => {
   expect(firstDayAt(Date.UTC(2026, 11, 2, 11, 59, 59))).toBe(since)
   expect(firstDayAt(Date.UTC(2026, 11, 2, 12))).toBe(since + 1)
 })

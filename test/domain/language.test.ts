@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { defaultLanguageTag, isLanguageTag, languageMatches, languageName } from '../../src/domain/language'
 import { words } from '../support/words'
 
-describe('languageMatches', () => {
+describe('domain: languageMatches', () => {
   test.each([
     ['fr', 'fr'],
     ['fr-CA', 'fr'],
@@ -11,7 +11,7 @@ describe('languageMatches', () => {
     ['FR', 'fr-ca'],
     ['zh-Hant-TW', 'zh-Hant'],
     ['zh', 'zh-Hant-TW'],
-  ])('who speaks %s is found by %s', (spoken, wanted) => {
+  ])('a provider who speaks %s is found by %s', (spoken, wanted) => {
     expect(languageMatches(spoken, wanted)).toBe(true)
   })
 
@@ -23,16 +23,16 @@ describe('languageMatches', () => {
     ['fr-CA', 'fr-C'],
     ['zh-Hant', 'zh-Hans'],
     ['zh-Hant-TW', 'zh-TW'],
-  ])('who speaks %s is not found by %s', (spoken, wanted) => {
+  ])('a provider who speaks %s is not found by %s', (spoken, wanted) => {
     expect(languageMatches(spoken, wanted)).toBe(false)
   })
 })
 
-describe('isLanguageTag', () => {
+describe('domain: isLanguageTag', () => {
   test.each(words`
     en EN-us fr-CA zh-Hant-TW es-419 yue sl-rozaj-biske de-CH-1901 en-a-bbb-x-a-ccc x-whatever i-klingon
     sgn-BE-FR zh-cmn
-  `)('%s is well-formed', (tag) => {
+  `)('accepts %s', (tag) => {
     expect(isLanguageTag(tag)).toBe(true)
   })
 
@@ -51,12 +51,12 @@ describe('isLanguageTag', () => {
     'x',
     'en-a',
     '12',
-  ])('%j is not', (tag) => {
+  ])('rejects %j', (tag) => {
     expect(isLanguageTag(tag)).toBe(false)
   })
 })
 
-describe('languageName', () => {
+describe('domain: languageName', () => {
   test.each([
     ['en', 'English'],
     ['en-US', 'English (United States)'],
@@ -68,18 +68,15 @@ describe('languageName', () => {
     ['de-CH-1901', 'German (Switzerland, Traditional German orthography)'],
     ['en-CA-x-clinic', 'English (Canada)'],
     ['zh-cmn', 'Chinese'],
-  ])('%s is called %s', (tag, name) => {
+  ])('of %s is %s', (tag, name) => {
     expect(languageName(tag)).toBe(name)
   })
 
-  test.each(['x-whatever', 'i-klingon', 'qaa'])(
-    '%s, which has no English name, is called by its tag',
-    (tag) => {
-      expect(languageName(tag)).toBe(tag)
-    },
-  )
+  test.each(['x-whatever', 'i-klingon', 'qaa'])('of %s, which has no English name, is the tag', (tag) => {
+    expect(languageName(tag)).toBe(tag)
+  })
 
-  test('a member who has not said speaks English', () => {
+  test('of the default language is English', () => {
     expect(languageName(defaultLanguageTag)).toBe('English')
   })
 })

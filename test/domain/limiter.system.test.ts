@@ -4,7 +4,7 @@ import { Limiter } from '../../src/http/admission'
 
 const now = Date.UTC(2026, 11, 1, 12)
 
-test('the memory of a limiter does not grow with the number of addresses, and an active caller is not forgotten', async () => {
+test('domain: the memory of a limiter is bounded for 200,000 addresses, and it does not forget an active caller', async () => {
   const most = 8 * 1024 * 1024
   const limiter = new Limiter<string>()
   limiter.spend('guilty', perMinute(1), 1, now)

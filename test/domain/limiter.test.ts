@@ -7,7 +7,7 @@ import { times } from '../support/long'
 const now = Date.UTC(2026, 11, 1, 12)
 const runs = times(500, 20_000)
 
-/** A rate, costs up to more than all of it, and the milliseconds before each call. */
+/** A rate, and calls with a cost up to more than the whole budget and a wait in ms before each. */
 const calls = fc.record({
   rate: fc.record({ most: fc.integer({ min: 1, max: 40 }), seconds: fc.constantFrom(1, 7, 60) }),
   calls: fc.array(
@@ -16,10 +16,10 @@ const calls = fc.record({
   ),
 })
 
-const isLetThrough = ({ retryAfterSeconds }: BudgetState) => retryAfterSeconds === null
+const isAllowed = ({ retryAfterSeconds }: BudgetState) => retryAfterSeconds === null
 
-describe('a budget', () => {
-  test('is spent at once or bit by bit, and comes back evenly', () => {
+describe('domain: a rate limit budget', () => {
+  test('can be spent at once or in parts, and refills evenly', () => {
     const limiter = new Limiter<string>()
     const rate = perMinute(60)
     for (const [cost, at, retryAfterSeconds, remaining, secondsToFull] of [
@@ -34,14 +34,14 @@ describe('a budget', () => {
     }
   })
 
-  test('is of one caller and of no other', () => {
+  test('is separate for each caller', () => {
     const limiter = new Limiter<number>()
     expect(limiter.spend(1, perMinute(1), 1, now).retryAfterSeconds).toBeNull()
     expect(limiter.spend(1, perMinute(1), 1, now).retryAfterSeconds).toBe(60)
     expect(limiter.spend(2, perMinute(1), 1, now).retryAfterSeconds).toBeNull()
   })
 
-  test('is taken whole by what costs more than all of it', () => {
+  test('is used up by a call that costs more than the whole budget', () => {
     const limiter = new Limiter<string>()
     expect(limiter.spend('a', perMinute(20), 101, now)).toEqual({
       retryAfterSeconds: null,
@@ -51,7 +51,7 @@ describe('a budget', () => {
     expect(limiter.spend('a', perMinute(20), 101, now).retryAfterSeconds).toBe(60)
   })
 
-  test('never lets more through than it holds and what comes back, in any stretch of time', () => {
+  test('never allows more than its size plus the refill in any period', () => {
     fc.assert(
       fc.property(calls, ({ rate, calls }) => {
         const limiter = new Limiter<string>()
@@ -60,7 +60,7 @@ describe('a budget', () => {
         for (const { cost, waits } of calls) {
           at += waits
           const price = Math.min(cost, rate.most)
-          if (isLetThrough(limiter.spend('a', rate, cost, at))) through.push({ at, cost: price })
+          if (isAllowed(limiter.spend('a', rate, cost, at))) through.push({ at, cost: price })
         }
         for (const [from, first] of through.entries()) {
           let sum = 0
@@ -75,7 +75,7 @@ describe('a budget', () => {
     )
   })
 
-  test('lets everybody through who comes back when told or a second late, however many were refused', () => {
+  test('allows every refused call that is repeated at its Retry-After or up to a second later', () => {
     const refused = fc.record({
       rate: fc.record({ most: fc.integer({ min: 1, max: 120 }), seconds: fc.constantFrom(10, 60) }),
       calls: fc.array(
@@ -92,35 +92,35 @@ describe('a budget', () => {
         const limiter = new Limiter<string>()
         const waiting: { cost: number; at: number }[] = []
         limiter.spend('a', rate, rate.most, now)
-        // Nine whole budgets can be told, with the seconds that lie between large costs.
+        // Retry-After covers at most nine budgets, plus the seconds between large costs.
         let left = 8 * rate.most
         for (const { cost, at, late } of calls.toSorted((one, other) => one.at - other.at)) {
           left -= Math.min(cost, rate.most)
           if (left < 0) break
           const { retryAfterSeconds } = limiter.spend('a', rate, cost, now + at)
-          // Whoever is let through while others wait takes what these were told of.
+          // A call that is allowed while others wait uses up what these were promised.
           fc.pre(retryAfterSeconds !== null)
           waiting.push({ cost, at: at + (retryAfterSeconds ?? 0) * 1000 + late })
         }
         for (const { cost, at } of waiting.sort((one, other) => one.at - other.at)) {
-          expect(isLetThrough(limiter.spend('a', rate, cost, now + at))).toBe(true)
+          expect(isAllowed(limiter.spend('a', rate, cost, now + at))).toBe(true)
         }
       }),
       { numRuns: runs },
     )
   })
 
-  test('has those who need more than half of it come a second apart, and to those who need half tells no more', () => {
-    const toldFor = (cost: number, most: number) => {
+  test('spaces large calls one second further apart in Retry-After', () => {
+    const retriesOf = (cost: number, most: number) => {
       const limiter = new Limiter<string>()
       limiter.spend('a', perMinute(most), most, now)
       return [1, 2, 3].map(() => limiter.spend('a', perMinute(most), cost, now).retryAfterSeconds)
     }
-    expect(toldFor(1, 2)).toEqual([30, 60, 90])
-    expect(toldFor(2, 3)).toEqual([40, 81, 122])
+    expect(retriesOf(1, 2)).toEqual([30, 60, 90])
+    expect(retriesOf(2, 3)).toEqual([40, 81, 122])
   })
 
-  test('tells nine minutes at most, however many do not wait', () => {
+  test('gives a Retry-After of at most nine minutes, even after 10,000 refused calls', () => {
     const limiter = new Limiter<string>()
     let longest = 0
     for (let call = 0; call < 10_000; call++) {
@@ -130,7 +130,7 @@ describe('a budget', () => {
     expect(limiter.spend('a', perMinute(1), 1, now + 60_000).retryAfterSeconds).toBeNull()
   })
 
-  test('is whole numbers to the last: nobody comes back a moment too early', () => {
+  test('is exact for the largest rate', () => {
     const largest: Rate = perMinute(999_999_999)
     const limiter = new Limiter<string>()
     expect(limiter.spend('a', largest, 999_999_999, now).remaining).toBe(0)
@@ -143,22 +143,22 @@ describe('a budget', () => {
   })
 })
 
-describe('the clock', () => {
-  test('may stand still: what is spent is spent', () => {
+describe('domain: the clock of a rate limit', () => {
+  test('may stop: nothing is refilled', () => {
     const limiter = new Limiter<string>()
     const answers = Array.from({ length: 5 }, () => limiter.spend('a', perMinute(3), 1, now))
-    expect(answers.map(isLetThrough)).toEqual([true, true, true, false, false])
+    expect(answers.map(isAllowed)).toEqual([true, true, true, false, false])
   })
 
-  test('may be set back: nothing comes back for that, and nobody is locked out for it', () => {
+  test('may be set back: this refills nothing and locks no caller out', () => {
     const limiter = new Limiter<string>()
-    expect(isLetThrough(limiter.spend('a', perMinute(1), 1, now))).toBe(true)
+    expect(isAllowed(limiter.spend('a', perMinute(1), 1, now))).toBe(true)
     const before = now - 3_600_000
     expect(limiter.spend('a', perMinute(1), 1, before).retryAfterSeconds).toBe(60)
-    expect(isLetThrough(limiter.spend('a', perMinute(1), 1, before + 60_000))).toBe(true)
+    expect(isAllowed(limiter.spend('a', perMinute(1), 1, before + 60_000))).toBe(true)
   })
 
-  test('however it jumps, lets no more through than all its steps forward bring back', () => {
+  test('may jump: no more is allowed than its steps forward refill', () => {
     const jumps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 60 })
     fc.assert(
       fc.property(jumps, (steps) => {
@@ -167,7 +167,7 @@ describe('the clock', () => {
         for (const step of steps) {
           at += step
           forward += Math.max(0, step)
-          if (isLetThrough(limiter.spend('a', perMinute(3), 1, at))) through++
+          if (isAllowed(limiter.spend('a', perMinute(3), 1, at))) through++
         }
         expect(through).toBeLessThanOrEqual(3 + (forward * 3) / 60_000)
       }),
@@ -176,8 +176,8 @@ describe('the clock', () => {
   })
 })
 
-describe('a rate that changes', () => {
-  test('counts from the next call: a lower one holds within its own window, a higher one gives more at once', () => {
+describe('domain: a changed rate limit', () => {
+  test('applies to the next call, whether it is lower or higher', () => {
     const limiter = new Limiter<string>()
     limiter.spend('a', perMinute(30_000), 30_000, now)
     for (let call = 0; call < 100; call++) limiter.spend('a', perMinute(30_000), 30_000, now)
@@ -193,7 +193,7 @@ describe('a rate that changes', () => {
     })
   })
 
-  test('of one partner comes before the service’s, and off is no limit', () => {
+  test('of one partner overrides that of the service, and off means no limit', () => {
     const service = perMinute(5)
     expect(rateFor(service, null)).toBe(service)
     expect(rateFor(null, null)).toBeNull()
@@ -202,12 +202,12 @@ describe('a rate that changes', () => {
   })
 })
 
-describe('memory', () => {
-  test('holds so many callers; the one who has been quiet the longest is forgotten', () => {
+describe('domain: the memory of a rate limit', () => {
+  test('is limited in callers and forgets the one that has been idle for longest', () => {
     const limiter = new Limiter<number>(3)
     for (const caller of [1, 2, 3, 1, 4]) limiter.spend(caller, perMinute(1), 1, now)
-    const standings = [1, 3, 4].map((caller) => isLetThrough(limiter.spend(caller, perMinute(1), 1, now)))
-    expect(standings).toEqual([false, false, false])
-    expect(isLetThrough(limiter.spend(2, perMinute(1), 1, now))).toBe(true)
+    const allowed = [1, 3, 4].map((caller) => isAllowed(limiter.spend(caller, perMinute(1), 1, now)))
+    expect(allowed).toEqual([false, false, false])
+    expect(isAllowed(limiter.spend(2, perMinute(1), 1, now))).toBe(true)
   })
 })

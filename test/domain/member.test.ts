@@ -3,7 +3,7 @@ import { foldEmail, isEmail, isPastDate, isPhoneNumber, matcherOf } from '../../
 import { words } from '../support/words'
 import { member, profile } from './values'
 
-describe('isEmail', () => {
+describe('domain: isEmail', () => {
   test.each([
     'robin@example.com',
     'ROBIN@EXAMPLE.COM',
@@ -16,7 +16,7 @@ describe('isEmail', () => {
     `${'a'.repeat(64)}@example.com`,
     `robin@${'a'.repeat(63)}.com`,
     'robin@1and1.com',
-  ])('%s is an address', (text) => {
+  ])('accepts %s', (text) => {
     expect(isEmail(text)).toBe(true)
   })
 
@@ -36,19 +36,19 @@ describe('isEmail', () => {
     'robin@[127.0.0.1]',
     `${'a'.repeat(65)}@example.com`,
     `robin@${'a'.repeat(64)}.com`,
-  ])('%j is not', (text) => {
+  ])('rejects %j', (text) => {
     expect(isEmail(text)).toBe(false)
   })
 })
 
-test('addresses that differ in case alone are one', () => {
+test('domain: foldEmail maps addresses that differ only in case to one', () => {
   expect(foldEmail('Robin.SAMPLE@Example.com')).toBe(foldEmail('robin.sample@example.COM'))
   expect(foldEmail('robin.sample@example.com')).not.toBe(foldEmail('robinsample@example.com'))
-  // Composed and decomposed are one (NFC), should the syntax ever let them pass.
+  // Composed and decomposed forms (NFC) are equal too, although the syntax currently rejects them.
   expect(foldEmail('Rene\u0301e@example.com')).toBe(foldEmail('ren\u00c9e@example.com'))
 })
 
-describe('isPhoneNumber', () => {
+describe('domain: isPhoneNumber', () => {
   test.each([
     '+1234567',
     '+123456789012345',
@@ -56,7 +56,7 @@ describe('isPhoneNumber', () => {
     '+1.416.555.0100',
     '+44 20 7946 0000',
     '+1 - 4165550100',
-  ])('%s is a number', (text) => {
+  ])('accepts %s', (text) => {
     expect(isPhoneNumber(text)).toBe(true)
   })
 
@@ -73,28 +73,28 @@ describe('isPhoneNumber', () => {
     '+1416\u0009555',
     '+14165550100\n',
     '+\u0661\u0662\u0663\u0664\u0665\u0666\u0667',
-  ])('%j is not', (text) => {
+  ])('rejects %j', (text) => {
     expect(isPhoneNumber(text)).toBe(false)
   })
 })
 
-describe('isPastDate', () => {
+describe('domain: isPastDate', () => {
   const noon = Date.UTC(2026, 11, 1, 12)
 
-  test.each(['2026-12-01', '2026-11-30', '1920-02-29', '0001-01-01'])('%s can be a birth date', (text) => {
+  test.each(['2026-12-01', '2026-11-30', '1920-02-29', '0001-01-01'])('accepts the birth date %s', (text) => {
     expect(isPastDate(text, noon)).toBe(true)
   })
 
   test.each(['2026-12-02', '2027-01-01', '2025-02-29', '2026-13-01', '2026-12-1', 'yesterday'])(
-    '%s cannot',
+    'rejects the birth date %s',
     (text) => {
       expect(isPastDate(text, noon)).toBe(false)
     },
   )
 })
 
-describe('a member is found', () => {
-  const told = {
+describe('domain: finding a member', () => {
+  const sample = {
     ...member,
     profile: { ...profile, firstName: 'Zoë', lastName: 'Sample', preferredName: 'Kit' },
   }
@@ -109,19 +109,21 @@ describe('a member is found', () => {
     ['416 555', 'phone'],
     ['robin@', 'e-mail'],
     ['ROBIN@example.com', 'e-mail'],
-  ] as const)('by %p in the %s', (text, by) => expect(matcherOf(text)(told)).toBe(by))
+  ] as const)('by %p matches the %s', (text, by) => expect(matcherOf(text)(sample)).toBe(by))
 
-  test.each(['010', '1990', 'ON', 'robin', 'x0100', 'kim', '@elsewhere'])('by %p not', (text) =>
-    expect(matcherOf(text)(told)).toBeNull(),
+  test.each(['010', '1990', 'ON', 'robin', 'x0100', 'kim', '@elsewhere'])('by %p matches nothing', (text) =>
+    expect(matcherOf(text)(sample)).toBeNull(),
   )
 
-  test.each(["o'br", 'O’BR', 'OʼBRIEN-LEVE'])('by %p whatever the apostrophe', (text) =>
-    expect(matcherOf(text)({ ...told, profile: { ...told.profile, lastName: 'O’Brien-Lévê' } })).toBe('name'),
+  test.each(["o'br", 'O’BR', 'OʼBRIEN-LEVE'])('by %p ignores the kind of apostrophe', (text) =>
+    expect(matcherOf(text)({ ...sample, profile: { ...sample.profile, lastName: 'O’Brien-Lévê' } })).toBe(
+      'name',
+    ),
   )
 
-  test('by an accent alone only where it stands', () => expect(matcherOf('\u0301')(told)).toBeNull())
+  test('by a lone accent matches nothing', () => expect(matcherOf('\u0301')(sample)).toBeNull())
 
-  test('where nothing was told of phone or preferred name', () => {
+  test('works if the phone number and the preferred name are unknown', () => {
     const silent = { ...member, profile: { ...profile, phoneNumber: null, preferredName: null } }
     expect([matcherOf('0100')(silent), matcherOf('Sample')(silent)]).toEqual([null, 'name'])
   })

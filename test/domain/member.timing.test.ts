@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { isEmail } from '../../src/domain/member'
 import { millisOf } from '../support/standstill'
 
-test('no text makes the check of an e-mail address slow', async () => {
+test('domain: isEmail is fast for any text', async () => {
   const checking = () => {
     for (const text of [`${'a.'.repeat(50_000)}@`, `a@${'a.'.repeat(50_000)}`, `a@${'a-'.repeat(50_000)}`])
       expect(isEmail(text)).toBe(false)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { memo } from '../../src/domain/memo'
 
-test('what was made of a text is made once, of as many texts as are remembered, and of long ones each time', () => {
+test('domain: memo computes a text once, forgets texts beyond its limit, and never caches long texts', () => {
   const made: string[] = []
   const doubled = memo(2, (text) => {
     made.push(text)
@@ -9,7 +9,7 @@ test('what was made of a text is made once, of as many texts as are remembered, 
   })
   expect(['a', 'a', '', '', 'b', 'b'].map(doubled)).toEqual(['aa', 'aa', null, null, 'bb', 'bb'])
   expect(made).toEqual(['a', '', 'b'])
-  // The third let go of the first two.
+  // The third text evicted the first two.
   doubled('a')
   expect(made.slice(3)).toEqual(['a'])
   const long = 'x'.repeat(1_001)

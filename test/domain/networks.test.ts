@@ -16,7 +16,7 @@ test.each([
   ['2001:db8::1', '2001:0db8:0::1'],
   ['2001:db8::/32', '2001:db8:ffff::7'],
   ['::1', '::1'],
-])('%s includes %s', (networks, address) => {
+])('domain: the networks %s include %s', (networks, address) => {
   expect(includes(networks, address)).toBe(true)
 })
 
@@ -26,7 +26,7 @@ test.each([
   ['2001:db8::/32', '2001:db9::1'],
   ['10.0.0.0/8', 'fe80::1%eth0'],
   ['10.0.0.0/8', 'unknown'],
-])('%s does not include %s', (networks, address) => {
+])('domain: the networks %s do not include %s', (networks, address) => {
   expect(includes(networks, address)).toBe(false)
 })
 
@@ -34,7 +34,7 @@ test.each([
   '',
   ...words`10.0.0.0/8, 10.0.0 010.0.0.1 10.0.0.0/33 10.0.0.0/ 10.0.0.0/08 10.0.0.0/8/8 10.0.0.0/255.0.0.0 0.0.0.0/0
     ::/0 2001:db8::/129 fe80::1%eth0 proxy.example`,
-])('%p names no networks', (text) => {
+])('domain: %p is not a valid list of networks', (text) => {
   expect(parseNetworks(text)).toBe(
     'must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed',
   )

@@ -4,8 +4,8 @@ import { defaultPageSize, maximumPageSize, pageOf } from '../../src/domain/page'
 
 const five = ['a', 'b', 'c', 'd', 'e']
 
-describe('pageOf', () => {
-  test('a page in the middle holds its items', () => {
+describe('domain: pageOf', () => {
+  test('returns the items of a page in the middle', () => {
     expect(pageOf(five, { page: 2, pageSize: 2 })).toEqual({
       page: 2,
       pageSize: 2,
@@ -15,7 +15,7 @@ describe('pageOf', () => {
     })
   })
 
-  test('the last page holds what is left', () => {
+  test('returns the remaining items on the last page', () => {
     expect(pageOf(five, { page: 3, pageSize: 2 })).toEqual({
       page: 3,
       pageSize: 2,
@@ -25,14 +25,14 @@ describe('pageOf', () => {
     })
   })
 
-  test('a full last page is followed by none', () => {
+  test('has no page after a full last page', () => {
     expect(pageOf(five, { page: 1, pageSize: 5 }).pages).toBe(1)
     expect(() => pageOf(five, { page: 2, pageSize: 5 })).toThrow(
       new Refusal('page_out_of_range', 'past the last page'),
     )
   })
 
-  test('the first page of an empty list exists and is empty, the second does not exist', () => {
+  test('of an empty list has an empty first page and no second', () => {
     expect(pageOf([], { page: 1, pageSize: 20 })).toEqual({
       page: 1,
       pageSize: 20,
@@ -43,12 +43,12 @@ describe('pageOf', () => {
     expect(() => pageOf([], { page: 2, pageSize: 20 })).toThrow(Refusal)
   })
 
-  test('the pages together are the list', () => {
+  test('returns pages that together are the list', () => {
     const pages = [1, 2, 3].flatMap((page) => pageOf(five, { page, pageSize: 2 }).items)
     expect(pages).toEqual(five)
   })
 
-  test('the limits are those of the contract', () => {
+  test('has the default and the maximum page size of the contract', () => {
     expect({ defaultPageSize, maximumPageSize }).toEqual({ defaultPageSize: 20, maximumPageSize: 100 })
   })
 })

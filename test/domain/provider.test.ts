@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test'
 import { absenceForm } from '../../src/domain/provider'
 
-describe('the form of a boundary of time off', () => {
+describe('domain: the form of a time-off boundary', () => {
   test.each([
     ['2026-12-24', 'date'],
     ['2026-12-24T10:00', 'local'],
     ['2026-12-24T24:00', 'local'],
     ['2026-12-24T10:00:00Z', 'instant'],
-  ] as const)('%s is of the form %s', (text, form) => expect(absenceForm(text)).toBe(form))
+  ] as const)('of %s is %s', (text, form) => expect(absenceForm(text)).toBe(form))
 
-  // Slots begin with a minute, and instants that are written in two ways would not sort as text.
+  // Slots start on whole minutes, and instants need one spelling so that they sort as text.
   test.each([
     '2026-12-24T10:00:30Z',
     '2026-12-24T10:00:00.0Z',
@@ -22,5 +22,5 @@ describe('the form of a boundary of time off', () => {
     '2026-02-29',
     '2026-02-29T10:00:00Z',
     '',
-  ])('%j is of none', (text) => expect(absenceForm(text)).toBeNull())
+  ])('of %j is invalid', (text) => expect(absenceForm(text)).toBeNull())
 })

@@ -13,14 +13,14 @@ const standardQuestions = [
   'Thoughts that you would be better off dead, or of hurting yourself in some way',
 ]
 
-/** The standard questions, answered in order; questions of one's own where given. */
+/** The standard questions, or the given ones, answered in order. */
 const answered = (answers: readonly (string | number)[], questions = standardQuestions) =>
   answers.map((answer, place) => ({ question: questions[place] ?? '', answer: String(answer) }))
 
 const totalling = (total: number) =>
   answered(Array.from({ length: 9 }, (_, place) => Math.max(0, Math.min(3, total - 3 * place))))
 
-describe('an answer', () => {
+describe('domain: a screening answer', () => {
   test.each([
     ['Not at all', 0],
     ['SEVERAL DAYS', 1],
@@ -42,7 +42,7 @@ describe('an answer', () => {
     ['Varios días', 1],
     ['Más de la mitad de los días', 2],
     ['casi todos los dias', 3],
-  ])('%p is read as %p', (answer, score) => expect(scoreOf(answer)).toBe(score))
+  ])('%p scores %p', (answer, score) => expect(scoreOf(answer)).toBe(score))
 
   test.each([
     '4',
@@ -56,10 +56,10 @@ describe('an answer', () => {
     'Gar nicht',
     'Plusieurs jours par an',
     '١',
-  ])('%p is not read', (answer) => expect(scoreOf(answer)).toBeNull())
+  ])('%p cannot be read', (answer) => expect(scoreOf(answer)).toBeNull())
 })
 
-describe('the severity', () => {
+describe('domain: the severity of a screening', () => {
   test.each([
     [0, 'minimal'],
     [4, 'minimal'],
@@ -75,7 +75,7 @@ describe('the severity', () => {
     expect(scoreScreening(totalling(total))).toMatchObject({ total, severity, isComplete: true, unread: [] }),
   )
 
-  test('is not claimed where an answer cannot be read, and the total is of the others', () => {
+  test('is null if an answer cannot be read, and the total is that of the others', () => {
     const score = scoreScreening(answered([1, 1, 'often', 1, 1, 1, 1, 'rarely', 0]))
     expect(score).toMatchObject({ total: 6, readCount: 7, isComplete: false, severity: null, unread: [3, 8] })
   })
@@ -83,10 +83,10 @@ describe('the severity', () => {
   test.each([
     ['eight items', answered([3, 3, 3, 3, 3, 3, 3, 3])],
     ['ten items', [...totalling(9), { question: 'Anything else', answer: '3' }]],
-    ['nine items, one of them twice', answered(Array(9).fill(1), Array(9).fill('Feeling tired'))],
-  ])('is not claimed for %s', (_, answers) => expect(scoreScreening(answers).severity).toBeNull())
+    ['nine items with a repeated one', answered(Array(9).fill(1), Array(9).fill('Feeling tired'))],
+  ])('is null for %s', (_, answers) => expect(scoreScreening(answers).severity).toBeNull())
 
-  test('leaves out the question of how difficult it all is, which has no score', () => {
+  test('ignores the question of difficulty, which has no score', () => {
     const difficulty = {
       question: 'How difficult have these problems made it?',
       answer: 'Somewhat difficult',
@@ -96,31 +96,33 @@ describe('the severity', () => {
   })
 })
 
-describe('the ninth item', () => {
+describe('domain: the ninth item of a screening', () => {
   const words = standardQuestions[8] as string
   const unknown = Array(9).fill('?')
 
   test.each([
-    ['the standard words answered with not at all', totalling(9), 'zero'],
-    ['the standard words answered with several days', answered([0, 0, 0, 0, 0, 0, 0, 0, 1]), 'non-zero'],
-    ['words that cannot be read', answered([0, 0, 0, 0, 0, 0, 0, 0, 'yes']), 'unclear'],
+    ['in standard words with the answer not at all', totalling(9), 'zero'],
+    ['in standard words with the answer several days', answered([0, 0, 0, 0, 0, 0, 0, 0, 1]), 'non-zero'],
+    ['with an answer that cannot be read', answered([0, 0, 0, 0, 0, 0, 0, 0, 'yes']), 'unclear'],
+    ['in another position', [{ question: words.toUpperCase(), answer: '2' }, ...totalling(0)], 'non-zero'],
+    ['as the only question', [{ question: words, answer: '3' }], 'non-zero'],
+    ['paraphrased', [{ question: 'Thoughts of suicide or self-harm?', answer: '1' }], 'non-zero'],
     [
-      'the words in another place',
-      [{ question: words.toUpperCase(), answer: '2' }, ...totalling(0)],
-      'non-zero',
-    ],
-    ['the words alone', [{ question: words, answer: '3' }], 'non-zero'],
-    ['a paraphrase', [{ question: 'Thoughts of suicide or self-harm?', answer: '1' }], 'non-zero'],
-    [
-      'the last of nine questions in unknown words',
+      'as the last of nine questions in unknown words',
       answered([0, 0, 0, 0, 0, 0, 0, 0, 2], unknown),
       'non-zero',
     ],
-    ['the words twice, one non-zero', [0, 2].map((n) => ({ question: words, answer: `${n}` })), 'non-zero'],
-    ['fewer than nine in unknown words', answered([0, 0], unknown), 'unclear'],
-    ['more than nine in unknown words', Array(11).fill({ question: '?', answer: '0' }), 'unclear'],
-    ['eight other standard items', answered([3, 3, 3, 3, 3, 3, 3, 3]), 'not asked'],
-  ] as const)('%s', (_, answers, expected) => expect(scoreScreening(answers).ninthItem).toBe(expected))
+    ['asked twice, once non-zero', [0, 2].map((n) => ({ question: words, answer: `${n}` })), 'non-zero'],
+    ['among fewer than nine questions in unknown words', answered([0, 0], unknown), 'unclear'],
+    [
+      'among more than nine questions in unknown words',
+      Array(11).fill({ question: '?', answer: '0' }),
+      'unclear',
+    ],
+    ['missing after eight other standard items', answered([3, 3, 3, 3, 3, 3, 3, 3]), 'not asked'],
+  ] as const)('%s is read correctly', (_, answers, expected) =>
+    expect(scoreScreening(answers).ninthItem).toBe(expected),
+  )
 
   const raised = (asked: string) => ({ question: asked, answer: '3' })
   const german = [
@@ -136,9 +138,12 @@ describe('the ninth item', () => {
   ]
 
   test.each([
-    ['an article that is a word of the ninth in English', answered([1, 1, 1, 1, 1, 0, 1, 1, 3], german)],
+    [
+      'a German article that is an English word of the ninth item',
+      answered([1, 1, 1, 1, 1, 0, 1, 1, 3], german),
+    ],
     ['unknown words in another order', [raised(german[8] as string), ...answered(Array(8).fill(0), german)]],
-    ['fields from the ninth to the first', answered([3, 0, 0, 0, 0, 0, 0, 0, 0], [...'987654321'])],
+    ['numbered questions in reverse order', answered([3, 0, 0, 0, 0, 0, 0, 0, 0], [...'987654321'])],
     [
       'a paraphrase of something else',
       [{ question: 'Feeling half dead with fatigue', answer: '0' }, raised('Die Gedanken')],
@@ -149,16 +154,16 @@ describe('the ninth item', () => {
       [...totalling(0).slice(0, 8), raised('To go to sleep and never wake up'), raised('Else')],
     ],
     [
-      'what another item asks, asked again in other words',
+      'a second question in the words of another item',
       [...totalling(0).slice(0, 8), raised('Tired of it all'), ...totalling(0).slice(0, 1)],
     ],
     ['words of tiredness', [raised('Tired of living')]],
     ['words of difficulty', [raised('How difficult is it to stay here?')]],
-    ['words that turn zero round', [{ question: 'I never think of suicide', answer: '0' }]],
-    ['words that turn it round in French', [{ question: 'Je ne pense pas à mourir', answer: '0' }]],
+    ['an English negation', [{ question: 'I never think of suicide', answer: '0' }]],
+    ['a French negation', [{ question: 'Je ne pense pas à mourir', answer: '0' }]],
     ['a life that is worth living', [{ question: 'Life is worth living', answer: '0' }]],
     ['an answer that is struck through', [{ question: words, answer: 'N\u0336o\u0336t at all' }]],
-  ])('is never zero, nor not asked, for %s', (_, answers) =>
+  ])('is non-zero or unclear for %s', (_, answers) =>
     expect(scoreScreening(answers).ninthItem).toMatch(/^(non-zero|unclear)$/),
   )
 
@@ -216,7 +221,7 @@ describe('the ninth item', () => {
     'Cutting myself when I cannot sleep',
     'I cut myself when I cannot sleep',
     'How difficult were these problems: did you self-injure?',
-  ])('is known in %j', (question) => {
+  ])('is recognized in %j', (question) => {
     expect(scoreScreening([...totalling(0).slice(0, 7), raised(question)]).ninthItem).toBe('non-zero')
   })
 
@@ -240,15 +245,19 @@ describe('the ninth item', () => {
     'Ninguna idea de morir',
     'Nunca pienso en morir',
     'Una semana sin ganas de morir',
-  ])('is not zero where nobody agrees with %j', (question) => expect(ninthOf(question, 0)).toBe('unclear'))
+  ])('is unclear, not zero, if the answer to %j is not at all', (question) =>
+    expect(ninthOf(question, 0)).toBe('unclear'),
+  )
 
   test.each([
     'Thoughts of suicide (not at all, several days)',
     'Envie de mourir (pas du tout, plusieurs jours)',
     'Ganas de morir (ningún día, varios días)',
-  ])('is zero for %j, which only names its answers', (question) => expect(ninthOf(question, 0)).toBe('zero'))
+  ])('is zero for %j, where the negation is part of the answer choices', (question) =>
+    expect(ninthOf(question, 0)).toBe('zero'),
+  )
 
-  // Who says what stands here need not name death: with words of sleep, tiredness or difficulty alone, nobody would look.
+  // These questions can hint at suicide without naming death. Words of sleep or tiredness must not hide that.
   test.each([
     'Too tired for life',
     'Too tired to live',
@@ -294,7 +303,7 @@ describe('the ninth item', () => {
     'Querer dormir y que no despierte',
     'Dormir para siempre',
     'How difficult did these problems make it to go on living?',
-  ])('may be what %j asks', (question) => expect(ninthOf(question, 3)).toBe('unclear'))
+  ])('is unclear for %j', (question) => expect(ninthOf(question, 3)).toBe('unclear'))
 
   test.each([
     'Troubles du sommeil',
@@ -314,7 +323,7 @@ describe('the ninth item', () => {
     'Waking up tired',
     'Cutting yourself off from friends since you are tired',
     'Despertarse cansado',
-  ])('is not what %j asks', (question) => expect(ninthOf(question, 3)).toBe('not asked'))
+  ])('is not asked by %j', (question) => expect(ninthOf(question, 3)).toBe('not asked'))
 
   test.each([
     'Que vous seriez mieux mort',
@@ -323,11 +332,11 @@ describe('the ninth item', () => {
     'Que sería mejor estar muerto',
     'Que estaría mejor muerta',
     'Que preferiría estar muerto',
-  ])('is zero by %j, whatever is asked in unknown words', (question) => {
+  ])('is zero for %j, even with another question in unknown words', (question) => {
     expect(scoreScreening([{ question, answer: '0' }, raised('Else')]).ninthItem).toBe('zero')
   })
 
-  test('is the last of nine that are numbered, in whatever words', () => {
+  test('is the last of nine numbered questions in any language', () => {
     const numbered = german.map((question, place) => `${place + 1}. ${question}`)
     const given = [1, 2, 3, 1, 2, 0, 1, 2]
     expect(scoreScreening(answered([...given, 0], numbered)).ninthItem).toBe('zero')
@@ -337,7 +346,7 @@ describe('the ninth item', () => {
     expect(scoreScreening(answered([...given, 0], german)).ninthItem).toBe('unclear')
   })
 
-  test('of no answers at all is not asked, and there is no total', () => {
+  test('is not asked in an empty screening, which has no total', () => {
     expect(scoreScreening([])).toEqual({
       total: null,
       readCount: 0,
@@ -375,16 +384,16 @@ const spanish = [
 describe.each([
   ['French', french, ['Jamais', 'Plusieurs jours', 'Plus de sept jours', 'Presque tous les jours']],
   ['Spanish', spanish, ['Ningún día', 'Varios días', 'Más de la mitad de los días', 'Casi todos los días']],
-] as const)('a screening in %s', (_, questions, words) => {
+] as const)('domain: a screening in %s', (_, questions, words) => {
   const [never, some, most, always] = words as unknown as [string, string, string, string]
   const plain = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '')
   const [last] = questions.slice(-1) as [string]
 
   test.each([
-    ['as it was published', (text: string) => text],
+    ['in the published spelling', (text: string) => text],
     ['without accents', plain],
     ['in capitals', (text: string) => text.toUpperCase()],
-    ['with its accents apart', (text: string) => text.normalize('NFD')],
+    ['with decomposed accents', (text: string) => text.normalize('NFD')],
   ])('is scored %s', (_form, written) => {
     const given = [some, most, always, never, never, never, never, never, some]
     expect(scoreScreening(answered(given.map(written), questions.map(written)))).toEqual({
@@ -397,7 +406,7 @@ describe.each([
     })
   })
 
-  test('has its ninth item known wherever it stands, and by what other questions ask where it is left out', () => {
+  test('has its ninth item recognized in any position, and as not asked if it is left out', () => {
     const [first, ...others] = questions as unknown as [string, ...string[]]
     expect(
       scoreScreening([
@@ -421,12 +430,12 @@ test.each([
   'dans quelle mesure ces problèmes ont-ils rendu difficiles votre travail ou vos tâches à la maison ?',
   'À quel point ces problèmes ont-ils rendu difficile votre travail ?',
   '¿qué tanta dificultad le han dado estos problemas para hacer su trabajo?',
-])('%p is no item of the nine', (question) => {
+])('domain: %p is not one of the nine screening items', (question) => {
   const score = scoreScreening([...totalling(12), { question, answer: 'Muy difícil' }])
   expect(score).toMatchObject({ total: 12, severity: 'moderate', unread: [], ninthItem: 'zero' })
 })
 
-describe('the risk', () => {
+describe('domain: the risk of a screening', () => {
   const withNinth = (total: number, ninth: number | string) => [
     ...totalling(total).slice(0, 8),
     { question: standardQuestions[8] as string, answer: String(ninth) },
@@ -447,11 +456,11 @@ describe('the risk', () => {
   test('is ordered by the ninth item, non-zero first, and then by severity', () => {
     const urgencies = inOrder.map(([, answers]) => riskOf(answers).urgency)
     expect(urgencies).toEqual(urgencies.toSorted((a, b) => b - a))
-    // Answers that cannot be opened may be the worst of those that cannot be read.
+    // Answers that cannot be decrypted rank with the worst of those that cannot be read.
     expect(new Set(urgencies).size).toBe(inOrder.length - 1)
   })
 
-  test('counts an answer that cannot be read as the worst, and claims no severity of it', () => {
+  test('treats an unreadable answer as the worst and reports no severity', () => {
     const unread = answered(['often', 'often', 'often', 'often', 0, 0, 0, 0, 0])
     expect(riskOf(unread)).toEqual({ ...riskOf(withNinth(12, 0)), severity: null })
     expect(riskOf(unread).ninthItem).toBe('zero')

@@ -17,11 +17,11 @@ test.each<[string, string]>([
   ['A="b\\\nc"', 'bc'],
   ['A=b\r\n', 'b'],
   ['\uFEFFA=b', 'b'],
-])('%p sets %p', (text, value) => {
+])('domain: the settings line %p sets %p', (text, value) => {
   expect(readSettingsLines(text)).toEqual({ lines: [{ line: 1, name: 'A', value }], faults: [] })
 })
 
-test('comments and empty lines set nothing, and each line has its number', () => {
+test('domain: comments and empty lines of a settings file are skipped, and line numbers stay correct', () => {
   const text = '# A=1\n; A=2\n\n   # A=3 \\\nA=4\nB=\\\n5\nC=6\n'
   expect(readSettingsLines(text)).toEqual({
     lines: [
@@ -33,15 +33,15 @@ test('comments and empty lines set nothing, and each line has its number', () =>
   })
 })
 
-test('what sets nothing, what is set twice and what is not closed is told with its line, and no value', () => {
+test('domain: faults of a settings file are reported with their line and without values', () => {
   const text = 'secret\nA=1\nA=secret\nexport B=1\nC="secret\nD="secret" more\n=secret\nE=2'
   expect(readSettingsLines(text).faults).toEqual([
-    'line 1: is neither NAME=value, without export and without spaces before =, nor a comment',
-    'line 3: A: is set above already',
-    'line 4: is neither NAME=value, without export and without spaces before =, nor a comment',
-    'line 5: C: a quotation mark is left open, or something stands behind it',
-    'line 6: D: a quotation mark is left open, or something stands behind it',
-    'line 7: is neither NAME=value, without export and without spaces before =, nor a comment',
+    'line 1: must be NAME=value without spaces before =, or a comment',
+    'line 3: A: is set twice',
+    'line 4: must be NAME=value without spaces before =, or a comment',
+    'line 5: C: a quotation mark is not closed, or text follows it',
+    'line 6: D: a quotation mark is not closed, or text follows it',
+    'line 7: must be NAME=value without spaces before =, or a comment',
   ])
   expect(pairs(text)).toEqual([
     ['A', '1'],

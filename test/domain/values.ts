@@ -7,17 +7,17 @@ import type { Member, MemberProfile } from '../../src/domain/member'
 import type { Organization, Partner } from '../../src/domain/partner'
 import type { Version } from '../../src/domain/ports/directory-feed'
 import type { Change, Outcome } from '../../src/domain/ports/writes'
-import { type Provider, unsaid } from '../../src/domain/provider'
+import { defaultStaffFields, type Provider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 
-// What decisions are asked about, without a database.
+// Sample values for tests of decisions, without a database.
 
 export const nine = Date.UTC(2026, 11, 2, 9)
 export const minutes = (count: number) => count * 60_000
 export const now = Date.UTC(2026, 11, 1, 12)
 export const act: Act = { actor: 'olive', at: now }
 
-/** Of a decision none looks at what it is made of. */
+/** An opaque version: decisions only pass it on. */
 export const version = {} as Version
 
 export const profile: MemberProfile = {
@@ -64,7 +64,7 @@ export const ontario: Region = {
   active: true,
 }
 
-/** An intake that nobody has touched. */
+/** An unassigned intake. */
 export const intake: RequestRecord = {
   id: 11,
   isIntake: true,
@@ -79,7 +79,7 @@ export const intake: RequestRecord = {
   member,
 }
 
-/** A booking of provider 5 at nine. */
+/** A pending booking of provider 5 at nine. */
 export const booking: RequestRecord = {
   ...intake,
   id: 12,
@@ -108,7 +108,7 @@ export const provider: Provider = {
   timeOff: [{ from: '2026-12-27', until: '2026-12-31' }],
   minimumNoticeMinutes: 30,
   active: true,
-  ...unsaid,
+  ...defaultStaffFields,
   licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
   inPersonRegionIds: [1],
 }
@@ -146,7 +146,7 @@ export const requests = fc.record<RequestRecord>({
   member: fc.option(fc.constant(member)),
 })
 
-/** How a decision ends: as the kind of its refusal, noted or not, as `stale`, or as `done`. */
+/** The kind of a decision's refusal (recorded or not), `stale`, or `done`. */
 export function endOf(decision: object | 'stale'): string {
   if (decision === 'stale') return decision
   const noted = 'writes' in decision && 'answer' in decision && (decision as Outcome<unknown>)
@@ -154,7 +154,7 @@ export function endOf(decision: object | 'stale'): string {
   return answer instanceof Refusal ? answer.kind : 'done'
 }
 
-/** What a decision has done; fails where that is nothing. */
+/** The outcome of a decision. @throws if it was refused or is stale */
 export function done<D extends object>(decision: D | 'stale'): Exclude<D, Refusal> {
   if (decision === 'stale' || decision instanceof Refusal) throw new Error(`not done: ${endOf(decision)}`)
   return decision as Exclude<D, Refusal>

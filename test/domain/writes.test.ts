@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'bun:test'
-import { type Change, isStale, outcome, recordName, shownAs } from '../../src/domain/ports/writes'
+import { type Change, directoryNouns, isStale, outcome, recordName } from '../../src/domain/ports/writes'
 
-describe('what was decided of provider 5 is stale', () => {
-  const rows: [what: string, since: Change[] | null, stale: boolean][] = [
-    ['where nothing has changed', [], false],
-    ['where it can no longer be told what has', null, true],
-    ['where the provider has changed', [{ noun: 'provider', recordId: 5 }], true],
-    ['where another provider has', [{ noun: 'provider', recordId: 6 }], false],
-    ['where any region has', [{ noun: 'region', recordId: 1 }], true],
-    ['where a partner has, of the same id too', [{ noun: 'partner', recordId: 5 }], false],
-    ['where the slots of the provider have been taken', [{ noun: 'taken', recordId: 5 }], false],
+describe('domain: a decision about provider 5', () => {
+  const rows: [name: string, since: Change[] | null, stale: boolean][] = [
+    ['is current if nothing has changed', [], false],
+    ['is stale if the changes are no longer known', null, true],
+    ['is stale if the provider has changed', [{ noun: 'provider', recordId: 5 }], true],
+    ['is current if another provider has changed', [{ noun: 'provider', recordId: 6 }], false],
+    ['is stale if any region has changed', [{ noun: 'region', recordId: 1 }], true],
+    ['is current if a partner with the same id has changed', [{ noun: 'partner', recordId: 5 }], false],
+    ['is current if slots of the provider were taken', [{ noun: 'taken', recordId: 5 }], false],
     [
-      'where the provider is the last of many',
+      'is stale if the provider is the last of many changes',
       [
         { noun: 'taken', recordId: 5 },
         { noun: 'provider', recordId: 6 },
@@ -23,15 +23,15 @@ describe('what was decided of provider 5 is stale', () => {
   test.each(rows)('%s', (_, since, stale) => expect(isStale(since, 5)).toBe(stale))
 })
 
-describe('the audit log names a record', () => {
-  test('by the id that it has, or that it is given, and none where there is none', () => {
+describe('domain: the record name in the audit log', () => {
+  test('contains the existing or the new id, or is null without a record', () => {
     expect(recordName({ action: 'partner.add', noun: 'partner', id: null }, 3)).toBe('partner 3')
     expect(recordName({ action: 'partner.deactivate', noun: 'partner', id: 4 }, 3)).toBe('partner 4')
     expect(recordName({ action: 'directory.load', noun: null, id: null }, 3)).toBeNull()
   })
 })
 
-test('what needs no answer has none, and takes nobody’s slot unless it says so', () => {
+test('domain: an outcome has no answer and no changed slots by default', () => {
   const plain = outcome('directory.load', null, null, [])
   expect(plain).toEqual({
     writes: [],
@@ -43,8 +43,8 @@ test('what needs no answer has none, and takes nobody’s slot unless it says so
   expect(outcome('request.accept', 'request', 1, [], [5]).taken).toEqual([5])
 })
 
-test('the directory shows partners with their organizations and keys, regions and providers, and no person', () => {
-  expect(shownAs).toEqual({
+test('domain: the directory contains partners, organizations, keys, regions and providers, and no member data', () => {
+  expect(directoryNouns).toEqual({
     organization: 'partner',
     partner: 'partner',
     key: 'partner',

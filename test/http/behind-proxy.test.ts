@@ -70,13 +70,13 @@ describe('http: behind a proxy', () => {
   })
 
   test.each<[string, string, Record<string, string>, string[]]>([
-    ['a proxy that is not configured', stranger, https, ['if your proxy sent it, name its address there']],
-    ['a proxy that sends no X-Forwarded-Proto', proxy, {}, ['have your proxy set it']],
+    ['a proxy that is not configured', stranger, https, ['add the address of the proxy there']],
+    ['a proxy that sends no X-Forwarded-Proto', proxy, {}, ['Configure the proxy to set this header']],
     [
       'two proxies that both add X-Forwarded-Proto',
       proxy,
       { 'X-Forwarded-Proto': 'https, https' },
-      ['have your proxy set it'],
+      ['Configure the proxy to set this header'],
     ],
     ['a proxy that was called over HTTP', proxy, { 'X-Forwarded-Proto': 'http' }, []],
     ['a direct client without X-Forwarded-Proto', stranger, {}, []],
@@ -90,7 +90,7 @@ describe('http: behind a proxy', () => {
         const answer = await app.fetch(new Request(`http://localhost${path}`, { headers }))
         expect(answer.status).toBe(403)
       }
-      expect(lines).toEqual(reported.map((end) => expect.stringContaining(`${end}; this is told once`)))
+      expect(lines).toEqual(reported.map((end) => expect.stringContaining(`${end}. This is logged once.`)))
     },
   )
 

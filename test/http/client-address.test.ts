@@ -16,6 +16,6 @@ test.each([
   ['2001:db8::ffff:192.0.2.1', '2001:db8:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['unknown', 'unknown'],
-])('%s counts as %s', (address, network) => {
+])('http: the address %s is rate-limited as %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
 })

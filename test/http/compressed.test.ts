@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 import { prefersGzip, toDocument } from '../../src/http/representation'
 
-describe('Accept-Encoding', () => {
+describe('http: Accept-Encoding', () => {
   test.each([
     ['gzip', true],
     ['gzip, deflate, br, zstd', true],
@@ -27,13 +27,13 @@ describe('Accept-Encoding', () => {
     ['gzip;q=x', false],
     ['gzip;q=', false],
     ['gzipped', false],
-  ])('%p: gzip %p', (header, is) => {
+  ])('%p selects gzip: %p', (header, is) => {
     expect(prefersGzip(header)).toBe(is)
   })
 })
 
-describe('a document', () => {
-  test('is compressed once, however many ask for it at once', async () => {
+describe('http: a static document', () => {
+  test('is compressed once for many concurrent requests', async () => {
     let read = 0
     const blob = new Blob(['a text '.repeat(10_000)])
     const counted = new Proxy(blob, {
@@ -51,7 +51,7 @@ describe('a document', () => {
     expect(gunzipSync(made[0] as Uint8Array).toString()).toBe(await blob.text())
   })
 
-  test('that is an image is not', () => {
+  test('that is an image is not compressed', () => {
     expect(toDocument(new Blob(['']), 'image/png', 'no-cache').compressed).toBeNull()
   })
 })

@@ -11,7 +11,7 @@ function refusalOf(work: () => unknown): unknown {
   }
 }
 
-test('one partner has its share and no more, and leaves the rest to others', () => {
+test('http: the concurrency limit refuses a partner beyond its share and leaves room for others', () => {
   const places = new ConcurrencyLimit(5, 2)
   places.acquire(1)
   places.acquire(1)
@@ -22,7 +22,7 @@ test('one partner has its share and no more, and leaves the rest to others', () 
   expect(refusalOf(() => places.acquire(1))).toEqual(overloaded)
 })
 
-test('all partners together have so many, and a place that was left is there for whoever comes', () => {
+test('http: the concurrency limit bounds all partners together, and a released place can be used by any partner', () => {
   const places = new ConcurrencyLimit(3, 2)
   for (const partnerId of [1, 1, 2]) places.acquire(partnerId)
   expect(refusalOf(() => places.acquire(3))).toEqual(overloaded)

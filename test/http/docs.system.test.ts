@@ -3,10 +3,10 @@ import { Folder } from '../support/folder'
 import { startService } from '../support/service'
 
 const chromium = Bun.which('chromium')
-if (!chromium) console.warn('No chromium on the PATH: the page is not tried in a browser.')
+if (!chromium) console.warn('Chromium is not on the PATH; the browser test of the docs page is skipped.')
 
 test.skipIf(!chromium)(
-  'the page shows all four operations in a browser, and nothing of it is refused by its policy',
+  'http: the docs page shows all four operations in a browser without violating its content security policy',
   async () => {
     const service = await startService()
     using profile = new Folder()

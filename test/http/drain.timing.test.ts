@@ -7,12 +7,11 @@ import { millisOf, whileAwake } from '../support/standstill'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-/** A connection, and what comes of it. */
 interface Client {
   readonly connected: Promise<void>
   readonly send: (text: string) => void
   readonly received: string
-  /** All that came, or why none did. */
+  /** All received bytes once the connection has closed, or the error code. */
   readonly ended: Promise<string>
 }
 
@@ -39,17 +38,17 @@ function client(port: number): Client {
 
 const isLast = /^HTTP\/1\.1 200 OK\r\nConnection: close\r\n/
 
-test('a server that nobody asks anything stops at once, with connections open or not', async () => {
+test('http: an idle server stops at once, even with an open connection', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response())
   const kept = client(port)
   kept.send(get)
   while (kept.received === '') await Bun.sleep(1)
-  // The half second that a busy one goes on is not waited for.
+  // Only a busy server accepts requests for another half second.
   expect(await millisOf(stop)).toBeLessThan(500)
   expect(await kept.ended).not.toMatch(isLast)
 })
 
-test('what is under way is answered, and is the last of its connection', async () => {
+test('http: on stop, requests in flight are answered and their connections are closed', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => async () => {
     await Bun.sleep(800)
     return new Response('done')
@@ -65,8 +64,8 @@ test('what is under way is answered, and is the last of its connection', async (
   }
 })
 
-test('a busy server goes on for a while, and then holds answers back until nobody is listened to', async () => {
-  const told = await whileAwake(async () => {
+test('http: on stop, a busy server accepts requests for half a second and then refuses connections', async () => {
+  const results = await whileAwake(async () => {
     const { port, stop } = listen('127.0.0.1', 0, () => async (request) => {
       if (request.url.endsWith('/slow')) await Bun.sleep(1_200)
       return new Response('done')
@@ -80,18 +79,18 @@ test('a busy server goes on for a while, and then holds answers back until nobod
     slow.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
     await Bun.sleep(50)
     const stopped = stop()
-    // Whoever was told that it is the last connects anew, and is answered.
+    // A client whose connection was closed connects again and is still answered.
     const [early, next] = [await ask(), await ask()]
     await Bun.sleep(560)
     const [late, refused] = [await ask(), await client(port).ended]
     await stopped
     return { answered: [early, next, late, await slow.ended], refused }
   })
-  for (const answer of told.answered) expect(answer).toMatch(isLast)
-  expect(told.refused).toBe('ECONNREFUSED')
+  for (const answer of results.answered) expect(answer).toMatch(isLast)
+  expect(results.refused).toBe('ECONNREFUSED')
 })
 
-test('clients that ask as if nobody stopped hold up no stop', async () => {
+test('http: on stop, clients that keep sending requests do not delay the stop', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const asking = setInterval(() => client(port).send(get), 10)
   await Bun.sleep(50)
@@ -100,7 +99,7 @@ test('clients that ask as if nobody stopped hold up no stop', async () => {
 })
 
 test.skipIf(!isLong)(
-  'a client that never sends the rest is waited for fifteen seconds, and cut off',
+  'http: on stop, a client that never completes its body is disconnected after 15 seconds',
   async () => {
     const { port, stop } = listen('127.0.0.1', 0, () => async (request) => new Response(await request.text()))
     const stuck = client(port)
@@ -113,7 +112,7 @@ test.skipIf(!isLong)(
   },
 )
 
-test('a body that is still on its way is waited for', async () => {
+test('http: on stop, the server waits for a request body that is still being sent', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => async (request) => new Response(await request.text()))
   const slow = client(port)
   slow.send('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\ndo')
@@ -126,7 +125,7 @@ test('a body that is still on its way is waited for', async () => {
   expect(await slow.ended).toEndWith('\r\n\r\ndone')
 })
 
-test('what waits in the kernel when it is asked to stop is answered: new connections, and requests on kept ones', async () => {
+test('http: on stop, requests that the server has not read yet are answered, on new and on kept connections', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const [kept, fresh] = [0, 1].map(() => Array.from({ length: 20 }, () => client(port))) as [
     Client[],
@@ -135,16 +134,16 @@ test('what waits in the kernel when it is asked to stop is answered: new connect
   for (const { send } of kept) send(get)
   while (kept.some(({ received }) => received === '')) await Bun.sleep(1)
   await Promise.all(fresh.map(({ connected }) => connected))
-  // All in one turn, in which the server sees nothing.
+  // All in one turn of the event loop, so that the server has read nothing when it stops.
   for (const { send } of [...kept, ...fresh]) send(get)
   await stop()
   for (const { ended } of kept) expect(await ended).toMatch(/done.*Connection: close.*done$/s)
   for (const { ended } of fresh) expect(await ended).toMatch(isLast)
 })
 
-// Linux alone keeps them from being accepted.
+// Only on Linux can the server see connections that have not sent anything yet.
 test.if(process.platform === 'linux')(
-  'who has connected when it is asked to stop and sends later is answered',
+  'http: on stop, a client that is connected and sends its request later is answered',
   async () => {
     const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
     const slow = Array.from({ length: 20 }, () => client(port))
@@ -157,7 +156,7 @@ test.if(process.platform === 'linux')(
   },
 )
 
-test('a client that goes on asking is answered until it is told that nobody listens', async () => {
+test('http: on stop, a client that keeps connecting is answered until its connection is refused', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const asking = Array.from({ length: 20 }, async () => {
     for (;;) {
@@ -173,7 +172,7 @@ test('a client that goes on asking is answered until it is told that nobody list
   expect(new Set(await Promise.all(asking))).toEqual(new Set(['ECONNREFUSED']))
 })
 
-test('a service that is stopping says first that it is not ready', async () => {
+test('http: on stop, /readyz answers 503 before the server closes', async () => {
   const service = await startService()
   const asking = client(Number(new URL(service.baseUrl).port))
   const readyz = 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n'

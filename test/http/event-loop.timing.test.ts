@@ -6,12 +6,12 @@ import { type Sandbox, startSandbox } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-/** How long one request may keep all others waiting. */
+/** The longest time that one request may block the event loop, in ms. */
 const mostMillis = 50
-/** How often a shape is tried: a machine that is busy with something else makes everything slower, but not each time. */
+/** Attempts for each request, because a busy machine slows down some of them. */
 const mostTries = 12
 
-/** Requests that come together. */
+/** Number of concurrent requests. */
 const manyAtOnce = 100
 
 const bodyLimit = 256 * 1024
@@ -41,40 +41,40 @@ const members = (name: (index: number) => string, value: string, room = bodyLimi
 }
 
 const bodies: Record<string, string> = {
-  'arrays in one another': nested('[', ']', 32_000),
-  'arrays in one another, unclosed': '['.repeat(bodyLimit),
-  'objects in one another': nested('{"a":', '}', 20_000).replace(':}', ':1}'),
-  'arrays in one another as a member that nobody asked for': withMember('x', nested('[', ']', 100_000)),
-  'objects in one another as bookingData': withMember(
+  'nested arrays': nested('[', ']', 32_000),
+  'nested arrays, unclosed': '['.repeat(bodyLimit),
+  'nested objects': nested('{"a":', '}', 20_000).replace(':}', ':1}'),
+  'nested arrays as an unknown member': withMember('x', nested('[', ']', 100_000)),
+  'nested objects as bookingData': withMember(
     'bookingData',
     `${'{"bookingData":'.repeat(12_000)}1${'}'.repeat(12_000)}`,
   ),
-  'arrays in one another as a name': withMemberData({ firstName: 0 }).replace(
+  'nested arrays as a name': withMemberData({ firstName: 0 }).replace(
     '"firstName":0',
     `"firstName":${nested('[', ']', 30_000)}`,
   ),
-  'the deepest that is allowed, over and over': withMember('x', list(nested('[', ']', 29))),
+  'many arrays of the deepest allowed nesting': withMember('x', list(nested('[', ']', 29))),
   'brackets in a text': JSON.stringify(full('[{')),
   'escaped quotes in a text': `{"x":"${full('\\"[')}"}`,
   'empty objects as answers': withMember('phq9Data', list('{}')),
   'numbers as answers': withMember('phq9Data', list('0')),
-  'answers without end': withMember('phq9Data', list('{"question":"a","answer":"b"}')),
-  'a hundred answers of the wrong kind, each large': withMember(
+  'thousands of answers': withMember('phq9Data', list('{"question":"a","answer":"b"}')),
+  'a hundred large answers of the wrong type': withMember(
     'phq9Data',
     list(`{"question":[${full('0,', 2_000)}0],"answer":{}}`),
   ),
   'an array for the whole body': list('{}'),
-  'numbers alone': list('1e308'),
-  'one number of very many digits': withMember('x', full('9')),
-  'one fraction of very many digits': withMember('x', `0.${full('1')}`),
-  'members by the thousand': members((index) => `m${index}`, '0'),
-  'members by the thousand in memberData': `{"user":{"external_user_id":"u"},"phq9Data":[],"memberData":${members((index) => `m${index}`, '{}')}}`,
-  'misspelt members by the thousand': members((index) => `memberDat${index % 10}${index}`, '{}'),
+  'an array of numbers': list('1e308'),
+  'one number with very many digits': withMember('x', full('9')),
+  'one fraction with very many digits': withMember('x', `0.${full('1')}`),
+  'thousands of members': members((index) => `m${index}`, '0'),
+  'thousands of members in memberData': `{"user":{"external_user_id":"u"},"phq9Data":[],"memberData":${members((index) => `m${index}`, '{}')}}`,
+  'thousands of misspelt members': members((index) => `memberDat${index % 10}${index}`, '{}'),
   'long misspelt members in memberData': `{"memberData":${members((index) => `preferredSpokenLanguag${index}`, '1')}}`,
-  'one member again and again': members(() => 'memberData', '{}'),
-  'members named by numbers': members((index) => String(index * 7_919), '0'),
-  '__proto__ again and again': members(() => '__proto__', '{"user":{}}'),
-  'a name of all the room': withMemberData({ firstName: full('x', 250_000) }),
+  'one member repeated': members(() => 'memberData', '{}'),
+  'members with numbers as names': members((index) => String(index * 7_919), '0'),
+  '__proto__ repeated': members(() => '__proto__', '{"user":{}}'),
+  'a name as long as the body limit': withMemberData({ firstName: full('x', 250_000) }),
   'a name of emojis': withMemberData({ firstName: full('😀', 120_000) }),
   'an address of dots': withMemberData({ email: `${full('a.', 250_000)}@` }),
   'a phone number of hyphens': withMemberData({ phoneNumber: `+1${full('-', 400)}` }),
@@ -84,29 +84,31 @@ const bodies: Record<string, string> = {
 
 const queryLimit = 12_000
 const queries: Record<string, string> = {
-  'parameters that nobody knows': `${paths.providers}?${full('a&', queryLimit)}`,
-  'a number of very many digits': `${paths.providers}?region_id=${full('9', queryLimit)}`,
+  'unknown parameters': `${paths.providers}?${full('a&', queryLimit)}`,
+  'a number with very many digits': `${paths.providers}?region_id=${full('9', queryLimit)}`,
   'a language of hyphens': `${paths.providers}?region_id=1&language=${full('a-', queryLimit)}`,
   'percent signs': `${paths.user}?external_user_id=${full('%41', queryLimit)}`,
   'broken percent signs': `${paths.user}?${full('%', queryLimit)}=1`,
-  'one parameter again and again': `${paths.providers}?${full('page=1&', queryLimit)}`,
-  'the page of a number too large': `${paths.regions}?country_code=CA&page=9007199254740993&page_size=100`,
+  'one parameter repeated': `${paths.providers}?${full('page=1&', queryLimit)}`,
+  'a page number that is too large': `${paths.regions}?country_code=CA&page=9007199254740993&page_size=100`,
 }
 
 const headers: Record<string, Record<string, string>> = {
-  'a token whose header is arrays in one another': {
+  'a token with nested arrays as its header': {
     Authorization: `Bearer ${segment(nested('[', ']', 4_000))}.e30.AAAA`,
   },
   'a token of dots': { Authorization: `Bearer ${full('.', 10_000)}` },
-  'a token of very many members': {
+  'a token header with very many members': {
     Authorization: `Bearer ${segment(members((index) => `k${index}`, '0', 7_000))}.e30.AAAA`,
   },
-  'a scheme of spaces': { Authorization: `Bearer${full(' ', 10_000)}x` },
-  'a content type of parameters': { 'Content-Type': `application/json${full(';charset=utf-8', 10_000)}` },
-  'a cookie of pairs': { Cookie: full('a=1; ', 10_000) },
+  'an Authorization header full of spaces': { Authorization: `Bearer${full(' ', 10_000)}x` },
+  'a content type with many parameters': {
+    'Content-Type': `application/json${full(';charset=utf-8', 10_000)}`,
+  },
+  'a cookie with many pairs': { Cookie: full('a=1; ', 10_000) },
 }
 
-/** What a request takes of the thread that answers everybody, in ms, at the least of some tries: nobody waits longer for it. */
+/** The main-thread time of a request in ms, the least of several attempts. */
 async function leastMillisOf(send: () => Promise<Response>): Promise<number> {
   let least = Infinity
   for (let tried = 0; tried < mostTries && least >= mostMillis; tried++) {
@@ -128,20 +130,20 @@ function submit(body: string): Promise<Response> {
   })
 }
 
-describe('nobody waits longer than 50 ms', () => {
-  test.each(Object.entries(bodies))('for a body of %s', async (_, body) => {
+describe('http: the event loop is blocked for less than 50 ms', () => {
+  test.each(Object.entries(bodies))('by a body of %s', async (_, body) => {
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(bodyLimit)
     expect(await leastMillisOf(() => submit(body))).toBeLessThan(mostMillis)
   })
 
-  test.each(Object.entries(queries))('for a query of %s', async (_, target) => {
+  test.each(Object.entries(queries))('by a query of %s', async (_, target) => {
     const least = await leastMillisOf(() =>
       fetch(sandbox.report.baseUrl + target, { headers: { Authorization: `Bearer ${sandbox.token()}` } }),
     )
     expect(least).toBeLessThan(mostMillis)
   })
 
-  test.each(Object.entries(headers))('for %s', async (_, different) => {
+  test.each(Object.entries(headers))('by %s', async (_, different) => {
     const least = await leastMillisOf(() =>
       fetch(sandbox.report.baseUrl + paths.booking, {
         method: 'POST',
@@ -157,7 +159,7 @@ describe('nobody waits longer than 50 ms', () => {
   })
 })
 
-/** The longest that another partner waited for an answer while requests were answered, in ms. */
+/** The longest time that another partner waited for a response until `answered` resolved, in ms. */
 async function longestDelay(answered: Promise<unknown>): Promise<number> {
   let isUnderWay = true
   const ended = answered.finally(() => {
@@ -173,7 +175,7 @@ async function longestDelay(answered: Promise<unknown>): Promise<number> {
   return millis
 }
 
-test('of the time that many large bodies of one partner take together, another waits for a quarter at most', async () => {
+test('http: another partner waits at most a quarter of the time that many large bodies of one partner take', async () => {
   const body = withMember('x', list('{}'))
   let least = 1
   for (let tried = 0; tried < mostTries && least > 0.25; tried++) {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Distribution } from '../../src/domain/measures'
 import { exposed } from '../../src/http/listening/exposition'
 
-test('counters and gauges are told a line each, with what would end a label escaped', () => {
+test('http: the Prometheus text has a line for each counter sample, with escaped label values', () => {
   const samples = [
     [{ a: 'plain', b: 2 }, 3],
     [{ a: 'back\\slash "quote"\nline' }, 0.5],
@@ -18,7 +18,7 @@ test('counters and gauges are told a line each, with what would end a label esca
   )
 })
 
-test('a histogram is told cumulated, in its own unit, with sum and count', () => {
+test('http: the Prometheus text of a histogram has cumulative buckets in seconds, a sum and a count', () => {
   const spread = new Distribution([0.1, 2.5, 100])
   for (const millis of [0.05, 0.05, 2, 7_000]) spread.note(millis)
   const of = [[{ route: '/x' }, spread]] as const
@@ -37,6 +37,6 @@ test('a histogram is told cumulated, in its own unit, with sum and count', () =>
   )
 })
 
-test('a metric of which nothing is known is left out whole', () => {
+test('http: the Prometheus text omits a metric without samples', () => {
   expect(exposed([{ name: 'gone', help: 'Gone.', type: 'gauge', samples: [] }])).toBe('\n')
 })

@@ -50,8 +50,8 @@ async function settled() {
   for (let tick = 0; tick < 10; tick++) await null
 }
 
-describe('the fair queue', () => {
-  test('does short work at once if nobody waits', async () => {
+describe('http: the fair queue', () => {
+  test('does short work at once if no other work waits', async () => {
     const { work, done, nextTurn } = world()
     const answer = work(1, 'a', 3, 0.01)
     expect(done).toEqual(['a', 'a', 'a'])
@@ -59,7 +59,7 @@ describe('the fair queue', () => {
     expect(await nextTurn()).toBe(false)
   })
 
-  test('does one slice of long work in a turn of the event loop', async () => {
+  test('does one slice of long work in each turn of the event loop', async () => {
     const { work, done, nextTurn } = world()
     work(1, 'a', 5, 0.06)
     expect(done).toEqual(['a', 'a'])
@@ -69,7 +69,7 @@ describe('the fair queue', () => {
     expect(done).toHaveLength(5)
   })
 
-  test('does not start much short work at once in one turn of the event loop', async () => {
+  test('limits the short work that starts in one turn of the event loop', async () => {
     const { work, done } = world()
     for (let times = 0; times < 100; times++) {
       work(1, 'a', 1, 0.1)
@@ -79,7 +79,7 @@ describe('the fair queue', () => {
     expect(done.length).toBeLessThan(30)
   })
 
-  test('has work of one step wait for its turn, even if nobody else waits', async () => {
+  test('makes single-step work wait for its turn even if no other work waits', async () => {
     const { oneStep, done, nextTurn } = world()
     const answer = oneStep(1, 'a', 0.01)
     await settled()
@@ -88,7 +88,7 @@ describe('the fair queue', () => {
     expect(await answer).toBe('a')
   })
 
-  test('lets partners take turns, and finishes the oldest work of a partner first', async () => {
+  test('alternates between partners, and finishes the oldest work of a partner first', async () => {
     const { work, done, runAll } = world()
     const answers = ['a1', 'a2', 'a3'].map((name) => work(1, name, 2, 1))
     await settled()
@@ -101,7 +101,7 @@ describe('the fair queue', () => {
     expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
   })
 
-  test('gives the other partners as many turns more after a step that took longer than a slice', async () => {
+  test('gives other partners more turns after a step that took longer than a slice', async () => {
     const { oneStep, done, runAll } = world()
     for (let times = 0; times < 3; times++) oneStep(1, 'long', 1)
     for (let times = 0; times < 15; times++) oneStep(2, 'short', 0.125)
@@ -123,7 +123,7 @@ describe('the fair queue', () => {
     expect(done).toEqual(['a1', 'b', 'a1', 'a1', 'a2'])
   })
 
-  test('goes on with long work while other partners come with short work', async () => {
+  test('continues long work while other partners send short work', async () => {
     const { work, done, nextTurn } = world()
     work(1, 'long', 3, 1)
     for (let round = 0; round < 2; round++) {
@@ -136,7 +136,7 @@ describe('the fair queue', () => {
     expect(done.filter((name) => name === 'long').length).toBe(3)
   })
 
-  test('goes on after work that fails', async () => {
+  test('continues after work that fails', async () => {
     const { queue, work, oneStep, runAll } = world()
     const first = work(1, 'a', 2, 1)
     const failing = queue.turn(1).then(() => {
@@ -148,7 +148,7 @@ describe('the fair queue', () => {
     expect(await Promise.all([first, caught, next])).toEqual(['a', 'no such region', 'b'])
   })
 
-  test('has a request wait for one turn of each other partner, however much they have asked for', async () => {
+  test('makes a request wait for at most one turn of each other partner', async () => {
     const others = fc.array(
       fc.record({ works: fc.integer({ min: 1, max: 8 }), steps: fc.integer({ min: 1, max: 20 }) }),
       { minLength: 1, maxLength: 8 },

@@ -17,7 +17,7 @@ afterAll(() => service.stop())
 const request = (path: string, token: string) =>
   new Request(`${service.baseUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })
 
-test("a booking for which there is no place is entry as its partner's, and its reason told", async () => {
+test('http: an overloaded booking is logged with its partner and the reason', async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
   const places = concurrencyLimits()
@@ -27,7 +27,7 @@ test("a booking for which there is no place is entry as its partner's, and its r
   const fetch = withLogEntries(createApp(serving, () => '127.0.0.1').fetch, [
     (sight) => void entry.push(sight),
   ])
-  // A token is recognized where it was verified before.
+  // Verifies the token, so that the next request recognizes its partner.
   await fetch(request(`${paths.regions}?country_code=CA`, token))
   await fetch(new Request(request(paths.booking, token), { method: 'POST', body: '{}' }))
   expect(entry).toMatchObject([
@@ -36,7 +36,7 @@ test("a booking for which there is no place is entry as its partner's, and its r
   ])
 })
 
-test('what is beyond the rate is told so where there is no place either, and holds none', async () => {
+test('http: a call beyond the rate limit gets 429 even under overload, and takes no place', async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
   const places = concurrencyLimits()
@@ -53,9 +53,9 @@ test('what is beyond the rate is told so where there is no place either, and hol
   expect(await ask()).toEqual({ status: 429, taken })
 })
 
-// Of what another machine does nothing is committed in one turn.
+// Runs on SQLite only: on PostgreSQL no commit can happen within one turn of the event loop.
 testOfFile(
-  'a request shows what was committed after another of the same turn of the event loop was answered',
+  'http: a request sees a change committed between it and another request of the same turn of the event loop',
   async () => {
     const { context, baseUrl, storage } = service
     const { partner, token } = service.partner
@@ -68,14 +68,14 @@ testOfFile(
       const { status, headers } = await app.fetch(request(`${paths.regions}?country_code=CA`, token))
       return [status, headers.get('x-error-code')]
     }
-    // Verifies the token: from then on an answer is there at once.
+    // Verifies the token, so that later responses are synchronous.
     expect(await ask()).toEqual([200, null])
     using other = new Database(storage.database)
     const setActive = other.transaction((active: boolean) => {
       other.run('UPDATE partners SET active = ? WHERE id = ?', [active, partner.id])
       other.run("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)", [partner.id])
     })
-    // Connections of which all were heard in one turn: a client that has one response may send the other request.
+    // Both requests arrive in one turn of the event loop, and the change is committed between them.
     const answers = [ask()]
     setActive(false)
     answers.push(ask())

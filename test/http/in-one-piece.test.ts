@@ -5,7 +5,7 @@ import { nextTurn, turns } from '../support/turns'
 
 const headers = { 'Content-Type': 'application/json', ETag: 'W/"1"' }
 
-/** A server whose answers of so many bytes all come in a later turn than what they are asked by. */
+/** A server that sends `size` bytes, in a later turn of the event loop than the request. */
 function serveLate(size: number) {
   const body = new Uint8Array(size).map((_, place) => place % 251)
   const server = Bun.serve({
@@ -21,13 +21,13 @@ function serveLate(size: number) {
 }
 
 test.each([1, 100, 15_359, 15_360, 20_000, 300_000, 3_000_000])(
-  'an answer of %i bytes that comes late is as it was made, with its length',
+  'http: an asynchronous response of %i bytes is complete and has a Content-Length',
   async (size) => {
     await using late = serveLate(size)
     const response = await fetch(late.url)
     expect([response.status, await response.bytes()]).toEqual([203, late.body])
-    const { date: _, ...told } = Object.fromEntries(response.headers)
-    expect(told).toEqual({
+    const { date: _, ...received } = Object.fromEntries(response.headers)
+    expect(received).toEqual({
       'content-type': 'application/json',
       etag: 'W/"1"',
       'content-length': String(size),
@@ -38,22 +38,22 @@ test.each([1, 100, 15_359, 15_360, 20_000, 300_000, 3_000_000])(
 test.each([
   [15_359, false],
   [15_360, true],
-])('Bun would send %i bytes in pieces: %p', (size, would) => {
+])('http: Bun would send %i bytes in several writes: %p', (size, would) => {
   expect(wouldBeInPieces(size)).toBe(would)
 })
 
-test('a large answer reaches whoever reads it late, and hurts nobody where its client goes in the middle', async () => {
+test('http: a large response reaches a slow reader, and a client that disconnects in the middle causes no error', async () => {
   using uncaught = new Uncaught()
   const size = 8_000_000
   await using late = serveLate(size)
   const going = await Promise.all(Array.from({ length: 20 }, () => readSome(late.url, false)))
   expect(going.every((received) => received < size)).toBe(true)
-  // With its headers.
+  // More than the body because the headers count too.
   expect(await readSome(late.url, true)).toBeGreaterThan(size)
   expect(uncaught.list).toEqual([])
 })
 
-/** Asks, and reads nothing for a while. Then it reads all, or goes. Tells how many bytes it was sent. */
+/** Sends a request, pauses, then reads all or disconnects. Returns the number of received bytes. */
 async function readSome(url: URL, all: boolean): Promise<number> {
   let received = 0
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -17,7 +17,7 @@ import { parseMetrics } from '../support/metrics'
 import { startService } from '../support/service'
 import { until } from '../support/turns'
 
-/** What lies in everything that is sent or stored here, and may be told of by no metric. */
+/** Part of everything that these tests send or store; no metric may contain it. */
 const canary = /canary/i
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Has what is remembered of the last time expire: what measures how long something takes is ahead by that much more. */
+/** Expires the cached measurements by moving the clock ahead. */
 function expire() {
   ahead += 1_010
 }
@@ -52,7 +52,7 @@ const textOf = async (port: number | null) => {
   return answer.text()
 }
 
-/** What is told, once what is remembered of the last time has expired. */
+/** Scrapes after the cached measurements have expired. */
 async function scrapeAgain() {
   expire()
   return scrape()
@@ -63,7 +63,7 @@ async function scrape(): Promise<Map<string, number>> {
   return new Map([...metrics.values()].flatMap(({ series }) => [...series]))
 }
 
-describe('of what partners ask for', () => {
+describe('http: metrics of partner requests', () => {
   let before: Map<string, number>
   let after: Map<string, number>
   let token = ''
@@ -109,7 +109,7 @@ describe('of what partners ask for', () => {
     slow?.destroy()
   })
 
-  test('requests are counted by route, method and status', () => {
+  test('count requests by route, method and status', () => {
     const of = (route: string, method: string, status: number) =>
       grown(`anteroom_requests_total{route="${route}",method="${method}",status="${status}"}`)
     expect([of(search, 'GET', 200), of(search, 'GET', 401)]).toEqual([3, 3])
@@ -118,63 +118,63 @@ describe('of what partners ask for', () => {
     expect(of('none', 'GET', 404)).toBe(5)
   })
 
-  test('what is refused is counted by its reason, failed authentications too', () => {
+  test('count refusals by reason, including failed authentications', () => {
     const of = (reason: keyof typeof errorCodes) =>
       grown(`anteroom_refusals_total{reason="${reason}",status="${errorCodes[reason].status}"}`)
     expect([of('partner_not_found'), of('missing_claim'), of('token_invalid')]).toEqual([1, 1, 1])
     expect([of('member_not_found'), of('email_taken')]).toEqual([1, 0])
   })
 
-  test('what takes how long is told of what was answered, apart from what was refused', () => {
+  test('measure durations separately for answered and refused requests', () => {
     const of = (outcome: string) =>
       grown(`anteroom_request_duration_seconds_count{route="${search}",outcome="${outcome}"}`)
     expect([of('answered'), of('refused')]).toEqual([3, 3])
   })
 
-  test('a partner is told apart by its number, once it was authenticated', () => {
+  test('count authenticated requests by partner number', () => {
     const of = (outcome: string) => grown(`anteroom_partner_requests_total{partner="2",outcome="${outcome}"}`)
     expect([of('answered'), of('refused'), of('failed')]).toEqual([6, 1, 0])
   })
 
-  test('slots are counted each time that a page is sent, and so are searches that show none', async () => {
+  test('count the slots of each sent page, and searches with and without slots', async () => {
     const of = (slots: string) => grown(`anteroom_searches_total{slots="${slots}"}`)
     expect([of('some'), of('none')]).toEqual([2, 1])
-    // One of them was booked since.
+    // One of the counted slots has been booked since.
     const { body } = await service.get(`${search}?region_id=31`, token)
     const slots = body.results[0].availability.length + 1
     expect(grown('anteroom_slots_shown_total')).toBe(2 * slots)
   })
 
-  test('what was stored is told by its kind, and a retry as such', () => {
+  test('count stored requests by kind, and replays separately', () => {
     const of = (kind: string) => grown(`anteroom_stored_requests_total{kind="${kind}"}`)
     expect([of('booking'), of('intake'), grown('anteroom_replays_total')]).toEqual([1, 1, 1])
   })
 
-  test('what is being answered is told by what it does: of a booking half has come', () => {
+  test('show requests in flight by kind, including a half-sent booking', () => {
     const of = (kind: string) => after.get(`anteroom_requests_in_flight{kind="${kind}"}`)
     expect([of('reads'), of('bookings')]).toEqual([0, 1])
   })
 
-  test('the writer, and whether it is ready, is told', () => {
+  test('show the writer’s groups and commits, and readiness', () => {
     expect(grown('anteroom_writer_group_size_sum')).toBeGreaterThanOrEqual(3)
     expect(grown('anteroom_writer_commit_duration_seconds_count')).toBeGreaterThanOrEqual(3)
     expect(after.get('anteroom_ready')).toBe(1)
   })
 
-  testOfFile('what it writes to is told by its bytes, and its log', () => {
+  testOfFile('show the size of the database and of its write-ahead log', () => {
     expect(after.get('anteroom_database_bytes{file="database"}')).toBeGreaterThan(4_096)
     expect(after.get('anteroom_database_bytes{file="log"}')).toBeGreaterThan(0)
   })
 
-  test('and nothing of what was sent or stored', async () => {
+  test('contain nothing that was sent or stored', async () => {
     expect(await textOf(service.metricsPort)).not.toMatch(canary)
   })
 
-  test('strangers make no series, whatever they send', async () => {
+  test('get no new series from unauthenticated requests', async () => {
     const forged = Array.from({ length: 20 }, (_, at) =>
       service.get(`${search}?page=${at}`, `canary.${at}.x`),
     )
-    // The same path, as some write it.
+    // The same path without the trailing slash.
     const bare = Array.from({ length: 2 }, () =>
       service.get('/partners/v1/providers?page=1', 'canary.bare.x'),
     )
@@ -195,7 +195,7 @@ const entry = {
   headers: {},
 }
 
-test('partners beyond two hundred are counted as one, and so are methods that nobody knows', () => {
+test('http: metrics count partners beyond 200 and unknown methods as "other"', () => {
   const measures = new RequestMeasures()
   for (let id = 1; id <= 300; id++)
     measures.observe({ ...entry, status: 200, method: `METHOD${id}`, partnerId: id })
@@ -209,7 +209,7 @@ test('partners beyond two hundred are counted as one, and so are methods that no
   expect(samplesOf('anteroom_requests_total')).toEqual([[{ route: '/x', method: 'other', status: 200 }, 300]])
 })
 
-test('what fails is told apart from what is refused, whoever sends it', () => {
+test('http: metrics separate failed from refused requests of a partner', () => {
   const measures = new RequestMeasures()
   for (const status of [200, 304, 400, 429, 500, 503, 503])
     measures.observe({ ...entry, status, method: 'GET', partnerId: 7 })
@@ -252,8 +252,8 @@ function measured(different: Partial<Measured> = {}): Measured {
   }
 }
 
-/** What is told of what is measured so. */
-async function toldOf(different?: Partial<Measured>) {
+/** Scrapes a server with these measurements. */
+async function metricsOf(different?: Partial<Measured>) {
   const { port, stop } = listenForMetrics(0, measured(different))
   try {
     return await textOf(port)
@@ -262,8 +262,8 @@ async function toldOf(different?: Partial<Measured>) {
   }
 }
 
-test('instants are told in seconds, and what is not known is left out', async () => {
-  const known = await toldOf()
+test('http: metrics show instants in seconds and omit unknown ones', async () => {
+  const known = await metricsOf()
   for (const line of [
     'anteroom_backup_last_timestamp_seconds 1',
     'anteroom_drill_last_timestamp_seconds 2',
@@ -274,14 +274,17 @@ test('instants are told in seconds, and what is not known is left out', async ()
     expect(known.split('\n')).toContain(line)
   }
   const none = { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null }
-  const unknown = await toldOf({ records: async () => none, certificateEndsAt: () => null })
+  const unknown = await metricsOf({ records: async () => none, certificateEndsAt: () => null })
   expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
   expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
 })
 
-test('of a database on a server its connections and clock are told, and of its log nothing', async () => {
-  const linesOf = async (told: EngineMeasures) =>
-    Array.from((await toldOf({ engine: () => told })).matchAll(/^anteroom_database.*/gm), ([line]) => line)
+test('http: metrics of PostgreSQL show connections and clock difference but no log size', async () => {
+  const linesOf = async (measures: EngineMeasures) =>
+    Array.from(
+      (await metricsOf({ engine: () => measures })).matchAll(/^anteroom_database.*/gm),
+      ([line]) => line,
+    )
   expect(await linesOf(engine)).toEqual([
     'anteroom_database_bytes{file="database"} 1',
     'anteroom_database_bytes{file="log"} 0',
@@ -299,7 +302,7 @@ test('of a database on a server its connections and clock are told, and of its l
   ])
 })
 
-test('when the certificate ends is told of the one that is shown, at SIGHUP of the next', async () => {
+test('http: metrics show the expiry of the certificate in use, also after it was replaced', async () => {
   using folder = new Folder()
   const certificateOf = async (days: number) => {
     const made = makeCertificate(folder, `of-${days}-days`, days)
@@ -321,15 +324,15 @@ test('when the certificate ends is told of the one that is shown, at SIGHUP of t
   await opened.close()
 })
 
-test('where the storage fails all else is told, and that it is not ready', async () => {
+test('http: metrics of a service with failing storage show it as not ready, and everything that needs no storage', async () => {
   const fail = () => Promise.reject(new Error('the disk is gone'))
-  const text = await toldOf({ records: fail, isReady: fail })
+  const text = await metricsOf({ records: fail, isReady: fail })
   expect(text).toContain('\nanteroom_ready 0\n')
   expect(text).not.toMatch(/anteroom_(backup|drill|unassigned)/)
   expect(text).toContain('\nanteroom_writer_queue_depth 3\n')
 })
 
-test('nothing but GET /metrics is answered, on this machine alone', async () => {
+test('http: the metrics port answers only GET and HEAD /metrics, and only on 127.0.0.1', async () => {
   const { port, stop } = listenForMetrics(0, measured())
   const statusOf = (path: string, init?: RequestInit) =>
     fetch(`http://127.0.0.1:${port}${path}`, init).then(({ status }) => status)
@@ -350,7 +353,7 @@ test('nothing but GET /metrics is answered, on this machine alone', async () => 
   await stop()
 })
 
-test('however often it is asked, it is measured once a second, and the records every fifteen', async () => {
+test('http: metrics are measured at most once a second, and records at most every 15 seconds', async () => {
   let [reads, looks] = [0, 0]
   const records = async () => {
     reads++
@@ -368,7 +371,7 @@ test('however often it is asked, it is measured once a second, and the records e
   expect([reads, looks]).toEqual([1, 2])
 })
 
-test('a client that stops in the middle of a request delays neither other clients nor the stop', async () => {
+test('http: a metrics client that stops in the middle of a request delays neither other clients nor the stop', async () => {
   const { port, stop } = listenForMetrics(0, measured())
   const halves = [
     '',
@@ -387,13 +390,13 @@ test('a client that stops in the middle of a request delays neither other client
   for (const socket of sockets) socket.destroy()
 })
 
-describeOfFile('what is shown and what is alerted on', () => {
+describeOfFile('http: the dashboard and the alert rules', () => {
   const rulesFile = Bun.file(new URL('../../deploy/prometheus/anteroom-rules.yml', import.meta.url))
   const shown = dashboard.panels.flatMap((panel) => ('targets' in panel ? (panel.targets ?? []) : []))
   const expressions = shown.map(({ expr }) => expr)
   let rules = ''
   let served = ''
-  let told = ''
+  let exposed = ''
 
   beforeAll(async () => {
     rules = await rulesFile.text()
@@ -403,19 +406,19 @@ describeOfFile('what is shown and what is alerted on', () => {
     await maintenance.noteDrill(service.act())
     expect(await actsOf({ store }).countWaiting({ state: 'unassigned' })).toMatchObject({ count: 1 })
     served = await textOf(service.metricsPort)
-    told = [served, await toldOf(), await toldOf({ engine: () => onServer(7, 1) })].join('')
+    exposed = [served, await metricsOf(), await metricsOf({ engine: () => onServer(7, 1) })].join('')
   })
 
   const alerts = () => rules.split(/^ {6}- alert: /m).slice(1)
   const namesIn = (text: string) => new Set(text.match(/\b(?:anteroom|process)_[a-z_]+/g))
 
-  test('is told: each metric, each label, each value that is asked for', () => {
+  test('use only metrics, labels and values that the service exposes', () => {
     const asked = [...expressions, ...alerts().map((alert) => alert.split('annotations:')[0] as string)].join(
       '\n',
     )
     const names = namesIn(asked)
     expect(names.size).toBeGreaterThan(25)
-    expect([...names].filter((name) => !new RegExp(`^${name}(\\{| )`, 'm').test(told))).toEqual([])
+    expect([...names].filter((name) => !new RegExp(`^${name}(\\{| )`, 'm').test(exposed))).toEqual([])
     const reasons = asked.matchAll(/reason!?=~?"([^"]+)"/g).flatMap(([, some]) => (some as string).split('|'))
     const isKnown = (reason: string) =>
       Object.keys(errorCodes).some((code) => new RegExp(`^(${reason})$`).test(code))
@@ -423,19 +426,19 @@ describeOfFile('what is shown and what is alerted on', () => {
     const values = [...asked.matchAll(/(kind|slots|outcome|age)!?="([^"]+)"/g)].map(
       ([, name, value]) => `${name}="${value}"`,
     )
-    expect([...new Set(values)].filter((value) => !told.includes(value))).toEqual([])
+    expect([...new Set(values)].filter((value) => !exposed.includes(value))).toEqual([])
     const grouped = asked.matchAll(/by \(([^)]+)\)/g).flatMap(([, labels]) => (labels as string).split(', '))
-    const isLabel = (label: string) => label === 'instance' || told.includes(`${label}="`)
+    const isLabel = (label: string) => label === 'instance' || exposed.includes(`${label}="`)
     expect([...new Set(grouped)].filter((label) => !isLabel(label))).toEqual([])
   })
 
-  test('is all that there is: no metric is told for nobody', () => {
+  test('use every metric that the service exposes', () => {
     const asked = namesIn([...expressions, rules].join('\n'))
     const unasked = [...parseMetrics(served).keys()]
     expect(unasked.filter((name) => ![...asked].some((one) => one.startsWith(name)))).toEqual([])
   })
 
-  test('each alert says what it means for members and what to do, and is tried where it is to be raised', async () => {
+  test('describe each alert with summary, action and runbook, and test it both raised and not raised', async () => {
     const tests = await Bun.file(
       new URL('../../deploy/prometheus/anteroom-rules.test.yml', import.meta.url),
     ).text()

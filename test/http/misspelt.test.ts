@@ -15,14 +15,18 @@ const warningOf = async (body: unknown) =>
 
 const whole = booking('misspelt')
 
-describe('the sandbox warns of a member that is ignored although its name is almost known', () => {
+describe('http: the sandbox warns of a misspelt member name', () => {
   test.each<[string, unknown, string]>([
     [
       'with a hyphen',
       { ...whole, 'booking-data': {} },
       'booking-data is not known; did you mean bookingData?',
     ],
-    ['in another case', { ...whole, bookingdata: {} }, 'bookingdata is not known; did you mean bookingData?'],
+    [
+      'in different case',
+      { ...whole, bookingdata: {} },
+      'bookingdata is not known; did you mean bookingData?',
+    ],
     [
       'with underscores',
       { ...whole, booking_data: {} },
@@ -39,12 +43,12 @@ describe('the sandbox warns of a member that is ignored although its name is alm
       'memberData.staet is not known; did you mean memberData.state?',
     ],
     [
-      'two of them',
+      'twice in one body',
       { ...whole, phq9data: [], memberData: { ...whole.memberData, zip_code: '1' } },
       'memberData.zip_code is not known; did you mean memberData.zipCode? phq9data is not known; did you mean phq9Data?',
     ],
     [
-      'in an answer of the screening',
+      'in a screening answer',
       { ...whole, phq9Data: [{ ...whole.phq9Data[0], questions: 'x' }] },
       'phq9Data.questions is not known; did you mean phq9Data.question?',
     ],
@@ -54,7 +58,7 @@ describe('the sandbox warns of a member that is ignored although its name is alm
     expect(answer.headers.get('x-sandbox-warning')).toBe(warning)
   })
 
-  test('in a refusal too', async () => {
+  test('also in a refusal', async () => {
     const { phq9Data, ...rest } = whole
     const answer = await service.post(paths.booking, { ...rest, phq9data: phq9Data })
     expect([answer.status, answer.body.message]).toEqual([400, 'phq9Data: is required'])
@@ -62,17 +66,20 @@ describe('the sandbox warns of a member that is ignored although its name is alm
   })
 })
 
-describe('nothing is said', () => {
+describe('http: there is no spelling warning', () => {
   test.each<[string, unknown]>([
-    ['of a body that is as it should be', whole],
+    ['for a correct body', whole],
     [
-      'of a name that is like no other',
+      'for a name that resembles no known name',
       { ...whole, comment: 'x', memberData: { ...whole.memberData, status: 'x' } },
     ],
-    ['of a name with a line break', { ...whole, 'bookingdata\r\nX-Canary: 1': {} }],
-    ['of a name that is not plain', { ...whole, bookingDatá: {}, '<bookingData>': {} }],
-    ['of a name in what is itself unknown', { ...whole, extra: { bookingdata: {} } }],
-    ['of a body that is no object', [whole]],
+    ['for a name with a line break', { ...whole, 'bookingdata\r\nX-Canary: 1': {} }],
+    [
+      'for a name with characters other than ASCII letters',
+      { ...whole, bookingDatá: {}, '<bookingData>': {} },
+    ],
+    ['for a name inside an unknown member', { ...whole, extra: { bookingdata: {} } }],
+    ['for a body that is not an object', [whole]],
   ])('%s', async (_, body) => {
     expect(await warningOf(body)).toBeNull()
   })

@@ -17,9 +17,9 @@ const later = 2 as unknown as Version
 
 const named = (name: string) => ({ provider: { firstName: name } }) as unknown as FoundProvider
 
-/** What a search found, and whose slots were worked out. */
+/** A search result that records the providers whose slots were computed. */
 function search(items: readonly FoundProvider[], holdsUntil = 1_000) {
-  const workedOut: FoundProvider[] = []
+  const computed: FoundProvider[] = []
   const found: FoundPage = {
     items,
     count: items.length,
@@ -29,11 +29,11 @@ function search(items: readonly FoundProvider[], holdsUntil = 1_000) {
     version,
     holdsUntil,
     availabilityOf(item) {
-      workedOut.push(item)
+      computed.push(item)
       return { slots: [], heldFrom: 0, holdsUntil: item === c ? 60 : 100 }
     },
   }
-  return { found, workedOut }
+  return { found, computed }
 }
 
 const [a, b, c] = [named('a'), named('b'), named('c')]
@@ -46,13 +46,13 @@ function make(found: FoundPage, now: number, before?: ProviderPage, turn: Turn =
 
 const textOf = ({ representation }: ProviderPage) => (representation.plain.body as Blob).text()
 
-describe('a page of search', () => {
-  test('is made of its entries, of none too', async () => {
+describe('http: a page of search', () => {
+  test('contains its entries, and is valid without any', async () => {
     expect(await textOf(await make(search([a, b]).found, 0))).toBe('{"results":[{"name":"a"},{"name":"b"}]}')
     expect(await textOf(await make(search([]).found, 0))).toBe('{"results":[]}')
   })
 
-  test('is its own while others are made between its steps, and however long its entries are', async () => {
+  test('is not mixed up with pages that are built concurrently, even with long entries', async () => {
     const long = named('ü'.repeat(400_000))
     const making = [
       [a, b],
@@ -68,39 +68,39 @@ describe('a page of search', () => {
     expect(await textOf(await make(search([b]).found, 0))).toBe('{"results":[{"name":"b"}]}')
   })
 
-  test('is made anew of what it was, with the same bytes and tag as from nothing, wherever entries stood', async () => {
+  test('rebuilt from an earlier page has the same bytes and ETag as one built from scratch', async () => {
     const before = await make(search([a, b]).found, 0)
     for (const items of [[b], [b, a], [c, a, b], [a, c], [], [a, b, c]]) {
-      const { found, workedOut } = search(items)
-      const [after, anew] = [await make(found, 10, before), await make(search(items).found, 10)]
-      expect(await textOf(after)).toBe(await textOf(anew))
-      expect(after.representation.tag).toBe(anew.representation.tag)
-      expect(workedOut).toEqual(items.filter((item) => item === c))
+      const { found, computed } = search(items)
+      const [after, fresh] = [await make(found, 10, before), await make(search(items).found, 10)]
+      expect(await textOf(after)).toBe(await textOf(fresh))
+      expect(after.representation.tag).toBe(fresh.representation.tag)
+      expect(computed).toEqual(items.filter((item) => item === c))
       expect(await textOf(await make(search([a, b, c]).found, 10, after))).toBe(
         '{"results":[{"name":"a"},{"name":"b"},{"name":"c"}]}',
       )
     }
   })
 
-  test('works an entry out again that no longer holds, or does not yet', async () => {
-    const { found, workedOut } = search([a, c])
+  test('computes an entry again outside its period of validity', async () => {
+    const { found, computed } = search([a, c])
     const before = await make(found, 0)
-    workedOut.length = 0
+    computed.length = 0
     await make(found, 60, before)
-    expect(workedOut).toEqual([c])
-    workedOut.length = 0
+    expect(computed).toEqual([c])
+    computed.length = 0
     await make(found, -1, before)
-    expect(workedOut).toEqual([a, c])
+    expect(computed).toEqual([a, c])
   })
 
-  test('is current until something is stored, its first entry changes, others are found or the clock is set back', async () => {
+  test('is current until a new version, the first change of an entry or of the result, or a clock set back', async () => {
     const page = await make(search([a, c]).found, 10)
     expect([9, 10, 59, 60].map((now) => isCurrent(page, version, now))).toEqual([false, true, true, false])
     expect(isCurrent(page, later, 10)).toBe(false)
     expect(isCurrent(await make(search([a, c], 20).found, 10), version, 20)).toBe(false)
   })
 
-  test('stays, its compressed forms too, where what was stored changed nothing in it', async () => {
+  test('is reused with its compressed forms if a new version changes nothing in it', async () => {
     const page = await make(search([a, c]).found, 10)
     const same = renewed(page, { ...search([a, c]).found, version: later }, 20)
     expect(same?.representation).toBe(page.representation)
@@ -108,33 +108,33 @@ describe('a page of search', () => {
     expect(isCurrent(same as ProviderPage, later, 60)).toBe(false)
   })
 
-  test.each<[what: string, items: readonly FoundProvider[], now: number]>([
+  test.each<[change: string, items: readonly FoundProvider[], now: number]>([
     ['another provider', [a, named('c')], 20],
     ['another order', [c, a], 20],
     ['one fewer', [a], 20],
     ['one more', [a, c, b], 20],
-    ['slots that are over', [a, c], 60],
-  ])('does not stay with %s', async (_, items, now) => {
+    ['expired slots', [a, c], 60],
+  ])('is not reused with %s', async (_, items, now) => {
     expect(renewed(await make(search([a, c]).found, 10), search(items).found, now)).toBeNull()
   })
 
-  test('does not stay where another number of providers is told on all pages', async () => {
+  test('is not reused if the total count changes', async () => {
     const page = await make(search([a, c]).found, 10)
     expect(renewed(page, { ...search([a, c]).found, count: 3 }, 20)).toBeNull()
   })
 })
 
-describe('the cache of pages', async () => {
+describe('http: the cache of pages', async () => {
   const page = await make(search([a]).found, 0)
   const each = page.representation.bytes + 4 * 1024
 
-  test('lets those go first that were made first, once they are more than it holds', async () => {
+  test('evicts the page that was stored first when it is full', async () => {
     const cache = new PageCache(() => 2 * each)
     for (const asked of ['1', '2', '1', '3']) cache.keep(asked, page)
     expect(['1', '2', '3'].map((asked) => cache.get(asked))).toEqual([page, undefined, page])
   })
 
-  test('counts what they were compressed to since', async () => {
+  test('counts compressed forms that were added later', async () => {
     const cache = new PageCache(() => 3 * each)
     const second = await make(search([a]).found, 0)
     for (const asked of ['1', '2', '3']) cache.keep(asked, asked === '2' ? second : page)
@@ -149,7 +149,7 @@ describe('the cache of pages', async () => {
     ])
   })
 
-  test('holds none where it may hold no bytes', async () => {
+  test('stores nothing if its limit is 0 bytes', async () => {
     const cache = new PageCache(() => 0)
     cache.keep('1', page)
     expect(cache.get('1')).toBeUndefined()

@@ -4,7 +4,7 @@ import { type LogEntry, logEntryOf, withLogEntries } from '../../src/http/log'
 import { HeldTime } from '../support/held-time'
 import { nextTurn } from '../support/turns'
 
-/** The log entry of a request that a handler answers so. */
+/** Sends a request to a synchronous or late handler; returns its log entries and the response. */
 async function sightOf(method: string, isLate: boolean): Promise<{ entry: LogEntry[]; answer: Response }> {
   using time = new HeldTime()
   const entry: LogEntry[] = []
@@ -28,7 +28,7 @@ test.each([
   ['GET', true, 5],
   ['HEAD', false, 0],
 ])(
-  'a request with %s is entry once, by the id that its client is told, with what was sent',
+  'http: a %s request is logged once, with the id and size of its response',
   async (method, isLate, bytes) => {
     const { entry, answer } = await sightOf(method, isLate)
     const id = answer.headers.get('x-request-id') as string
@@ -41,13 +41,13 @@ test.each([
   },
 )
 
-test('what one was told of a rate before their token ended, nobody else is told who is refused', () => {
+test('http: a repeated 401 never carries the RateLimit headers of another request', () => {
   const refuse = repeatedly('token_invalid', 'words')
-  const told = (more: Record<string, string>) => {
+  const refusedWith = (more: Record<string, string>) => {
     const entry = logEntryOf(new Request('http://localhost/'))
     const { headers } = refuse({ ...entry, headers: { ...entry.headers, ...more } }, 'a.b.c')
     return [headers.get('ratelimit'), headers.get('x-request-id') === entry.id]
   }
-  expect(told({ RateLimit: '"bookings";r=1;t=1' })).toEqual([null, true])
-  expect(told({})).toEqual([null, true])
+  expect(refusedWith({ RateLimit: '"bookings";r=1;t=1' })).toEqual([null, true])
+  expect(refusedWith({})).toEqual([null, true])
 })

@@ -4,10 +4,10 @@ import { type LogEntry, logEntryOf } from '../../src/http/log'
 import { Representation } from '../../src/http/representation'
 import { respond } from '../../src/http/respond'
 
-const seenTold = (told: Record<string, string>): LogEntry => ({ ...logEntryOf(sent({})), headers: told })
+const entryWith = (headers: Record<string, string>): LogEntry => ({ ...logEntryOf(sent({})), headers })
 const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })
 
-test('a page that many ask for at once before it is compressed is read and compressed once, and all get the same', async () => {
+test('http: a page with many concurrent requests is compressed once, and all get the same bytes', async () => {
   const blob = new Blob([JSON.stringify(Array.from({ length: 1000 }, (_, at) => ({ at })))])
   const body = new Representation(blob, 'W/"tag"')
   const readings = spyOn(blob, 'bytes')
@@ -20,7 +20,7 @@ test('a page that many ask for at once before it is compressed is read and compr
         request: sent({ 'Accept-Encoding': 'gzip' }),
         partnerId: place % 3,
         status: 200,
-        entry: seenTold({}),
+        entry: entryWith({}),
       },
       queue,
     )
@@ -39,35 +39,35 @@ test.each<[ifNoneMatch: string, status: number]>([
   ['"a,*,b"', 200],
   ['"other tag"', 200],
   ['"atag", "tagb"', 200],
-])('If-None-Match %p is answered %i', async (ifNoneMatch, status) => {
+])('http: If-None-Match %p is answered with %i', async (ifNoneMatch, status) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'If-None-Match': ifNoneMatch })
   const answer = await respond(
     { body },
-    { request, partnerId: 1, status: 200, entry: seenTold({}) },
+    { request, partnerId: 1, status: 200, entry: entryWith({}) },
     new FairQueue(),
   )
   expect(answer.status).toBe(status)
 })
 
-test.each<[what: string, acceptEncoding: string, coding: string | null]>([
-  ['an Accept-Encoding of 1,000 characters is heeded', `gzip,${','.repeat(995)}`, 'gzip'],
-  ['a longer one is as none', `gzip,${','.repeat(996)}`, null],
+test.each<[name: string, acceptEncoding: string, coding: string | null]>([
+  ['http: an Accept-Encoding of 1,000 characters is obeyed', `gzip,${','.repeat(995)}`, 'gzip'],
+  ['http: an Accept-Encoding of more than 1,000 characters is ignored', `gzip,${','.repeat(996)}`, null],
 ])('%s', async (_, acceptEncoding, coding) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'Accept-Encoding': acceptEncoding })
-  const asked = { request, partnerId: 1, status: 200, entry: seenTold({}) }
+  const asked = { request, partnerId: 1, status: 200, entry: entryWith({}) }
   const answer = await respond({ body }, asked, new FairQueue())
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
 
-test('of what many are sent each is told of their own limit, and whoever has none is told of none', async () => {
+test('http: each response from a shared page has the RateLimit headers of its own request, or none', async () => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
-  const tellOf = async (told: Record<string, string>, ifNoneMatch = '') => {
+  const rateHeadersOf = async (limit: Record<string, string>, ifNoneMatch = '') => {
     const request = sent({ 'If-None-Match': ifNoneMatch })
     const { headers } = await respond(
       { body },
-      { request, partnerId: 1, status: 200, entry: seenTold(told) },
+      { request, partnerId: 1, status: 200, entry: entryWith(limit) },
       new FairQueue(),
     )
     return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
@@ -77,18 +77,18 @@ test('of what many are sent each is told of their own limit, and whoever has non
     RateLimit: `"reads";r=${left};t=1`,
   })
   for (const tag of ['', '*']) {
-    expect(await tellOf(limited(8), tag)).toEqual(['"reads";q=9;w=60', '"reads";r=8;t=1'])
-    expect(await tellOf({}, tag)).toEqual([null, null])
-    expect(await tellOf(limited(7), tag)).toEqual(['"reads";q=9;w=60', '"reads";r=7;t=1'])
+    expect(await rateHeadersOf(limited(8), tag)).toEqual(['"reads";q=9;w=60', '"reads";r=8;t=1'])
+    expect(await rateHeadersOf({}, tag)).toEqual([null, null])
+    expect(await rateHeadersOf(limited(7), tag)).toEqual(['"reads";q=9;w=60', '"reads";r=7;t=1'])
   }
 })
 
-test('an answer that was not yet sent keeps what it told when others are sent the same', async () => {
+test('http: an unsent response keeps its headers when the same page is sent to another request', async () => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const answerWith = (left: string) =>
     respond(
       { body },
-      { request: sent({}), partnerId: 1, status: 200, entry: seenTold({ RateLimit: left }) },
+      { request: sent({}), partnerId: 1, status: 200, entry: entryWith({ RateLimit: left }) },
       new FairQueue(),
     )
   const [first, second] = [await answerWith('1'), await answerWith('2')]

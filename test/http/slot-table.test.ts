@@ -7,7 +7,7 @@ import { minuteMillis } from '../../src/scheduling/calendar'
 
 const noon = Date.parse('2026-12-01T12:00:00Z')
 
-/** What a table writes, as JSON. */
+/** The parsed output of a table. */
 function written(table: SlotTable, starts: readonly number[], now: number): unknown {
   const bytes = Buffer.alloc(10 + starts.length * slotBytes)
   const end = table.write(starts, now, bytes, 10)
@@ -15,9 +15,9 @@ function written(table: SlotTable, starts: readonly number[], now: number): unkn
   return JSON.parse(`[${bytes.toString('utf8', 11)}]`)
 }
 
-const told = (starts: readonly number[]) => starts.map((start) => presentSlot(start * minuteMillis))
+const presented = (starts: readonly number[]) => starts.map((start) => presentSlot(start * minuteMillis))
 
-test('whatever slots of the 30 days are written, each is as it is told alone, whenever the table was first used', () => {
+test('http: the slot table writes any slots of the 30 days as presentSlot does, at any time of first use', () => {
   const table = new SlotTable()
   fc.assert(
     fc.property(
@@ -34,12 +34,12 @@ test('whatever slots of the 30 days are written, each is as it is told alone, wh
           .filter((from) => from < horizonMinutes)
           .map((from) => first + from)
           .sort((a, b) => a - b)
-        expect(written(table, starts, now)).toEqual(told(starts))
+        expect(written(table, starts, now)).toEqual(presented(starts))
       },
     ),
   )
 })
 
-test('no slots are no bytes', () => {
+test('http: the slot table writes no bytes for no slots', () => {
   expect(new SlotTable().write([], noon, new Uint8Array(), 0)).toBe(0)
 })
