@@ -45,7 +45,7 @@ export function presentAppointment({ request, startsAt, provider, local, memberT
   }
 }
 
-/** As `09:00 Toronto`, or in UTC if the provider's zone is unknown. */
+/** For example `09:00 Toronto`. In UTC if the provider's zone is unknown. */
 export function providerTimeText(
   { local, provider, startsAt }: Pick<Appointment, 'local' | 'provider' | 'startsAt'>,
   date: string,
@@ -54,7 +54,7 @@ export function providerTimeText(
   return `${onDay(local, date)} ${cityOf(provider.timeZone ?? '')}`
 }
 
-/** As `11:00 Vancouver`, or `10:00 to 11:00` for a region with several zones. */
+/** For example `11:00 Vancouver`, or `10:00 to 11:00` for a region with several zones. */
 export function memberTimeText(memberTime: MemberTime | null, date: string): string | null {
   if (!memberTime) return null
   const { earliest, latest, zones } = memberTime
@@ -62,7 +62,7 @@ export function memberTimeText(memberTime: MemberTime | null, date: string): str
   return `${onDay(earliest, date)} ${cityOf(zones[0] ?? '')}`
 }
 
-/** The time of `Tue 2026-12-01 09:00`, with the day if it is not the given date. */
+/** Shortens `Tue 2026-12-01 09:00` to `09:00` on the given date. */
 function onDay(local: string, date: string): string {
   return local.slice(4, 14) === date ? local.slice(15) : local
 }
@@ -71,7 +71,6 @@ function cityOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }
 
-/** Null if the provider's record is unreadable. */
 export function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
   return firstName === undefined || lastName === undefined ? null : fullName({ firstName, lastName })
 }
@@ -83,21 +82,20 @@ interface Flags {
   readonly format: 'table' | 'csv' | 'ics' | 'json'
 }
 
-/** `anteroom appointments`. */
 export function appointmentsCommand(): Command {
   return zonesCommand({
     name: 'appointments',
     options: [
-      ['--on <day>', 'today, tomorrow or a date as 2026-12-01', dayWord, 'today'],
-      ['--provider <ref>', 'those of one provider alone'],
+      ['--on <day>', 'today, tomorrow or a date, for example 2026-12-01', dayWord, 'today'],
+      ['--provider <ref>', 'only the appointments of this provider'],
       [
         '--zone <zone>',
-        "by whose clock it is that day, as America/Toronto; by each provider's own unless given",
+        "the time zone of the day, for example America/Toronto (default: each provider's own)",
       ],
-      new Option('--format <format>', 'how to print them')
+      new Option('--format <format>', 'the output format')
         .choices(['table', 'csv', 'ics', 'json'])
         .default('table'),
-      json('the same as --format json'),
+      json('same as --format json'),
     ],
     examples: [
       'anteroom appointments --on tomorrow --provider on-001',
@@ -129,11 +127,10 @@ function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
   if (zone) return zone
   throw new Refusal(
     'field_invalid',
-    '--zone: the zone data knows no zone of that name; they are written as America/Toronto',
+    '--zone: the time zone is unknown; use an IANA name, for example America/Toronto',
   )
 }
 
-/** Columns in order, also of a file without rows. */
 const csvTitles = [
   'utcStartTime',
   'utcEndTime',
@@ -165,16 +162,16 @@ function csvOf(appointments: readonly Appointment[]): string {
   return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => inCell(row[title])))])
 }
 
-/** Without control characters: the CSV may be shown on a terminal. */
+/** Removes control characters, because the CSV may be shown on a terminal. */
 function inCell(value: string | number | null): string | number | null {
   return typeof value === 'string' ? oneLine(value) : value
 }
 
 function dayText({ dates, appointments }: Appointments, zone: TimeZone | null, only: Provider | null): Text {
   const [date = ''] = dates.length === 1 ? dates : []
-  const own = only ? `the clock of ${only.timeZone}` : "each provider's own clock"
+  const own = only ? only.timeZone : "each provider's time zone"
   const whose = only ? ` with ${only.ref} ${nameOfProvider(only)}` : ''
-  const title = `${dates.join(' and ')}${whose} by ${zone ? `the clock of ${zone.name}` : own}`
+  const title = `Appointments on ${dates.join(' and ')}${whose} (${zone?.name ?? own})`
   const byZone: Columns<Appointment> = zone
     ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(15) }
     : {}
@@ -186,7 +183,7 @@ function dayText({ dates, appointments }: Appointments, zone: TimeZone | null, o
 /** Columns that a narrow terminal drops, in this order. */
 const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME"]
 
-/** The first column is never dropped: commands take this id. */
+/** The first column is never dropped, because other commands need this id. */
 const numbered: Columns<Appointment> = { REQUEST: ({ request }) => request.id }
 
 const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
@@ -206,19 +203,19 @@ function voicemailCell(leaveVoicemail: string | null): string | null {
   return leaveVoicemail === null ? null : voicemailText(leaveVoicemail)
 }
 
-/** A calendar entry: contact data only, because calendars are shared. */
+/** A calendar entry has contact data only, because calendars are shared. */
 function eventOf(appointment: Appointment) {
   const { request, startsAt, provider, partner } = appointment
   const { member } = request
   const lines = [
     `Person: ${member ? calledName(member) : 'erased'}`,
-    `Phone: ${member?.profile.phoneNumber || 'none told'}`,
+    `Phone: ${member?.profile.phoneNumber || 'not given'}`,
     ...(member ? [`Voicemail: ${voicemailText(member.profile.leaveVoicemail)}`] : []),
     `Request: ${request.id}, ${request.state}`,
     ...(member ? [`Partner: ${partner}, ${member.externalUserId}`] : []),
   ]
   return {
-    // The time of submission makes it unique: each database numbers its requests from 1.
+    // Each database numbers its requests from 1, so the submission time makes the uid unique.
     uid: `request-${request.id}-${request.submittedAt}@anteroom`,
     startsAt,
     endsAt: startsAt + slotMillis,

@@ -25,19 +25,19 @@ import { type Answer, printJsonLine, printNotice } from '../terminal/output'
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, table } from '../terminal/table'
 
-/** `anteroom audit`: who did what to which record. */
 export function auditCommand(): Command {
   return commandGroup('audit', [
     listCommand(),
     recordsCommand({
       name: 'export',
-      description: 'Print every line as JSON, a line each',
+      description: 'Print all lines as JSON, one per line',
       examples: ['anteroom audit export > audit.jsonl'],
       run: exportLines,
     }),
     recordsCommand({
       name: 'head',
-      description: 'Print where the log stands, to note elsewhere and verify later',
+      description:
+        'Print the id and hash of the newest line, to store elsewhere and verify the log with later',
       options: [json()],
       examples: ['anteroom audit head'],
       run: head,
@@ -45,13 +45,13 @@ export function auditCommand(): Command {
     verifyCommand(),
     recordsCommand({
       name: 'prune',
-      description: 'Move old lines to an archive',
+      description: 'Move old lines from the log to an archive file',
       options: [
         json(),
         yes,
-        required('--before <instant>', 'the lines up to the first that is not older', utcInstant),
-        required('--output <file>', 'the archive: a new file, which its owner alone can read', fileName),
-        ['--refusals', 'the refused authentications, and otherwise all lines but those'],
+        required('--before <instant>', 'a UTC instant; only older lines are moved', utcInstant),
+        required('--output <file>', 'the archive file to create; only its owner can read it', fileName),
+        ['--refusals', 'move only refused authentications (default: move all other lines)'],
       ],
       examples: ['anteroom audit prune --before 2025-01-01T00:00:00Z --output 2024.jsonl'],
       run: prune,
@@ -64,9 +64,13 @@ function verifyCommand(): Command {
     name: 'verify',
     description: 'Check that no line was changed, added or removed',
     options: [
-      ['--head <head>', 'a head that was noted before: finds an older database put back, too', parseHead],
-      ['--archive <file>', 'check this archive of pruned lines instead, and that the log goes on from it'],
-      json('print the verdict as JSON'),
+      [
+        '--head <head>',
+        'an earlier output of audit head; also detects that an older database was restored',
+        parseHead,
+      ],
+      ['--archive <file>', 'an archive of pruned lines to check, instead of the log'],
+      json(),
     ],
     examples: ['anteroom audit verify'],
     run: verify,
@@ -76,30 +80,32 @@ function verifyCommand(): Command {
 function listCommand(): Command {
   return recordsCommand({
     name: 'list',
-    description: 'List the newest lines that fit, oldest first',
+    description: 'List the newest matching lines, oldest first',
     options: [
-      ['--since <instant>', 'only lines from this UTC instant on', utcInstant],
+      ['--since <instant>', 'only lines at this UTC instant or later', utcInstant],
       ['--until <instant>', 'only lines before this UTC instant', utcInstant],
-      ['--actor <actor>', 'only what this one did, as the lines name them'],
+      ['--actor <actor>', 'only acts of this actor, named as in the WHO column'],
       [
         '--action <action>',
-        'only what was done so, as request.show; several with commas, or given again',
+        'only this action, for example request.show; repeatable, or several separated by commas',
         auditActionNames,
       ],
-      ['--record <record>', 'only lines about this record, as "partner 3"', auditRecord],
-      new Option(
-        '--partner <partner>',
-        'only what this one did, and what was done about it: name or id',
-      ).conflicts(['record', 'actor', 'member']),
-      new Option(
-        '--member <id>',
-        'who has seen this person: lines about them and about each of their requests',
-      )
+      ['--record <record>', 'only lines about this record, for example "partner 3"', auditRecord],
+      new Option('--partner <partner>', 'only lines by or about this partner; name or id').conflicts([
+        'record',
+        'actor',
+        'member',
+      ]),
+      new Option('--member <id>', 'only lines about this member and their requests')
         .argParser(recordId)
         .conflicts('record'),
-      ['--limit <n>', 'at most so many', wholeNumber(1, 10_000), 50],
-      ['--after <line>', 'not the newest, but the first behind this line: the next page', wholeNumber(0)],
-      json('print them as JSON'),
+      ['--limit <n>', 'the maximum number of lines', wholeNumber(1, 10_000), 50],
+      [
+        '--after <line>',
+        'the next page: the lines that follow this line id, instead of the newest',
+        wholeNumber(0),
+      ],
+      json(),
     ],
     examples: [
       "anteroom audit list --record 'request 42' --action request.read-screening",
@@ -122,17 +128,16 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   const partner = flags.partner === undefined ? null : await requirePartner(context, flags.partner)
   const member = memberId === undefined ? null : await findMemberRecords(context, memberId)
   const anyOf = partner ? subjectsOfPartner(partner) : member?.records.map((one) => ({ record: one }))
-  // One line more than is shown: its presence means there are more.
+  // Reads one line more than the limit, to know whether there are more.
   const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
   const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
   if (member?.isErased && !flags.json) {
-    printNotice(
-      `member ${memberId} was erased: which requests were theirs is no longer known, nor who read those`,
-    )
+    printNotice(`member ${memberId} was erased, so lines about their requests can no longer be found`)
   }
-  // OUTCOME always stays: a refused act must not look like one that was carried out.
+  // OUTCOME is never dropped: a refused act must not look like a successful one.
   const leaveOut = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
-  const more = after === undefined ? olderLines : `More: --after ${lines.at(-1)?.id}`
+  const more =
+    after === undefined ? olderLines : `There are more lines. Show them with --after ${lines.at(-1)?.id}.`
   return {
     json: lines.map(presentLine),
     text: [
@@ -143,9 +148,9 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   }
 }
 
-const olderLines = 'There are older ones: a larger --limit or --until shows them.'
+const olderLines = 'There are older lines. Show them with a larger --limit, or with --until.'
 
-/** As `3 lines, by operator olive: 2, partner 1: 1.` */
+/** For example `3 lines, by operator olive: 2, partner 1: 1.` */
 function summary(lines: readonly AuditLine[]): string {
   const byActor = [...Map.groupBy(lines, ({ actor }) => actor)].map(
     ([actor, theirs]) => [actor, theirs.length] as const,
@@ -157,7 +162,6 @@ function summary(lines: readonly AuditLine[]): string {
   return `${counted(lines.length, 'line')}, by ${all.join(', ')}.`
 }
 
-/** The most actors that a summary names. */
 const mostActors = 5
 
 async function exportLines({ context }: Call<Records>): Promise<undefined> {
@@ -191,7 +195,7 @@ async function verifyArchive(context: Records, file: string, noted: AuditHead | 
   const verdict = await checkArchive(context, file, noted)
   if (!verdict.intact) return [verdict, 'The archive'] as const
   const { archive, next } = verdict
-  const lines = `behind line ${archive.start.id} up to ${formatHead(archive.head)}`
+  const lines = `from after line ${archive.start.id} to ${formatHead(archive.head)}`
   return [verdict, `The archive is intact, ${lines}; ${next}.`] as const
 }
 
@@ -209,7 +213,7 @@ async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promis
   const line =
     count === 0
       ? `There are no ${what} before ${formatInstant(before)}; nothing was changed.`
-      : `Moved ${count} ${what} to ${target}. Keep it: audit verify --archive checks it.`
+      : `Moved ${count} ${what} to ${target}. Keep this file; check it with anteroom audit verify --archive.`
   return { json: { moved: count, archive: count === 0 ? null : target }, text: line }
 }
 
@@ -232,11 +236,11 @@ function formatHead({ id, hash }: AuditHead): string {
 function parseHead(text: string): AuditHead {
   const [, id, hash] = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text) ?? []
   if (id === undefined || hash === undefined)
-    throw new InvalidArgumentError('It must be what audit head prints.')
+    throw new InvalidArgumentError('It must be an output of anteroom audit head.')
   return { id: Number(id), hash }
 }
 
-/** The actions of an option that may be repeated. */
+/** @param before actions of earlier occurrences of the option */
 function auditActionNames(text: string, before: readonly AuditAction[] = []): readonly AuditAction[] {
   const named = text.split(',').map((word) => requireAction(word.trim()))
   return [...new Set([...before, ...named])]

@@ -22,19 +22,19 @@ import { calledName, fullName, voicemailText } from '../terminal/persons'
 import { columnsOf, rowsAnswer } from '../terminal/table'
 import { memberTimeText, presentAppointment, providerTimeText } from './appointments'
 
-const absenceForm = 'a date, a local date-time as 2026-12-01T13:00, or an instant as 2026-12-01T18:00:00Z'
+const absenceForm =
+  'a date, a local date and time (2026-12-01T13:00), or a UTC instant (2026-12-01T18:00:00Z)'
 
-/** `anteroom provider time-off`: when providers are away. */
 export function timeOffCommand(): Command {
   return commandGroup(
     'time-off',
     [
       onProvider({
         name: 'remove',
-        description: 'Take an absence back, its boundaries written as list shows them',
+        description: 'Remove an absence; write its start and end as time-off list shows them',
         words: [
           ['<from>', absenceForm],
-          ['<until>', 'in the same form; a date is the last day, the others the end'],
+          ['<until>', 'in the same form; a date is the last day away, a time is the end'],
         ],
         options: [json()],
         examples: ['anteroom provider time-off remove on-001 2026-12-21 2026-12-24'],
@@ -42,13 +42,13 @@ export function timeOffCommand(): Command {
       }),
       onProvider({
         name: 'list',
-        description: 'List when a provider is away, and who has said so',
-        options: [json('print them as JSON')],
+        description: 'List the absences of a provider, and where each was entered',
+        options: [json()],
         examples: ['anteroom provider time-off list on-001'],
         run: listAbsences,
       }),
     ],
-    'When providers are away',
+    'List and remove absences of providers',
   )
 }
 
@@ -56,9 +56,9 @@ type AbsenceAction = (call: Call<Context>, provider: Provider, from: string, unt
 
 const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, until) => {
   const { isOfDirectory } = await removeTimeOff(context, provider, parseTimeOff(from, until), act())
-  const line = `Provider ${provider.ref} has no time off from ${from} to ${until} any more.`
+  const line = `Removed the time off of provider ${provider.ref} from ${from} to ${until}.`
   const again = isOfDirectory
-    ? ' It came with the directory: the next load brings it back if it has it still.'
+    ? ' It came from the directory files: remove it there too, or the next load adds it again.'
     : ''
   return { json: { provider: provider.ref, from, until, isOfDirectory }, text: `${line}${again}` }
 }
@@ -67,10 +67,9 @@ function listAbsences(_call: Call<Context>, provider: Provider): Answer {
   return rowsAnswer(absencesBySource(provider), absenceColumns, 'There is no time off.')
 }
 
-/** An absence and its source: staff by a command, or a loaded directory. */
+/** The source is staff for an absence entered with a command, directory for a loaded one. */
 export type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
 
-/** All absences of a provider, those first that the directory has. */
 export function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAbsence[] {
   return [
     ...timeOff.map(({ from, until }) => ({ from, until, source: 'directory' as const })),
@@ -84,20 +83,18 @@ interface Flags {
   readonly dryRun?: boolean
 }
 
-const boundaryForm = 'today, tomorrow, a date, a local date-time as 2026-12-01T13:00, or an instant'
+const boundaryForm = 'today, tomorrow, a date, a local date and time (2026-12-01T13:00), or a UTC instant'
 
-/** `anteroom provider away`. */
 export function awayCommand(): Command {
   return serviceCommand({
     name: 'away',
-    description:
-      'Note that a provider is away, and list whom to call, with the slots that each can be offered',
+    description: 'Record an absence of a provider, and list the members to call with other slots to offer',
     words: [
       ['<provider>', 'ref or id'],
       ['<from>', boundaryForm],
-      ['<until>', 'in the same form; a date is the last day, the others the end'],
+      ['<until>', 'in the same form; a date is the last day away, a time is the end'],
     ],
-    options: [['--dry-run', 'only list them'], json()],
+    options: [['--dry-run', 'list the members, but record nothing'], json()],
     examples: [
       'anteroom provider away on-001 tomorrow tomorrow',
       'anteroom provider away on-001 today 2026-12-04 --dry-run',
@@ -159,23 +156,22 @@ function awayText(
   const name = `${provider.ref} ${fullName(provider)}`
   const when = `from ${absence.from} to ${absence.until}`
   const done = dryRun
-    ? `Provider ${name} would have time off ${when}; nothing was changed.`
-    : `Provider ${name} has time off ${when}; no slot in it is offered any more.`
+    ? `Provider ${name} would have time off ${when}. Nothing was changed: this was a dry run.`
+    : `Provider ${name} has time off ${when}. Slots in that time are no longer offered.`
   return [
     isKnown ? `Provider ${name} already had time off ${when}.` : done,
-    isKnown || !dryRun ? ['To take it back:', `  ${undoOf(provider, absence)}`] : [],
+    isKnown || !dryRun ? ['To undo this:', `  ${undoOf(provider, absence)}`] : [],
     affected.length === 0
-      ? ['', 'Nobody has an appointment in that time.']
+      ? ['', 'There are no appointments in that time.']
       : affectedText(provider, affected),
   ]
 }
 
 function affectedText(provider: Provider, affected: readonly AffectedAppointment[]): Text {
   const count = affected.length
-  const which =
-    count === 1 ? '1 appointment in that time, which' : `${count} appointments in that time, each of which`
+  const which = count === 1 ? '1 appointment is' : `${count} appointments are`
   const each = affected.map((one, index) => affectedAppointmentText(index + 1, provider, one))
-  return ['', `${which} stays until it is moved or declined:`, each]
+  return ['', `${which} in that time, and booked until you move or decline the request:`, each]
 }
 
 function affectedAppointmentText(
@@ -187,19 +183,19 @@ function affectedAppointmentText(
   const { id, state, member } = request
   const title = `${place}. ${bothTimes(appointment)}`
   if (!member || !offers) {
-    return ['', title, `   the person was erased; anteroom request decline ${id} frees the slot`]
+    return ['', title, `   the member was erased; free the slot with anteroom request decline ${id}`]
   }
   const { phoneNumber, leaveVoicemail, preferredModality } = member.profile
   const region = offers.region && regionRef(offers.region)
-  const unlicensed = offers.isLicensed ? '' : `, who holds no license in ${region}, where they are`
-  const unknown = region === null ? '; their region is not known, ask for it' : ''
+  const unlicensed = offers.isLicensed ? '' : `, who has no license in ${region}, the member's region`
+  const unknown = region === null ? ' (the region of the member is unknown; ask for it)' : ''
   return [
     '',
     title,
     `   ${calledName(member)}  phone ${phoneNumber || '-'}  voicemail: ${voicemailText(leaveVoicemail)}`,
-    `   request ${id}, ${state}, ${preferredModality || 'no modality told'}, ${partner}'s ${member.externalUserId}`,
-    offersText(`with ${fullName(provider)} afterwards${unlicensed}`, id, offers.afterwards, false),
-    offersText(`with others who fit${unknown}`, id, offers.elsewhere, true),
+    `   request ${id}, ${state}, ${preferredModality || 'no preferred modality'}, ${partner}'s ${member.externalUserId}`,
+    offersText(`with ${fullName(provider)} after the absence${unlicensed}`, id, offers.afterwards, false),
+    offersText(`with other suitable providers${unknown}`, id, offers.elsewhere, true),
   ]
 }
 
@@ -212,14 +208,13 @@ function offersText(title: string, requestId: number, offers: readonly Offer[], 
   return [`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`, lines]
 }
 
-/** As `Tue 2026-12-01 09:00 Toronto, theirs 06:00 Vancouver`. */
+/** For example `Tue 2026-12-01 09:00 Toronto, member's time 06:00 Vancouver`. */
 function bothTimes(slot: Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>): string {
   const providers = providerTimeText(slot, '')
   const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, -6))
-  return theirs === null || providers.endsWith(theirs) ? providers : `${providers}, theirs ${theirs}`
+  return theirs === null || providers.endsWith(theirs) ? providers : `${providers}, member's time ${theirs}`
 }
 
-/** The command that moves a request to a slot. */
 function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {
   const whose = isOther ? ` --provider ${shellWord(provider.ref)}` : ''
   return `anteroom request move ${requestId} --slot ${formatInstant(startsAt)}${whose}`
@@ -229,7 +224,6 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
   return `anteroom provider time-off remove ${shellWord(ref)} ${from} ${until}`
 }
 
-/** Makes a command on one provider. */
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 
 /** Active, suspended by staff, or deactivated by the directory. */

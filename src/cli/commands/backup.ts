@@ -14,33 +14,31 @@ import { confirm } from '../terminal/question'
 import { drill } from './drill'
 import { endCleanly } from './serve'
 
-/** Further records are counted, not named. */
+/** More records than this are counted and not named. */
 const mostNamed = 20
 
-/** The warning before a restore. @param diff null if there is no database to compare with */
+/** Warning before a restore. @param diff null if there is no database to compare with */
 export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
-  if (diff) return [`what was done in ${against} since the backup is not in it:`, ...diffLines(diff)]
+  if (diff) return [`changes in ${against} since the backup are not in it:`, ...diffLines(diff)]
   return [
-    `what was revoked, deactivated or erased after ${madeAt ?? 'the backup'} is valid or there again`,
-    'requests that were moved or declined since, and time off that was entered, are as they were before',
-    'to list what becomes valid again, name the database that is replaced: --against FILE',
-    'if there is none, read what was exported of its audit log, and your own notes',
+    `revocations, deactivations and erasures after ${madeAt ?? 'the backup'} are undone`,
+    'changes to requests and time off since then are undone too',
+    'to list them, name the replaced database with --against FILE',
+    'if that database is lost, check its exported audit log and your own notes',
   ]
 }
 
-/** What to do after a restore. */
 export function afterRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
-  const moment = madeAt === null ? '' : ` ${madeAt}`
   if (!diff)
     return [
-      `What was done since${moment} is not in it: tokens revoked and members erased since are there again.`,
+      `Changes after ${madeAt ?? 'the backup'} are not in it: tokens revoked and members erased since then are back.`,
     ]
-  if (!isAnyUndone(diff)) return ['Nothing was done since the backup.']
+  if (!isAnyUndone(diff)) return ['Nothing was changed since the backup.']
   return [
-    'What was done since is not in it:',
+    'Changes since the backup are not in it:',
     ...diffLines(diff),
-    'Do that again: anteroom token revoke, member deactivate, member erase.',
-    `The audit log lists the rest: anteroom audit list --after ${diff.heads.backup.id} --database ${shellWord(against)}`,
+    'Repeat them with anteroom token revoke, member deactivate and member erase.',
+    `For the other changes, read the audit log: anteroom audit list --after ${diff.heads.backup.id} --database ${shellWord(against)}`,
   ]
 }
 
@@ -51,11 +49,14 @@ function diffLines({ heads, counts, tokens, deactivatedMembers, erasedMembers }:
     ...more(tokens, 'tokens are valid again'),
     ...deactivatedMembers.map((id) => `member ${id}: active again`).slice(0, mostNamed),
     ...more(deactivatedMembers, 'members are active again'),
-    ...erasedMembers.map((id) => `member ${id}: erased, and there again`).slice(0, mostNamed),
-    ...more(erasedMembers, 'erased members are there again'),
-    ...tables.map((name) => `${name}: ${counts.replaced[name]} before, ${counts.backup[name]} in the backup`),
-    `newest audit line: ${heads.replaced.id}:${heads.replaced.hash} before`,
-    `newest audit line: ${heads.backup.id}:${heads.backup.hash} in the backup`,
+    ...erasedMembers.map((id) => `member ${id}: erased, and present again`).slice(0, mostNamed),
+    ...more(erasedMembers, 'erased members are present again'),
+    ...tables.map(
+      (name) =>
+        `${name}: ${counts.replaced[name]} in the replaced database, ${counts.backup[name]} in the backup`,
+    ),
+    `newest audit line in the replaced database: ${heads.replaced.id}:${heads.replaced.hash}`,
+    `newest audit line in the backup: ${heads.backup.id}:${heads.backup.hash}`,
   ].map((line) => `  ${line}`)
 }
 
@@ -69,24 +70,23 @@ interface BackupFlags {
   readonly plain?: boolean
 }
 
-/** `anteroom backup`: a consistent copy of the database, while the service runs. */
 export function backupCommand(): Command {
   return recordsCommand({
     name: 'backup',
-    words: [['<file>', 'the backup: a new file; ./verify or ./drill for one of that name', fileName]],
+    words: [['<file>', 'the backup file to create; write ./drill for a file named drill', fileName]],
     options: [
-      json('print what was made as JSON'),
+      json(),
       new Option(
         '--recipient <age1…>',
-        'let the owner of this age key open it too; may be given again',
+        'the public age key of another reader of the backup; repeatable',
       ).argParser((word: string, words: string[] = []) => [...words, word]),
       new Option(
         '--passphrase-file <file>',
-        'encrypt it under this passphrase, and not for the master key',
+        'a file with the passphrase to encrypt it with, instead of the master key',
       ).conflicts('recipient'),
       new Option(
         '--plain',
-        'leave it as it is: what is not sealed in the database can be read in it',
+        'do not encrypt it; data that is not sealed in the database is readable in it',
       ).conflicts(['recipient', 'passphraseFile']),
     ],
     run: backup,
@@ -101,8 +101,8 @@ async function backup({ context, flags, act }: Call<Records, BackupFlags>, file:
   const manifest = await withProgress(({ progress }) =>
     backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { progress }),
   )
-  const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It opens with the passphrase. ' : ''
-  const line = `Made the backup ${file}. ${how}Restoring it takes the same master key, which is not in it.`
+  const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It is encrypted with the passphrase. ' : ''
+  const line = `Created the backup ${file}. ${how}To restore it, you need the master key, which is not in it.`
   return { json: { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, text: line }
 }
 
@@ -115,10 +115,11 @@ function presentManifest({ madeAt, ...manifest }: Manifest) {
   return { madeAt: formatInstant(madeAt), ...manifest }
 }
 
-const olderNote = 'It has an older schema: anteroom migrate, or serve, brings it up to date.'
+const olderNote = 'It has an older schema. Upgrade it with anteroom migrate, or start anteroom serve.'
 
 function drillCommand(): Command {
-  const description = 'Make a backup, restore it, serve it, compare what it answers, and remove it'
+  const description =
+    'Test a restore: make a backup, restore it, serve it, compare its answers, and remove it'
   return serviceCommand({
     name: 'drill',
     description: description,
@@ -128,19 +129,20 @@ function drillCommand(): Command {
   })
 }
 
-/** `anteroom restore`: a new database from a backup. */
 export function restoreCommand(): Command {
   return plainCommand({
     name: 'restore',
     words: [['<backup>']],
     settings: ['masterKeyFile', 'masterKeyFd'],
     options: [
-      ['--identity-file <file>', 'open it with the age identities of this file'],
-      new Option('--passphrase-file <file>', 'open it with this passphrase').conflicts('identityFile'),
-      required('--to <file>', 'the database to make, where nothing is yet', fileName),
+      ['--identity-file <file>', 'a file with the age identities to decrypt it with'],
+      new Option('--passphrase-file <file>', 'a file with the passphrase to decrypt it with').conflicts(
+        'identityFile',
+      ),
+      required('--to <file>', 'the database file to create', fileName),
       [
         '--against <file>',
-        'the database that it replaces, to list tokens and members that become valid again',
+        'the database file that it replaces, to list what the restore undoes',
         databaseFile,
       ],
       yes,
@@ -169,7 +171,7 @@ async function restore(
       // With --yes, it is printed afterwards.
       if (yes || (diff && !isAnyUndone(diff))) return
       printNotice(beforeRestore(manifest && formatInstant(manifest.madeAt), diff, against).join('\n'))
-      await confirm(`Make the database ${to} of the backup all the same?`, { yes })
+      await confirm(`Create the database ${to} from the backup anyway?`, { yes })
     }
     return restoreBackup({ ...restoringOf(backup, to, flags, to), against, agree }, progress)
   })
@@ -177,7 +179,7 @@ async function restore(
   return {
     json: { database: to, backup, madeAt, older: isOlder, undone: known },
     text: [
-      `Made the database ${to} of the backup ${backup}.`,
+      `Created the database ${to} from the backup ${backup}.`,
       isOlder ? olderNote : [],
       afterRestore(madeAt, known, against),
     ],

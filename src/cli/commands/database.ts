@@ -36,13 +36,12 @@ import { confirm } from '../terminal/question'
 import { fields } from '../terminal/table'
 import { endCleanly } from './serve'
 
-/** `anteroom database`: copying a whole database. */
 export function databaseCommand(): Command {
   return commandGroup('database', [copyCommand(), reactivateCommand()])
 }
 
 function copyCommand(): Command {
-  const description = 'Copy a database to a place where nothing is: from a file to a server, or back'
+  const description = 'Copy a database from a file to a database server, or back'
   return plainCommand({
     name: 'copy',
     description,
@@ -50,14 +49,11 @@ function copyCommand(): Command {
     options: [
       required(
         '--from <place>',
-        'the database, which is not served from then on: a file, or postgres://user@host/name',
+        'the database to copy, which serve refuses afterwards: a file, or postgres://user@host/name',
       ),
-      required('--to <place>', 'where it shall be: a new file, or an empty database on a server'),
-      [
-        '--while-serving',
-        'although a server works with it, and goes on: what that stores from then on is left out',
-      ],
-      json('print what was copied as JSON'),
+      required('--to <place>', 'the place of the copy: a new file, or an empty database on a server'),
+      ['--while-serving', 'copy even if a server uses the database; its later changes are not copied'],
+      json(),
     ],
     examples: [
       'anteroom database copy --from anteroom.sqlite --to postgres://anteroom@127.0.0.1/anteroom',
@@ -89,16 +85,15 @@ async function copy({ json: _, whileServing = false, ...flags }: CopyingFlags): 
   }
 }
 
-/** Risks that no command checks. */
 function noticesOf(from: string, whileServing: boolean, { deactivated, copiedBefore }: Copied): string[] {
   const notices: string[] = []
   if (!whileServing && !deactivated)
     notices.push(
-      `${from} may not be written, so it does not note that it was copied, and nothing keeps it from being served beside the copy`,
+      `${from} cannot be written, so it is not marked as copied: make sure that no server uses it any more`,
     )
   if (copiedBefore)
     notices.push(
-      `${from} was ${describeCopy(copiedBefore)} before: where that is served, this copy must not be`,
+      `${from} was ${describeCopy(copiedBefore)} before: if a server uses that copy, do not serve this one`,
     )
   return notices
 }
@@ -110,7 +105,7 @@ function presentCopyNote(note: CopyNote | null) {
 function copiedText(from: string, to: string, { tables, auditHead }: Copied): Text {
   const counts = Object.entries(tables).filter(([name]) => name !== 'settings')
   return [
-    `Copied ${from} to ${to}: the same record by record, as it was read back, with its audit log.`,
+    `Copied ${from} to ${to}, with its audit log. Every record was read back and is identical.`,
     fields({
       records: counts.map(([name, { rows }]) => `${name} ${rows}`).join(', '),
       'audit head': `line ${auditHead.id} ${auditHead.hash}`,
@@ -120,27 +115,29 @@ function copiedText(from: string, to: string, { tables, auditHead }: Copied): Te
 
 function whileServingLines(from: string): string[] {
   return [
-    `A server may work with ${from}: what is booked or changed there from now on is not in the copy.`,
-    'To move for good, stop it, remove this copy, and copy again.',
+    `A server may still use ${from}: bookings and changes there from now on are not in the copy.`,
+    'To switch to the copy, stop the server, remove this copy, and copy again.',
   ]
 }
 
 function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): string[] {
-  const key = isDatabaseAddress(to.database) ? ', which has to be named there (ANTEROOM_MASTER_KEY_FILE)' : ''
+  const key = isDatabaseAddress(to.database)
+    ? ' Name its file on each server (ANTEROOM_MASTER_KEY_FILE).'
+    : ''
   return [
-    `The same master key opens it${key}.`,
-    `From now on one of the two is served and never both: start the servers with the copy, and keep ${from} apart, or remove it.`,
+    `The copy needs the same master key.${key}`,
+    `From now on, serve only one of the two: start the servers with the copy, and put ${from} aside or remove it.`,
     ...(deactivated
       ? [
-          `${from} notes that: serve refuses it, and so does all that would change it (anteroom database reactivate).`,
+          `${from} is marked as copied: serve and all commands that change data refuse it (to use it again: anteroom database reactivate).`,
         ]
       : []),
-    'Then: anteroom doctor, anteroom status',
+    'Then run anteroom doctor and anteroom status.',
   ]
 }
 
 function reactivateCommand(): Command {
-  const description = 'Go on with a database that was copied to be served elsewhere'
+  const description = 'Use a database again that was marked as copied'
   return recordsCommand({
     name: 'reactivate',
     description: description,
@@ -152,14 +149,13 @@ function reactivateCommand(): Command {
 
 async function reactivate({ context, flags, act }: Call<Records>): Promise<Answer> {
   const note = await requireCopyNote(context)
-  const loss = `The database was ${describeCopy(note)}. What that one has stored since is not in this one`
-  await confirm(`${loss}, and must be served no more. Go on with this one?`, flags)
+  const loss = `The database was ${describeCopy(note)}. Later changes to the copy are not in this database.`
+  await confirm(`${loss} Stop serving the copy. Use this database again?`, flags)
   await reactivateDatabase(context, act())
-  const line = `The database is active. ${loss}: see that it is served no more.`
+  const line = `The database is active. ${loss} Make sure that no server uses the copy.`
   return { json: { active: true, copied: presentCopyNote(note) }, text: line }
 }
 
-/** `anteroom init`: a new database and its master key. */
 export function initCommand(): Command {
   return storageCommand({
     name: 'init',
@@ -187,7 +183,11 @@ async function init(flags: Flags & CommonFlags): Promise<Answer> {
   })
   return {
     json: { database: place.name, masterKeyFile: key },
-    text: [`Made the database ${place.name}.`, key === null ? [] : keyLines(key, place.name), nextCommands],
+    text: [
+      `Created the database ${place.name}.`,
+      key === null ? [] : keyLines(key, place.name),
+      nextCommands,
+    ],
   }
 }
 
@@ -203,8 +203,8 @@ const nextCommands = [
 
 function keyLines(key: string, database: string): string[] {
   const made = [
-    `Made the master key ${key}: keep a copy of it where no copy of the database is.`,
-    'Without it, nothing that is sealed in the database or in a backup can be read again.',
+    `Created the master key ${key}. Keep a copy of it, apart from every copy of the database.`,
+    'Without it, sealed data in the database and in backups is lost.',
   ]
   if (dirname(resolve(key)) !== dirname(resolve(database))) return made
   const folder = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
@@ -212,15 +212,14 @@ function keyLines(key: string, database: string): string[] {
   return [
     ...made,
     '',
-    'It lies beside the database: whoever copies the folder has both, and can read all that is sealed.',
-    'Move it before there is anything to protect, as by',
+    'It is in the same folder as the database. A copy of that folder is enough to read all sealed data.',
+    'Move it before you store any data, for example with',
     `  mkdir -p -m 700 ${folder} && mv -n ${shellWord(key)} ${place}`,
     `  export ANTEROOM_MASTER_KEY_FILE=${place}`,
-    'or hand it over from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
+    'or pass it from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
   ]
 }
 
-/** `anteroom migrate`: the database of an older version, brought up to date. */
 export function migrateCommand(): Command {
   return storageCommand({
     name: 'migrate',
@@ -236,19 +235,22 @@ async function migrate(flags: Flags & CommonFlags): Promise<Answer> {
   const { copy } = upgraded
   return {
     json: { upgraded: true, copy: copy ?? null },
-    text: ['The database is up to date now.', copy ? keptCopyNote(copy) : []],
+    text: ['The database was upgraded and is up to date.', copy ? keptCopyNote(copy) : []],
   }
 }
 
-/** `anteroom key`: the master key. */
 export function keyCommand(): Command {
-  const description = 'Put a new master key in the place of the one in force, while the service runs'
+  const description = 'Replace the master key while the service runs'
   return commandGroup('key', [
     recordsCommand({
       name: 'rotate',
       description: description,
       options: [
-        ['--new-key-file <file>', 'leave the new key in this file, and the old one where it is', fileName],
+        [
+          '--new-key-file <file>',
+          'the file to create for the new key (default: overwrite the old key file)',
+          fileName,
+        ],
         yes,
         json(),
       ],
@@ -262,13 +264,12 @@ interface RotateFlags {
   readonly newKeyFile?: string
 }
 
-const kept =
-  'Backups made until now open with the old master key alone: keep a copy of it for as long as them'
+const kept = 'Existing backups need the old master key: keep a copy of it as long as you keep them'
 
 async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
-  // Before the rotation: it overwrites the old key.
-  const loss = flags.newKeyFile === undefined ? '; it is written over' : ''
-  if (!context.keyring.hasRotated) await confirm(`${kept}${loss}. Put a new one in its place?`, flags)
+  // Asks first, because the rotation overwrites the old key.
+  const loss = flags.newKeyFile === undefined ? '. Its file will be overwritten' : ''
+  if (!context.keyring.hasRotated) await confirm(`${kept}${loss}. Replace the master key?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
   const answer = {
     json: { masterKeyFile: path, resumed: path === null, purged: isPurged },
@@ -277,16 +278,16 @@ async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Prom
   if (isPurged) return answer
   printAnswer(flags, answer)
   const why =
-    'the database may still hold what the old master key opens, since another program kept reading or the storage failed'
-  const goes = 'it goes once no program has it open that had it open now, and the storage is mended'
+    'the database file may still have data that the old master key opens, because another program kept reading or the storage failed'
+  const goes = 'it is removed when those programs have closed the database and the storage works again'
   throw new Refusal('storage_busy', `${why}: ${goes}`)
 }
 
 function rotatedText(path: string | null, { newKeyFile }: RotateFlags): Text {
   return [
-    path === null ? 'The rotation that was cut short is finished.' : `The new master key is in ${path}.`,
-    newKeyFile === undefined ? [] : 'Put it where the old one is: the next start takes it.',
-    'A server that is running goes on; the next start takes the new key: give it to each machine that has the old one.',
-    `${kept}, or make a new one now.`,
+    path === null ? 'The interrupted rotation is finished.' : `The new master key is in ${path}.`,
+    newKeyFile === undefined ? [] : 'Replace the old key file with it before the next start.',
+    'Running servers continue, but the next start needs the new key. Copy it to each machine that has the old one.',
+    `${kept}, or make a new backup now.`,
   ]
 }

@@ -9,22 +9,23 @@ import { printNotice, type Text } from '../terminal/output'
 import { absenceTexts } from '../terminal/persons'
 import { type Columns, table } from '../terminal/table'
 
-/** Longer lists are cut in text; --json has all of them. */
+/** Text shows at most this many entries of a list; --json has all of them. */
 const mostShown = 20
-/** The same in a question. */
 const mostAsked = 5
 
-/** Parses the most records that a load may change: `50`, `5%`. */
+/** Parses --max-changes, for example `50` or `5%`. */
 export function changeLimit(text: string): ChangeLimit {
   const [, digits, percent] = /^(\d{1,9})(%?)$/.exec(text) ?? []
   const limit = { most: Number(digits), isPercent: percent === '%' }
   if (digits !== undefined && !(limit.isPercent && limit.most > 100)) return limit
-  throw new InvalidArgumentError('It must be a whole number, as 50, or a share from 0% to 100%.')
+  throw new InvalidArgumentError(
+    'It must be a whole number, for example 50, or a percentage from 0% to 100%.',
+  )
 }
 
 export function loadQuestion(load: LoadDescription): string {
   const acts = [
-    load.losses.length > 0 ? `take away ${joined(load.losses.map(lossText))}` : '',
+    load.losses.length > 0 ? `remove ${joined(load.losses.map(lossText))}` : '',
     actOn('deactivate', load.deactivated),
     actOn('reactivate', load.reactivated),
     actOn('change the time zone of', { regions: [], providers: load.rezoned }),
@@ -38,7 +39,7 @@ function actOn(verb: string, records: LoadDescription['deactivated']): string {
   return shown === '' ? '' : `${verb} ${shown}`
 }
 
-/** As `2 providers (on-1, on-2) and 1 region (CA-ON)`. */
+/** For example `2 providers (on-1, on-2) and 1 region (CA-ON)`. */
 function recordsText({ regions, providers }: LoadDescription['deactivated'], most: number): string {
   return joined([
     ...(providers.length > 0
@@ -48,7 +49,7 @@ function recordsText({ regions, providers }: LoadDescription['deactivated'], mos
   ])
 }
 
-/** What is lost, as `3 licenses of 2 providers` or `working hours of 2 providers`. */
+/** For example `3 licenses of 2 providers` or `working hours of 2 providers`. */
 function lossText({ field, count, providers }: Loss): string {
   const what =
     field === 'workingHours' ? 'working hours' : `${count} ${lossNouns[field][count === 1 ? 0 : 1]}`
@@ -64,23 +65,23 @@ const lossNouns: Record<Exclude<LosableField, 'workingHours'>, readonly [one: st
   languagesSpoken: ['language', 'languages'],
 }
 
-/** Warns of a load that takes all licenses or hours away: the files are probably incomplete. */
+/** Warns if a load removes all licenses or all hours, because the files are probably incomplete. */
 export function warnOfEmptied({ emptied }: LoadDescription): void {
   for (const list of emptied) {
     const what = list === 'licenses' ? 'a license' : 'working hours'
-    printNotice(`WARNING: these files leave no provider with ${what}, so nobody can be found or booked`)
+    printNotice(`warning: with these files, no provider has ${what}, so no provider can be found or booked`)
   }
 }
 
-/** The changes of a load. @param isDone false for a preview */
+/** @param isDone false for a preview */
 export function loadText(done: DirectoryLoad, load: LoadPreview, isDone: boolean): Text {
-  const stay = `Suspended by staff, and stay so though the files say active: ${firstOf(load.staySuspended, mostShown)}.`
+  const stay = `Active in the files, but still suspended by staff: ${firstOf(load.staySuspended, mostShown)}.`
   return [changesText(done, load, isDone), load.staySuspended.length > 0 ? stay : []]
 }
 
 function changesText(done: DirectoryLoad, load: LoadPreview, isDone: boolean): Text {
   if (load.changes.length === 0) {
-    return `Nothing to change: ${done.unchanged} regions and providers are as the files say.`
+    return `Nothing to change: ${done.unchanged} regions and providers match the files.`
   }
   const rows = kinds.flatMap(([kind, before, after]) => rowsOf(load.changes, kind, isDone ? after : before))
   return [
@@ -113,21 +114,20 @@ const loadColumns: Columns<LoadRow> = {
 function rowsOf(changes: readonly RecordChange[], kind: RecordChange['kind'], change: string): LoadRow[] {
   return (['region', 'provider'] as const)
     .map((noun) => {
-      const those = changes.filter((one) => one.kind === kind && one.noun === noun)
-      return { change, noun, refs: those.map(({ ref }) => ref) }
+      const matching = changes.filter((one) => one.kind === kind && one.noun === noun)
+      return { change, noun, refs: matching.map(({ ref }) => ref) }
     })
     .filter(({ refs }) => refs.length > 0)
 }
 
-/** Changed fields, providers with losses first. */
+/** Changed fields. Records that lose data come first. */
 function fieldsText(changes: readonly RecordChange[]): Text {
   const known = changes.filter(({ kind }) => kind !== 'added')
   const [losing, others] = [known.filter(isLosing), known.filter((change) => !isLosing(change))]
   const lines = [...losing, ...others]
     .slice(0, mostShown)
     .map(
-      ({ ref, fields }) =>
-        `${ref}: ${fields.map(fieldText).join(', ') || 'could not be read, and is mended'}`,
+      ({ ref, fields }) => `${ref}: ${fields.map(fieldText).join(', ') || 'was unreadable, is readable now'}`,
     )
   return [lines, moreText(known.length)]
 }
@@ -137,15 +137,15 @@ function isLosing({ fields }: RecordChange): boolean {
 }
 
 function moreText(count: number): Text {
-  return count > mostShown ? `and ${count - mostShown} more; --json tells all.` : []
+  return count > mostShown ? `and ${count - mostShown} more; --json lists all.` : []
 }
 
-/** As `licenses -1`, `first name changed`, `active again`. */
+/** For example `licenses -1`, `first name changed`, `active again`. */
 function fieldText(change: FieldChange): string {
   const name = change.field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   if ('from' in change) return valueText(name, change)
   const { field, removed, added, lost } = change
-  if (field === 'workingHours') return `${name} ${lost > 0 ? 'taken away' : 'changed'}`
+  if (field === 'workingHours') return `${name} ${lost > 0 ? 'removed' : 'changed'}`
   const counts = [removed.length > 0 ? `-${removed.length}` : '', added.length > 0 ? `+${added.length}` : '']
   return `${name} ${counts.filter((count) => count !== '').join(' ') || 'in another order'}`
 }
@@ -159,19 +159,19 @@ function valueText(name: string, { field, from, to }: Extract<FieldChange, { fro
 function totalsText({ losses, reactivated }: LoadDescription, isDone: boolean): Text {
   const back = recordsText(reactivated, mostShown)
   return [
-    losses.length > 0 ? `${isDone ? 'Taken' : 'To take'} away: ${joined(losses.map(lossText))}.` : [],
+    losses.length > 0 ? `${isDone ? 'Removed' : 'To remove'}: ${joined(losses.map(lossText))}.` : [],
     back === '' ? [] : `${isDone ? 'Reactivated' : 'To reactivate'}: ${back}.`,
   ]
 }
 
 type DisplacedBooking = LoadPreview['fallen'][number]
 
-/** Booked sessions outside the new hours, soonest first: staff call these members. */
+/** Booked sessions outside the new availability, soonest first. Staff call these members. */
 function displacedText({ fallen }: LoadPreview): Text {
   if (fallen.length === 0) return []
-  const [falls, stays] = fallen.length === 1 ? ['falls', 'stays'] : ['fall', 'stay']
+  const [are, stay] = fallen.length === 1 ? ['is', 'stays'] : ['are', 'stay']
   return [
-    `${counted(fallen.length, 'session')} to come ${falls} outside, and ${stays} booked:`,
+    `${counted(fallen.length, 'upcoming session')} ${are} outside the new availability, and ${stay} booked:`,
     table(soonestFirst(fallen).slice(0, mostShown), displacedColumns, ''),
     moreText(fallen.length),
   ]

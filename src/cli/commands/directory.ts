@@ -5,7 +5,7 @@ import { readDirectoryFile } from '../../directory-files/document'
 import { type TableName, tableNames } from '../../directory-files/table-rows'
 import { checkTables, formatTable } from '../../directory-files/tables'
 import { type ChangeLimit, requireFewChanges } from '../../domain/decisions/compare-directory'
-import { isAskedAbout } from '../../domain/decisions/describe-load'
+import { needsConfirmation } from '../../domain/decisions/describe-load'
 import { Refusal } from '../../domain/errors'
 import { writeDurably } from '../../files/durable'
 import type { Context } from '../../operations/context'
@@ -42,29 +42,26 @@ import { type Progress, withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
 import { changeLimit, loadJson, loadQuestion, loadText, warnOfEmptied } from './directory-load'
 
-/**
- * `anteroom directory check`: finds faults in files, together with the stored directory if there is a
- * database.
- */
+/** Checks files, against the stored directory if there is a database. */
 export function directoryCheckCommand(filesMeaning: string): Command {
   return storageCommand({
     name: 'check',
-    description: 'Say whether files could be loaded, with every fault and where it is',
+    description: 'Check files before a load, and list every fault with its place',
     words: [['<files...>', filesMeaning]],
-    options: [json('print it as JSON')],
+    options: [json()],
     examples: ['anteroom directory check export/'],
     run: (paths: readonly string[], flags: CommonFlags) => check(paths, flags),
   })
 }
 
-/** Rows by table. Tables that are not in the files are missing. */
+/** Rows per table. A table that is not in the files has no entry. */
 type Counts = Partial<Record<TableName, number>>
 
 interface Checked {
   readonly counts: Counts
-  /** Name of the database that the files were checked with, if any. */
+  /** Database that the files were checked against, if any. */
   readonly database: string | null
-  /** Why the files were checked without a database; null if they were not. */
+  /** Reason for a check without a database; null if there was one. */
   readonly without: string | null
 }
 
@@ -89,7 +86,7 @@ async function checkFiles(paths: readonly string[], flags: object, progress: Pro
   if (place === null || (await place.find()) === null) {
     const zones = readZones(zoneFolder)
     const counts = checkAlone(source, (name) => zones.find(name) !== null)
-    const without = place === null ? 'no database was named' : `there is no database ${place.name}`
+    const without = place === null ? 'no database is set' : `there is no database ${place.name}`
     return { counts, database: null, without }
   }
   let counts: Counts = {}
@@ -109,7 +106,7 @@ function checkAlone(source: DirectorySource, isZone: (name: string) => boolean):
 
 function checkAgainstStored(source: DirectorySource, context: Context): Counts {
   const entries = readEntries(context, source)
-  // Only the ids of regions can be refused in the comparison.
+  // The comparison can reject only ids of regions, so providers are left out.
   compareWithDirectory(context, { regions: entries.regions, providers: [] })
   return { regions: entries.regions.length, providers: entries.providers.length }
 }
@@ -126,8 +123,8 @@ function checkedText({ counts, without }: Checked): Text {
   const list = checked.map((table) => counted(counts[table] as number, nouns[table])).join(', ')
   if (without === null) return `OK: ${list}.`
   const isWhole = counts.regions !== undefined && counts.providers !== undefined
-  const unknown = isWhole ? '' : ', so the regions and providers that no file tells were taken for granted'
-  return [`OK: ${list}.`, `These files alone were checked: ${without}${unknown}.`]
+  const unknown = isWhole ? '' : '. Regions and providers that are not in the files are assumed to exist'
+  return [`OK: ${list}.`, `The files were checked without a database: ${without}${unknown}.`]
 }
 
 function faultsOf(error: Refusal): { place: string | null; fault: string; value?: unknown }[] {
@@ -135,21 +132,24 @@ function faultsOf(error: Refusal): { place: string | null; fault: string; value?
   return error.cause.faults.map(({ path, fault, value }) => ({ place: path || null, fault, value }))
 }
 
-const filesMeaning = 'one JSON file, or CSV files, or a folder of CSV files'
+const filesMeaning = 'one JSON file, CSV files, or a folder of CSV files'
 
-/** `anteroom directory`: check, load and export regions and providers. */
 export function directoryCommand(): Command {
   return commandGroup('directory', [
     directoryCheckCommand(filesMeaning),
     contextCommand({
       name: 'load',
-      description: 'Make the directory what files say; providers whom they leave out are deactivated',
+      description: 'Load regions and providers from files; deactivate providers that are not in them',
       words: [['<files...>', filesMeaning]],
       options: [
-        ['--dry-run', 'say what would change, and change nothing'],
-        json('print it as JSON, all refs named'),
-        ['--max-changes <limit>', 'refuse to change more records than that, as 50 or 5%', changeLimit],
-        ['--yes', 'do not ask before anything is taken away or anybody is reactivated'],
+        ['--dry-run', 'show what would change, but change nothing'],
+        json('print the result as JSON, with all refs'),
+        [
+          '--max-changes <limit>',
+          'the maximum number of records to change, for example 50 or 5%; a larger load is refused',
+          changeLimit,
+        ],
+        ['--yes', 'do not ask before data is removed or records are deactivated or reactivated'],
       ],
       examples: [
         'anteroom directory load export/ --dry-run',
@@ -159,11 +159,11 @@ export function directoryCommand(): Command {
     }),
     contextCommand({
       name: 'export',
-      description: 'Print the directory, or write it to files, as load takes it',
+      description: 'Print the directory, or write it to files, in a form that load can read',
       options: [
-        new Option('--format <format>', 'which form').choices(['json', 'csv']).default('json'),
-        new Option('--table <table>', 'print this table alone, as CSV').choices(tableNames),
-        ['--to <path>', 'write to this JSON file, or to CSV files in this folder'],
+        new Option('--format <format>', 'the output format').choices(['json', 'csv']).default('json'),
+        new Option('--table <table>', 'the table to print, as CSV').choices(tableNames),
+        ['--to <path>', 'the JSON file, or the folder for CSV files, to write to'],
         ['--yes', 'do not ask before files are overwritten'],
       ],
       examples: [
@@ -196,9 +196,9 @@ async function load({ context, flags, act }: Call<Context, LoadFlags>, paths: re
       if (maxChanges) requireFewChanges(load, maxChanges)
       return undefined
     }
-    const asks = isAskedAbout(preview) && !yes
+    const asks = needsConfirmation(preview) && !yes
     if (asks) {
-      // With --json, stdout has the result alone.
+      // With --json, stdout must have only the result.
       if (!flags.json) printLines(loadText(load, preview, false))
       await confirm(loadQuestion(preview), flags)
     }
@@ -216,7 +216,7 @@ async function compare(context: Context, paths: readonly string[], progress: Pro
   const source = readSource(paths)
   await progress.step('Checking')
   const entries = readEntries(context, source)
-  await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with those stored`)
+  await progress.step(`Comparing ${counted(entries.providers.length, 'provider')} with the directory`)
   return { entries, comparison: compareWithDirectory(context, entries) }
 }
 
@@ -230,21 +230,23 @@ async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise
   const { format, table, to } = flags
   const directory = exportDirectory(context)
   const unreadable = context.directory.listUnreadable().map(({ ref }) => ref)
-  if (unreadable.length > 0) printNotice(`cannot be read, and so is not exported: ${unreadable.join(', ')}`)
+  if (unreadable.length > 0)
+    printNotice(`these providers cannot be read and are not exported: ${unreadable.join(', ')}`)
   if (table) {
-    if (to !== undefined) throw new Refusal('settings_invalid', '--table prints; it does not go with --to')
+    if (to !== undefined)
+      throw new Refusal('settings_invalid', '--table prints to stdout and cannot be combined with --to')
     return { json: directory, text: verbatim(formatTable(table, directory)) }
   }
   if (to === undefined) {
     if (format === 'csv')
-      throw new Refusal('settings_invalid', 'csv takes --to FOLDER, or --table for one of them')
+      throw new Refusal('settings_invalid', '--format csv needs --to FOLDER, or --table to print one table')
     return { json: directory, text: verbatim(`${formatJson(directory)}\n`) }
   }
   const files = filesOf(directory, format, to)
   const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
   if (existing.length > 0) await confirm(`Overwrite ${existing.join(', ')}?`, flags)
   if (format === 'csv') mkdirSync(to, { recursive: true })
-  // A directory is no secret, and an earlier export may be replaced.
+  // The directory is not secret, and the operator agreed to overwrite existing files.
   for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
   return { json: directory, text: `Wrote ${files.map(({ path }) => path).join(', ')}.` }
 }

@@ -19,13 +19,12 @@ import { type CommonFlags, printAnswer, type Text } from '../terminal/output'
 import { absenceTexts, fullName } from '../terminal/persons'
 import { columnsOf, table } from '../terminal/table'
 
-/** `anteroom doctor`: whether all that the service depends on is as it should be, and what to do where it is not. */
 export function doctorCommand(): Command {
   return storageCommand({
     name: 'doctor',
     settings: ['backupMaxAge'],
     options: [
-      ['--all', 'open every sealed value, and not a sample of 1,000 of each kind'],
+      ['--all', 'decrypt every sealed value (default: a sample of 1,000 of each kind)'],
       json('print the findings as JSON'),
     ],
     examples: ['anteroom doctor --backup-max-age 36h'],
@@ -38,7 +37,7 @@ interface DoctorFlags extends Flags, CommonFlags {
 }
 
 async function examine(flags: DoctorFlags): Promise<undefined> {
-  // Before the records are opened: a process may not open a file that it has open.
+  // Runs before the records are opened: a process cannot open the same database file twice.
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
     const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
@@ -49,7 +48,7 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
   })
 }
 
-/** What needs the directory. That it cannot be loaded is a finding too, so that a damaged database is examined. */
+/** Findings that need the directory. A failed load is a finding, so that doctor still examines a damaged database. */
 async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
   const found: Finding[] = []
   const inService = withService(flags, async ({ context, zones }) => {
@@ -71,7 +70,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
 }
 
 function findingsText(findings: readonly Finding[]): Text {
-  // A row for each record of a finding about several.
+  // A finding about several records gets one row per record.
   const rows = findings.flatMap(({ check, state, detail }) =>
     detail
       .split('; ')
@@ -87,17 +86,17 @@ function findingsText(findings: readonly Finding[]): Text {
 const fromBackup = 'stop the service and restore a backup: anteroom restore'
 
 const whenNoted = {
-  settings: 'stop whatever else opens the database, and start the service again',
-  'sealed values': "anteroom token rotate for a key's partner; a backup has the rest",
-  'audit log': 'find out who could write to the file, and hold it to a backup',
+  settings: 'stop all other programs that use the database, then restart the service',
+  'sealed values': 'replace a damaged key with anteroom token rotate; restore other values from a backup',
+  'audit log': 'find out who could write to the database file, and compare it with a backup',
   backup: 'anteroom backup FILE',
-  bookings: 'anteroom request move ID --slot INSTANT, or request decline ID',
-  'booked times': 'tell them, then anteroom request acknowledge ID',
-  providers: 'mend them in the directory file, then anteroom directory load',
-  'zone data': 'bring the folder up to date, or leave --zones out',
+  bookings: 'anteroom request move ID --slot INSTANT, or anteroom request decline ID',
+  'booked times': 'inform the member and the provider, then run anteroom request acknowledge ID',
+  providers: 'correct them in the directory files, then run anteroom directory load',
+  'zone data': 'update the folder, or start without --zones',
 }
 
-/** What to do about what is not as it should be. Nothing that is no more than worth knowing is mended by a backup. */
+/** The advice to restore a backup is only for bad findings, not for noted ones. */
 const remedies: Remedies = {
   whenNoted,
   whenBad: {
@@ -109,7 +108,7 @@ const remedies: Remedies = {
   },
 }
 
-/** What cannot be read is a finding too, and stops no other. */
+/** A check that fails becomes a finding, so that the other checks still run. */
 async function whereReadable(check: string, find: () => Finding | Promise<Finding>): Promise<Finding> {
   try {
     return await find()
@@ -122,20 +121,20 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
 function listedFinding(
   unlisted: readonly { readonly ref: string; readonly active: boolean; readonly fault: string }[],
 ): Finding {
-  // Those who are deactivated are missed by nobody.
+  // Searches leave out deactivated providers anyway.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', firstOf(faults, mostNamed, '; '), 'all are listed')
+  return finding('providers', firstOf(faults, mostNamed, '; '), 'all active providers are in searches')
 }
 
 function bookedFinding(moved: readonly ShiftedBooking[]): Finding {
   const details = moved.map(({ requestId, provider, member, from, to }) => {
-    // By their ids: whoever looks them up leaves a line in the audit log.
-    const who = member ? `member ${member.id}` : 'a person who was erased'
+    // Shows ids only: looking up a name is audited.
+    const who = member ? `member ${member.id}` : 'an erased member'
     const whom = `${provider.ref} (${fullName(provider)})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
   })
-  return finding('booked times', firstOf(details, mostNamed, '; '), 'as they were booked')
+  return finding('booked times', firstOf(details, mostNamed, '; '), 'unchanged since the booking')
 }
 
 function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
@@ -143,17 +142,21 @@ function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
     ({ requestId, provider, startsAt, reason }) =>
       `request ${requestId}, ${formatInstant(startsAt)}: ${provider} ${absenceTexts[reason]}`,
   )
-  return finding('bookings', firstOf(details, mostNamed, '; '), 'their providers can hold all of them')
+  return finding(
+    'bookings',
+    firstOf(details, mostNamed, '; '),
+    'all are within the availability of their providers',
+  )
 }
 
-/** Records that a finding names; of more it tells how many. */
+/** A finding names at most this many records, and counts the others. */
 const mostNamed = 20
 
 function zoneFinding(zones: ZoneData, now: number): Finding {
   return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)
 }
 
-/** @param fault what is wrong; empty, false or null if nothing is, which is told in the other words */
+/** @param fault empty, false or null if the check passed */
 function finding(check: string, fault: string | false | null, fine: string): Finding {
   return fault ? { check, state: 'bad', detail: fault } : { check, state: 'ok', detail: fine }
 }

@@ -23,7 +23,7 @@ import type { Answer } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { endCleanly } from './serve'
 
-/** `anteroom backup drill`: whether a backup made now would bring the service back, and how long that takes. */
+/** Makes a backup, restores and serves it, and compares the copy's answers with the service's. */
 export async function drill({ context: service, act }: Call<Service>): Promise<Answer> {
   endCleanly()
   try {
@@ -38,7 +38,7 @@ export async function drill({ context: service, act }: Call<Service>): Promise<A
   }
 }
 
-/** Answers by what was asked for, as JSON. */
+/** Answers as JSON, by the record that was asked for, for example `region 3`. */
 type Answers = ReadonlyMap<string, string>
 
 async function rehearse(service: Service, folder: string, act: MakeAct, progress: ReportProgress) {
@@ -53,9 +53,10 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
   const after = await shownBy(context, moment.at)
   const restoring = elapsedMillis()
   const restored = await service.restore(backup, database, progress)
-  if (restored.manifest?.sha256 !== manifest.sha256) throw failed('the backup has another manifest')
+  if (restored.manifest?.sha256 !== manifest.sha256)
+    throw failed('the restored backup has a different manifest')
   progress('serving the copy')
-  // At one moment: as time passes, slots do.
+  // The copy's clock stands still, because free slots change with time.
   const copy = await service.openOn(database, { now: () => moment.at })
   try {
     const token = await mintDrillToken(copy.context, moment)
@@ -72,7 +73,7 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
   }
 }
 
-/** What partners are to be shown at a moment (ms), as the directory has it. */
+/** The answers that partners should get at `now` (ms), computed from the directory. */
 async function shownBy(context: Context, now: number): Promise<Answers> {
   const { countries, regions } = questionsFor(context)
   const entries = countries.flatMap((country) =>
@@ -92,20 +93,21 @@ function entryOf(asked: string, answer: unknown): [string, string] {
   return [asked, JSON.stringify(answer)]
 }
 
-/** Serves a copy on this machine alone, and asks it as a partner does. */
+/** Serves the copy on the loopback address, and asks it like a partner. */
 async function askAll(copy: Service, token: string | null) {
   const server = await copy.listen({ host: '127.0.0.1', port: 0 })
   const get: Get = async <Body>(path: string) => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
     const url = `http://127.0.0.1:${server.port}/partners/v1/${path}`
-    // Whatever proxy the environment names: nobody else is to see the token.
+    // No proxy, even if the environment names one: it would see the token.
     const response = await fetch(url, { headers, proxy: false } as RequestInit)
     return { status: response.status, body: (await response.json()) as Body }
   }
   try {
     const first = await get('provider-regions/?country_code=CA')
     const firstAt = elapsedMillis()
-    if (first.status !== (token === null ? 401 : 200)) throw failed(`the copy answered ${first.status}`)
+    if (first.status !== (token === null ? 401 : 200))
+      throw failed(`the copy answered with status ${first.status}`)
     return {
       firstAt,
       answers: token === null ? new Map() : await everyAnswer(get, questionsFor(copy.context)),
@@ -115,7 +117,6 @@ async function askAll(copy: Service, token: string | null) {
   }
 }
 
-/** Asks for a path. The body is what the status lets expect. */
 type Get = <Body>(path: string) => Promise<{ readonly status: number; readonly body: Body }>
 
 async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Promise<Answers> {
@@ -125,27 +126,27 @@ async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Pr
     const { status, body } = await get<ReturnType<typeof presentRegion>[]>(
       `provider-regions/?country_code=${country}&${page}`,
     )
-    if (status !== 200) throw failed(`the copy answered ${status} for the regions of ${country}`)
+    if (status !== 200) throw failed(`the copy answered with status ${status} for the regions of ${country}`)
     for (const region of body) answers.set(...entryOf(`region ${region.id}`, region))
   }
   for (const { id } of regions) {
     const { status, body } = await get<{ results: ReturnType<typeof presentFound>[] }>(
       `providers/?region_id=${id}&${page}`,
     )
-    if (status !== 200) throw failed(`the copy answered ${status} for a search in region ${id}`)
+    if (status !== 200) throw failed(`the copy answered with status ${status} for a search in region ${id}`)
     for (const found of body.results)
       answers.set(...entryOf(`provider ${found.providerId} in region ${id}`, found))
   }
   return answers
 }
 
-/** Holds answers to what the directory said before the backup and after it; what changed meanwhile can be either. */
+/** Compares answers with the directory before and after the backup. Entries that changed in between are only counted. */
 function compareAnswers(answers: Answers, before: Answers, after: Answers) {
   let [same, changed] = [0, 0]
   for (const asked of new Set([...answers.keys(), ...before.keys(), ...after.keys()])) {
     if (before.get(asked) !== after.get(asked)) changed++
     else if (answers.get(asked) === before.get(asked)) same++
-    else throw failed(`the copy's answer for ${asked} is another than the service's`)
+    else throw failed(`the copy and the service give different answers for ${asked}`)
   }
   return { same, changed }
 }
@@ -166,12 +167,12 @@ type Result = Awaited<ReturnType<typeof rehearse>>
 
 function lineOf({ backupSeconds, backupBytes, restoreSeconds, records, answers }: Result): string {
   const size = `${(backupBytes / 1024 / 1024).toFixed(1)} MiB`
-  const changed = answers?.changed ? `, ${answers.changed} changed meanwhile` : ''
+  const changed = answers?.changed ? `, ${answers.changed} changed during the drill` : ''
   const compared = answers ? `${answers.same} answers are the same${changed}` : untried
   return (
-    `The drill passed: backed up in ${backupSeconds} s (${size}), restored and answering in ${restoreSeconds} s, ` +
-    `${records} records with the hash of the manifest; ${compared}.`
+    `The drill passed: backed up in ${backupSeconds} s (${size}), restored and answering in ${restoreSeconds} s. ` +
+    `${records} records match the hash in the manifest; ${compared}.`
   )
 }
 
-const untried = 'no partner has a token in force, so no search was tried'
+const untried = 'no partner has a valid token, so no answers were compared'

@@ -49,14 +49,13 @@ import { calledName, contactLines, personText, presentContact, presentExport } f
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, fields, rowsAnswer } from '../terminal/table'
 
-/** `anteroom member find`. */
 export function memberFindCommand(): Command {
   return recordsCommand({
     name: 'find',
     description:
-      "Find members by name, e-mail address, phone number or their partner's id; the audit log tells who looked",
-    words: [['<text>', 'a part of the name, of the number or of the address, or the whole id', words]],
-    options: [json('print them as JSON')],
+      "Find members by name, e-mail address, phone number or the partner's id; the audit log records the search",
+    words: [['<text>', 'a part of the name, phone number or e-mail address, or the whole id', words]],
+    options: [json()],
     examples: [
       "anteroom member find 'lovelace'",
       "anteroom member find '416 555 0100' --json | jq -r .[].id",
@@ -75,7 +74,7 @@ async function find({ context }: Call<Records>, text: string): Promise<Answer> {
   const partners = await partnerNames(context)
   const rows = found.map((one) => presentFoundMember(one, partners))
   const isAll = count === found.length
-  if (!isAll) printNotice(`${found.length} of ${count} are shown; look for a longer text`)
+  if (!isAll) printNotice(`only ${found.length} of ${count} members are shown; search for a longer text`)
   const answer = rowsAnswer(rows, foundColumns, 'There is no such member.')
   const total = isAll && count > 1 ? ['', `${counted(count, 'member')}.`] : []
   return { json: answer.json, text: [answer.text, total] }
@@ -107,7 +106,6 @@ interface Flags extends CommonFlags, OutputFlags {
   readonly externalId?: string
 }
 
-/** `anteroom member`: the people who seek care, and what they may ask of their data. */
 export function memberCommand(): Command {
   return commandGroup('member', [
     onMemberIn(
@@ -115,43 +113,43 @@ export function memberCommand(): Command {
       ({ context }) => context,
     )({
       name: 'show',
-      description: 'Show a member, and what to know before calling them',
-      options: [json('print them as JSON')],
+      description: 'Show a member, with contact details and local time',
+      options: [json()],
       examples: ['anteroom member show 42', 'anteroom member show --partner Lantern --external-id P-123'],
       run: show,
     }),
     memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: [
-        "Refuse a member's look-ups and bookings, with 403",
+        'Refuse lookups of a member and bookings for them with HTTP 403',
         deactivateMember,
         'anteroom member deactivate 42',
       ],
       reactivate: [
-        'Let a member be looked up and booked for again',
+        'Allow lookups of a deactivated member and bookings for them again',
         reactivateMember,
         'anteroom member reactivate 42',
       ],
-      question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
+      question: ({ named }) => `Refuse lookups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
     onMember({
       name: 'export',
-      description: 'Print all that is held on a member as JSON, answers included',
-      options: [toOutput, json('print it as JSON, which it does anyway')],
+      description: 'Print all data of a member as JSON, including screening answers',
+      options: [toOutput, json('no effect: the output is always JSON')],
       examples: ['anteroom member export 42 --output member-42.json'],
       run: exportMemberData,
     }),
     onMember({
       name: 'release-email',
-      description: "Empty a member's e-mail address, so that another member can have it",
+      description: "Remove a member's e-mail address, so that another member can use it",
       options: [yes, json()],
       examples: ['anteroom member release-email 42'],
       run: release,
     }),
     onMember({
       name: 'erase',
-      description: 'Remove a member for good, their answers included',
+      description: 'Erase a member permanently, including their screening answers',
       options: [yes, json()],
       examples: ['anteroom member erase --partner Lantern --external-id P-123'],
       run: erase,
@@ -161,11 +159,11 @@ export function memberCommand(): Command {
 
 interface Person extends Member {
   readonly partner: string | null
-  /** Name and both ids, for questions. */
+  /** Name and both ids, with a final comma, for the middle of a question. */
   readonly named: string
 }
 
-/** Makes commands on one member, named by id or by --partner and --external-id. */
+/** Returns a maker of commands on one member, named by id or by --partner and --external-id. */
 function onMemberIn<On extends Records | Service>(
   make: ReturnType<typeof commandsIn<On>>,
   recordsOf: (on: On) => Records,
@@ -173,10 +171,13 @@ function onMemberIn<On extends Records | Service>(
   return (value: CommandValue<(call: Call<On, Flags>, person: Person) => Done>): Command =>
     make({
       ...value,
-      words: [['[member]', "the service's id of the member", recordId]],
+      words: [['[member]', 'the id of the member in this service', recordId]],
       options: [
-        ['--partner <partner>', 'name or id of the partner, with --external-id, instead of an id'],
-        ['--external-id <id>', "the partner's id of the member"],
+        [
+          '--partner <partner>',
+          'the name or id of the partner; use with --external-id, instead of a member id',
+        ],
+        ['--external-id <id>', "the partner's id of the member; use with --partner"],
         ...(value.options ?? []),
       ],
       run: async (call: Call<On, Flags>, id: number | undefined) => {
@@ -224,7 +225,7 @@ async function show({ context: service }: Call<Service, Flags>, person: Person):
 
 async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<Answer> {
   const { id, named } = person
-  await confirm(`Empty the e-mail address of ${named} so that another member can have it?`, flags)
+  await confirm(`Remove the e-mail address of ${named} so that another member can use it?`, flags)
   await releaseEmail(context, person, act())
   const text = `Member ${id} has no e-mail address until their partner sends one again.`
   return { json: { member: id, email: null }, text }
@@ -240,7 +241,7 @@ async function exportMemberData(
     const json = await read()
     return { json, text: verbatim(`${formatJson(json)}\n`) }
   }
-  // Opened before the read, so that an export that cannot be written is not audited as done.
+  // Opened before the read: an export that cannot be written must not be audited as done.
   using file = beginOutput(output)
   writeFileSync(file.path, `${formatJson(await read())}\n`)
   file.publish()
@@ -253,13 +254,13 @@ async function erase(
   person: Person,
 ): Promise<Answer | undefined> {
   const { id, named } = person
-  await confirm(`Remove ${named} for good, with all that is held on them?`, flags)
+  await confirm(`Erase ${named} with all their data? This cannot be undone.`, flags)
   const { holding, isPurged, keptIn } = await eraseMember(context, person, act())
-  const stillHolding = `Still holding a slot: request ${holding.join(', ')}; request decline frees it.`
+  const stillHolding = `Requests that still hold a slot: ${holding.join(', ')}. Free it with anteroom request decline ID.`
   printAnswer(flags, {
     json: { member: id, erased: true, holdingRequests: holding, purged: isPurged },
     text: [
-      `Member ${id} is erased. The bare facts of their requests stay, tied to nobody.`,
+      `Member ${id} is erased. Their requests remain without personal data.`,
       keptIn,
       holding.length > 0 ? stillHolding : [],
     ],
@@ -268,19 +269,19 @@ async function erase(
   return undefined
 }
 
-/** Finishes an erasure that was cut short; null if there is none. */
+/** Finishes an interrupted erasure. Returns null if there is none. */
 async function finishErasing(context: Records, named: MemberName): Promise<Answer | null> {
   if (!('id' in named)) return null
   const finished = await finishErasure(context, named.id)
   if (finished === null) return null
   requirePurged(named.id, finished.isPurged)
   const json = { member: named.id, erased: true, holdingRequests: [], purged: finished.isPurged }
-  return { json, text: `Member ${named.id} was erased before. ${finished.keptIn}` }
+  return { json, text: `Member ${named.id} was already erased. ${finished.keptIn}` }
 }
 
 function requirePurged(id: number, isPurged: boolean): void {
   if (isPurged) return
   const why =
-    'the database may still hold traces of what was erased, since another program kept reading or the storage failed'
-  throw new Refusal('storage_busy', `${why}; run it again: anteroom member erase ${id}`)
+    'the database file may still have traces of the erased data, because another program kept reading or the storage failed'
+  throw new Refusal('storage_busy', `${why}; run this again: anteroom member erase ${id}`)
 }

@@ -23,7 +23,6 @@ import { withRecords } from '../storage'
 import type { Answer } from '../terminal/output'
 import { type Columns, columnsOf, rowsAnswer } from '../terminal/table'
 
-/** `anteroom organization`: the legal bodies that partners act for. */
 export function organizationCommand(): Command {
   return commandGroup('organization', [
     recordsCommand({
@@ -37,13 +36,13 @@ export function organizationCommand(): Command {
     recordsCommand({
       name: 'list',
       description: 'List the organizations',
-      options: [json('print them as JSON')],
+      options: [json()],
       examples: ['anteroom organization list --json | jq -r .[].name'],
       run: list,
     }),
     onOrganization({
       name: 'rename',
-      description: 'Give an organization another name',
+      description: 'Rename an organization',
       words: [['<name>', 'the new name']],
       options: [json()],
       examples: ["anteroom organization rename 'North Care' 'North Health'"],
@@ -51,12 +50,12 @@ export function organizationCommand(): Command {
     }),
     ...switchCommands(onOrganization, {
       deactivate: [
-        'Refuse the API, with 403, to all partners of an organization',
+        'Refuse all requests of the partners of an organization with HTTP 403',
         deactivateOrganization,
         "anteroom organization deactivate 'North Care'",
       ],
       reactivate: [
-        'Give the API back to the partners of an organization',
+        'Allow requests of the partners of a deactivated organization again',
         reactivateOrganization,
         "anteroom organization reactivate 'North Care'",
       ],
@@ -83,13 +82,13 @@ async function rename(
   name: string,
 ): Promise<Answer> {
   await renameOrganization(context, organization, name, act())
-  return { json: { ...organization, name }, text: `Organization ${organization.name} is called ${name} now.` }
+  return { json: { ...organization, name }, text: `Organization ${organization.name} is now called ${name}.` }
 }
 
 async function askCutOff({ id, name }: Organization, context: Records): Promise<string> {
   const theirs = (await listPartners(context)).filter(({ organization }) => organization?.id === id)
-  const who = theirs.map((partner) => partner.name).join(', ') || 'it has none yet'
-  return `Cut off every partner of ${name} (${who})?`
+  const who = theirs.map((partner) => partner.name).join(', ') || 'none yet'
+  return `Refuse all requests of the partners of ${name} (${who})?`
 }
 
 const columns: Columns<Organization> = {

@@ -32,7 +32,6 @@ import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, fields, rowsAnswer, table } from '../terminal/table'
 import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../terminal/token-text'
 
-/** `anteroom partner`: the platforms that call the API. */
 export function partnerCommand(): Command {
   return commandGroup('partner', [
     recordsCommand({
@@ -40,8 +39,8 @@ export function partnerCommand(): Command {
       description: 'Add a partner',
       words: [['<name>']],
       options: [
-        ['--organization <organization>', 'name or id of the organization that it acts for'],
-        json('print it as JSON'),
+        ['--organization <organization>', 'the name or id of the organization that the partner acts for'],
+        json(),
       ],
       examples: ["anteroom partner add Lantern --organization 'North Care'"],
       run: add,
@@ -49,20 +48,20 @@ export function partnerCommand(): Command {
     recordsCommand({
       name: 'list',
       description: 'List the partners',
-      options: [json('print them as JSON')],
+      options: [json()],
       examples: ['anteroom partner list'],
       run: list,
     }),
     onPartner({
       name: 'show',
-      description: 'Show a partner, its tokens without the tokens themselves, and what it was refused',
+      description: 'Show a partner, the state of its tokens, and its refusals of today',
       options: [json()],
       examples: ['anteroom partner show Lantern'],
       run: show,
     }),
     onPartner({
       name: 'rename',
-      description: 'Give a partner another name',
+      description: 'Rename a partner',
       words: [['<name>', 'the new name']],
       options: [json()],
       examples: ["anteroom partner rename Lantern 'Lantern Health'"],
@@ -72,17 +71,17 @@ export function partnerCommand(): Command {
     setRatesCommand(),
     ...switchCommands(onPartner, {
       deactivate: [
-        "Refuse a partner's token, with 401",
+        "Refuse a partner's token with HTTP 401",
         deactivatePartner,
         'anteroom partner deactivate Lantern',
       ],
       reactivate: [
-        'Take the token of a deactivated partner again',
+        'Accept the token of a deactivated partner again',
         reactivatePartner,
         'anteroom partner reactivate Lantern',
       ],
       question: async (partner, context) =>
-        `Cut off partner ${partner.name}, ${await lastUse(context, partner)}?`,
+        `Deactivate partner ${partner.name}, ${await lastUse(context, partner)}?`,
       nameOf: ({ name }) => `Partner ${name}`,
     }),
   ])
@@ -91,8 +90,8 @@ export function partnerCommand(): Command {
 function setOrganizationCommand(): Command {
   return onPartner({
     name: 'set-organization',
-    description: 'Say which organization a partner acts for',
-    words: [['<organization>', 'name or id, or none']],
+    description: 'Set the organization that a partner acts for',
+    words: [['<organization>', 'name or id; none for no organization']],
     options: [json(), yes],
     examples: ["anteroom partner set-organization Lantern 'North Care'"],
     run: setOrganization,
@@ -102,10 +101,18 @@ function setOrganizationCommand(): Command {
 function setRatesCommand(): Command {
   return onPartner({
     name: 'set-rates',
-    description: 'Say what a partner may do in a minute, whatever serve is set to',
+    description: 'Set rate limits for one partner, instead of those of serve',
     options: [
-      ['--reads-per-minute <n>', 'a whole number, off, or default for what serve is set to', rateOverride],
-      ['--bookings-per-minute <n>', 'the same for what it submits', rateOverride],
+      [
+        '--reads-per-minute <n>',
+        'the maximum reads in a minute: a whole number, off, or default (the setting of serve)',
+        rateOverride,
+      ],
+      [
+        '--bookings-per-minute <n>',
+        'the maximum booking requests in a minute, with the same values',
+        rateOverride,
+      ],
       json(),
     ],
     examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
@@ -113,7 +120,6 @@ function setRatesCommand(): Command {
   })
 }
 
-/** Makes a command on one partner. */
 export const onPartner = commandsOn(withRecords, ['<partner>', 'name or id'], requirePartner)
 
 async function add(
@@ -150,14 +156,14 @@ async function show({ context }: Call<Records>, partner: Partner): Promise<Answe
     text: [
       fields({ id, name, state, organization, rates: ratesText(partner), ...use }),
       '',
-      table(tokens, tokenColumns, 'It has no token.', tokensGiveWay),
+      table(tokens, tokenColumns, 'The partner has no tokens.', tokensGiveWay),
     ],
   }
 }
 
 async function rename({ context, act }: Call<Records>, partner: Partner, name: string): Promise<Answer> {
   await renamePartner(context, partner, name, act())
-  return { json: { ...partner, name }, text: `Partner ${partner.name} is called ${name} now.` }
+  return { json: { ...partner, name }, text: `Partner ${partner.name} is now called ${name}.` }
 }
 
 async function setOrganization(
@@ -168,21 +174,21 @@ async function setOrganization(
   const organization = of === 'none' ? null : await requireOrganization(context, of)
   const cutOff = cutOffBy(organization)
   if (partner.organization?.active && cutOff) {
-    await confirm(`${cutOff} Cut off partner ${partner.name}, ${await lastUse(context, partner)}?`, flags)
+    await confirm(`${cutOff} Change partner ${partner.name}, ${await lastUse(context, partner)}?`, flags)
   } else if (partner.organization && organization && partner.organization.id !== organization.id) {
     const from = partner.organization.name
-    await confirm(`Partner ${partner.name} acts for ${from}. Have it act for ${organization.name}?`, flags)
+    await confirm(`Partner ${partner.name} acts for ${from}. Change this to ${organization.name}?`, flags)
   }
   await setPartnerOrganization(context, partner, organization, act())
   const line = `Partner ${partner.name} acts for ${organization?.name ?? 'no organization'}.`
   return { json: { ...partner, organization }, text: line }
 }
 
-/** Why the organization would cut a partner off; null if it would not. */
+/** Explains why the organization would block the partner; null if it would not. */
 function cutOffBy(organization: Partner['organization']): string | null {
-  if (!organization) return 'Without an organization every request of it is refused, with 409.'
+  if (!organization) return 'Without an organization, all requests of the partner are refused with HTTP 409.'
   if (organization.active) return null
-  return `${organization.name} is deactivated: every request of it is refused, with 403.`
+  return `${organization.name} is deactivated: all requests of the partner are refused with HTTP 403.`
 }
 
 async function lastUse(context: Records, partner: Partner): Promise<string> {
@@ -213,7 +219,7 @@ async function setRates(
 }
 
 function ratesText({ readsPerMinute, bookingsPerMinute }: PartnerRates): string {
-  return `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} a minute`
+  return `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} per minute`
 }
 
 function organizationOf({ organization }: Partner): string {

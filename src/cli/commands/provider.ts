@@ -36,47 +36,49 @@ type ProviderInFile = ReturnType<typeof toProviderInFile>
 type OverrideInFile = NonNullable<ProviderInFile['overrides']>[number]
 type WindowInFile = OverrideInFile['windows'][number]
 
-/** `anteroom provider`: the clinicians, when they can be had, and why not. */
 export function providerCommand(): Command {
   return commandGroup('provider', [
     contextCommand({
       name: 'list',
       description: 'List the providers',
       options: [
-        ['--region <region>', 'those alone who may be found there now, as CA-ON'],
-        ['--inactive', 'those alone who are deactivated, or suspended by staff'],
-        ['--name <text>', 'those alone whose name or ref holds this text'],
-        ['--limit <n>', 'at most so many', wholeNumber(1)],
-        json('print them as JSON'),
+        ['--region <region>', 'only providers licensed in this region now, for example CA-ON'],
+        ['--inactive', 'only providers who are deactivated, or suspended by staff'],
+        ['--name <text>', 'only providers whose name or ref contains this text'],
+        ['--limit <n>', 'the maximum number of providers', wholeNumber(1)],
+        json(),
       ],
       examples: ['anteroom provider list --region CA-ON', 'anteroom provider list --name fernhill'],
       run: list,
     }),
     onProvider({
       name: 'show',
-      description: 'Show all that the directory has on a provider',
+      description: 'Show everything that the directory has about a provider',
       options: [json()],
       examples: ['anteroom provider show on-001'],
       run: show,
     }),
     onProvider({
       name: 'slots',
-      description: 'List the slots that can be had of a provider',
-      options: [['--region <region>', 'what a search there shows, as CA-ON'], json('print them as JSON')],
+      description: 'List the free slots of a provider',
+      options: [
+        ['--region <region>', 'only slots that a search in this region shows, for example CA-ON'],
+        json(),
+      ],
       examples: ['anteroom provider slots on-001'],
       run: slots,
     }),
     onProvider({
       name: 'why',
-      description: 'Say why a slot is not offered, or that it is',
-      words: [['<instant>', 'when the slot starts, in UTC, as 2026-12-01T14:00:00Z', utcInstant]],
-      options: [['--region <region>', 'whether a search there shows it, as CA-ON'], json('print it as JSON')],
+      description: 'Explain why a slot is offered or not',
+      words: [['<instant>', 'the start of the slot, in UTC, for example 2026-12-01T14:00:00Z', utcInstant]],
+      options: [['--region <region>', 'the region to search in, for example CA-ON'], json()],
       examples: ['anteroom provider why on-001 2026-12-01T14:00:00Z'],
       run: why,
     }),
     ...switchCommands(onNamedProvider, {
       deactivate: [
-        'Offer none of the slots of a provider',
+        'Stop offering the slots of a provider',
         deactivateProvider,
         'anteroom provider deactivate on-001',
       ],
@@ -85,7 +87,7 @@ export function providerCommand(): Command {
         reactivateProvider,
         'anteroom provider reactivate on-001',
       ],
-      question: ({ ref }) => `Stop offering ${ref}?`,
+      question: ({ ref }) => `Stop offering the slots of provider ${ref}?`,
       nameOf: ({ ref }) => `Provider ${ref}`,
       noteOn: heldOf,
     }),
@@ -98,7 +100,7 @@ type ProviderCall = Call<Context, Flags>
 
 const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
 
-/** A provider for programs: as the directory tells them, and as staff have. */
+/** JSON form: the provider's directory entry, with suspension and time off entered by staff. */
 function presentProvider(provider: Provider, refs: ReadonlyMap<number, string>) {
   const { id, suspended, staffTimeOff } = provider
   return { id, ...toProviderInFile(provider, refs), suspended, staffTimeOff }
@@ -122,8 +124,8 @@ function list({ context, flags }: ProviderCall): Answer {
       [fullName(provider), provider.ref].some((text) => foldName(text).includes(name)),
   )
   const shown = found.slice(0, flags.limit).map((provider) => presentProvider(provider, refs))
-  if (found.length > shown.length) printNotice(`${found.length - shown.length} more are not shown`)
-  return rowsAnswer(shown, providerColumns, 'There are no such providers.')
+  if (found.length > shown.length) printNotice(`${found.length - shown.length} more providers are not shown`)
+  return rowsAnswer(shown, providerColumns, 'There are no matching providers.')
 }
 
 function askedOf(context: Context, region: string | undefined): Region | null {
@@ -162,7 +164,7 @@ function slots({ context, flags }: ProviderCall, provider: Provider): Answer {
     ...presentStart(context, provider, startsAt),
     utcEndTime: formatInstant(startsAt + slotMinutes * minuteMillis),
   }))
-  const none = `There are none${isWorking(provider) ? '' : `: the provider is ${providerState(provider)}`}.`
+  const none = `There are no free slots${isWorking(provider) ? '' : `: the provider is ${providerState(provider)}`}.`
   return rowsAnswer(free, slotColumns(provider.timeZone), none)
 }
 
@@ -183,10 +185,10 @@ function why({ context, flags }: ProviderCall, provider: Provider, startsAt: num
   }
 }
 
-/** A note on the bookings that stay with a provider who is deactivated. */
+/** Names the bookings that stay with a deactivated provider. */
 function heldOf(context: Context, provider: ProviderName): string {
   const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
-  return requests.length > 0 ? ` Requests to come that stay: ${requests.join(', ')}.` : ''
+  return requests.length > 0 ? ` These upcoming requests stay booked: ${requests.join(', ')}.` : ''
 }
 
 const formatWindow = ({ start, end, stepMinutes }: WindowInFile) =>

@@ -42,16 +42,15 @@ import { confirm } from '../terminal/question'
 import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
 import { type Columns, columnsOf, table } from '../terminal/table'
 
-/** `anteroom request assign`. */
 export function assignCommand(): Command {
   return onRequest({
     name: 'assign',
-    description: 'Assign a provider to an intake, in place of the one that it has if any',
+    description: 'Assign a provider to an intake, or replace its provider',
     options: [
-      required('--provider <ref>', 'who'),
-      ['--slot <instant>', 'the start of a free slot of theirs, in UTC; none unless given', utcInstant],
+      required('--provider <ref>', 'the ref or id of the provider'),
+      ['--slot <instant>', 'the start of a free slot of the provider, in UTC (default: no slot)', utcInstant],
       ['--json', inShapeOfApi],
-      ['--yes', 'do not ask before a provider is replaced, or has no license where the member is'],
+      ['--yes', 'do not ask before a provider is replaced, or assigned without a license for the member'],
     ],
     examples: [
       'anteroom request assign 42 --provider on-001',
@@ -61,14 +60,13 @@ export function assignCommand(): Command {
   })
 }
 
-/** `anteroom request move`. */
 export function moveCommand(): Command {
   return onRequest({
     name: 'move',
-    description: 'Move a pending or accepted request to another slot; it is pending again',
+    description: 'Move a pending or accepted request to another slot; it becomes pending again',
     options: [
       required('--slot <instant>', 'the start of a free slot, in UTC', utcInstant),
-      ['--provider <ref>', 'whose slot; the one whom the request is with unless given'],
+      ['--provider <ref>', 'the provider of the slot (default: the provider of the request)'],
       json(inShapeOfApi),
       yes,
     ],
@@ -102,7 +100,7 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
       flags,
     )
   } else if (isMismatch) {
-    await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} all the same?`, flags)
+    await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} anyway?`, flags)
   }
   const assigned = await assignProvider(context, id, provider, flags.slot ?? null, act())
   const { startsAt, authorizationNumber } = assigned
@@ -122,19 +120,20 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   const present = providerOf(context, request)
   const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
   requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
-  // The present provider's record may be unreadable.
-  if (!provider) throw new Refusal('record_unknown', 'name a provider with --provider')
+  // The record of the current provider may be unreadable.
+  if (!provider)
+    throw new Refusal('record_unknown', 'the provider of the request is unreadable; name one with --provider')
   warnOfMismatch(context, request.member, provider, flags.slot)
   const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]
   const to = appointmentText(context, provider, flags.slot)
-  const again = request.state === 'accepted' ? ' It is accepted, and will be pending again.' : ''
+  const again = request.state === 'accepted' ? ' It is accepted now and becomes pending again.' : ''
   await askAbout(context, request, `Move request ${id} of ${person}, from ${from} to ${to}?${again}`, flags)
   const moved = await moveRequest(context, id, provider, flags.slot, act())
-  const text = `Request ${id} is moved to ${provider.ref} at ${formatInstant(flags.slot)}, and pending.`
+  const text = `Request ${id} is moved to ${provider.ref} at ${formatInstant(flags.slot)} and is pending.`
   return { json: presentRequest(moved), text }
 }
 
-/** Warns if a provider may not fit a member; true if it warned. */
+/** Warns if a provider may have no license for a member. Returns true if it warned. */
 function warnOfMismatch(
   context: Context,
   member: Member,
@@ -146,39 +145,37 @@ function warnOfMismatch(
   return warning !== null
 }
 
-const reasonMeaning = 'why, as a note which staff alone read; - takes it from stdin'
+const reasonMeaning = 'the reason, stored as a note for staff only; - reads it from stdin'
 
-/** `anteroom request decline`: one, or all that a partner submitted since an instant. */
 export function declineCommand(): Command {
   return contextCommand({
     name: 'decline',
-    description: 'Decline a pending or accepted request, or many; their slots are free again',
+    description: 'Decline one or many pending or accepted requests, and free their slots',
     words: [['[request]', 'id', recordId]],
     options: [
       ['--reason <text>', reasonMeaning],
-      ['--partner <partner>', 'name or id of the partner, with --since, instead of an id'],
+      ['--partner <partner>', 'the name or id of a partner; use with --since, instead of a request id'],
       [
         '--since <instant>',
-        'all of the partner that were submitted at this UTC instant or later',
+        'decline all requests that the partner submitted at this UTC instant or later',
         utcInstant,
       ],
-      ['--dry-run', 'only tell which these are'],
+      ['--dry-run', 'list these requests, but decline none'],
       json(inShapeOfApi),
       yes,
     ],
     examples: [
-      "anteroom request decline 42 --reason 'Found somebody nearer.'",
+      "anteroom request decline 42 --reason 'Found a closer provider.'",
       'anteroom request decline --partner Lantern --since 2026-12-01T14:00:00Z',
     ],
     run: decline,
   })
 }
 
-/** `anteroom request close`. */
 export function closeCommand(): Command {
   return onRecord({
     name: 'close',
-    description: 'Close an intake without a provider, withdrawn or a duplicate, for good',
+    description: 'Close an unassigned intake permanently, for example a duplicate or a withdrawn one',
     options: [['--reason <text>', reasonMeaning], json(inShapeOfApi), yes],
     examples: ["anteroom request close 42 --reason 'Sent twice.'"],
     run: close,
@@ -202,7 +199,7 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
     return declineSince(call, await requirePartner(context, partner), since)
   }
   if (id === undefined || partner !== undefined || since !== undefined || dryRun) {
-    throw new Refusal('field_invalid', 'name a request by id, or many by both --partner and --since')
+    throw new Refusal('field_invalid', 'name one request by id, or many with both --partner and --since')
   }
   tried.id = id
   const request = await requireRequest(context, id)
@@ -211,13 +208,12 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
   const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
   await warnOfRisk(context, request)
   await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
-  // makeAct, not act: other zone data does not keep a slot from being freed.
+  // makeAct, not act: a slot can be freed even if the zone data differs from the server's.
   await declineRequest(context, id, makeAct(), reason)
   return requestAnswer(context, id, `Request ${id} is declined.`)
 }
 
-/** Rows of a dry run. */
-const mostListed = 10
+const dryRunRows = 10
 
 async function declineSince(
   call: Call<Context, DeclineFlags>,
@@ -228,10 +224,10 @@ async function declineSince(
   const { ids, unassigned } = await listSubmitted(context, partner, since)
   const which = `of ${partner.name} submitted since ${formatInstant(since)}`
   const json = { partner: partner.name, since: formatInstant(since), unassigned }
-  const stay = unassigned > 0 ? `${unassigned} intakes of theirs without a provider stay as they are.` : []
+  const stay = unassigned > 0 ? `${unassigned} unassigned intakes of this partner are left unchanged.` : []
   if (flags.dryRun) {
-    const first = await Promise.all(ids.slice(0, mostListed).map((id) => requireRequest(context, id)))
-    const listed = table(first, declinedColumns, 'None can be declined.')
+    const first = await Promise.all(ids.slice(0, dryRunRows).map((id) => requireRequest(context, id)))
+    const listed = table(first, declinedColumns, 'There are no requests to decline.')
     return {
       json: { ...json, declinable: ids },
       text: [listed, '', `${ids.length} requests ${which} would be declined.`, stay],
@@ -255,22 +251,22 @@ async function close(call: Call<Records, ReasonFlags>, request: RequestRecord): 
   const { id, member } = request
   requireClosable(request)
   const reason = await reasonOf(flags)
-  const question = `Close request ${id} of ${await personText(context, member)}, for good?`
+  const question = `Close request ${id} of ${await personText(context, member)}, permanently?`
   await warnOfRisk(context, request)
   await askAbout(context, request, question, flags)
   await closeRequest(context, id, act(), reason)
   return requestAnswer(context, id, `Request ${id} is closed.`)
 }
 
-/** Warns before a member is turned away who may be in danger. */
+/** Warns before staff turn away a member who may be at risk. */
 async function warnOfRisk(context: Records, { id }: RequestRecord): Promise<void> {
   if (!(await readRisk(context, id, makeAct()))) return
   printNotice(
-    `note that their ninth PHQ-9 item is not zero, or could not be read: anteroom request show ${id} --screening`,
+    `the member's ninth PHQ-9 item is not zero, or could not be read; first read anteroom request show ${id} --screening`,
   )
 }
 
-/** Read before a question: both may come from stdin. */
+/** Must run before a question, because both may read stdin. */
 function reasonOf({ reason }: ReasonFlags): Promise<string | undefined> | undefined {
   return reason === undefined ? undefined : givenText(reason)
 }

@@ -37,32 +37,35 @@ interface Flags extends CommonFlags {
   readonly page: number
 }
 
-/** `anteroom request list`: the queue, a page at a time. */
 export function requestListCommand(): Command {
   const states = new Option(
     '--state <state>',
-    'only those of a state, or those that wait (unassigned, pending)',
+    'only requests in this state; waiting means unassigned or pending',
   )
   const sort = new Option(
     '--sort <order>',
-    'by age, the oldest first, by slot, the soonest first, or by risk',
+    'the order: age (oldest first), slot (soonest first) or risk (highest first)',
   )
   return recordsCommand({
     name: 'list',
-    description: 'List requests in order of submission, a page at a time',
+    description: 'List requests, the oldest first, one page at a time',
     options: [
-      ['--risk', 'those that wait, in order of risk by their PHQ-9; the audit log tells who read it'],
-      ['--intakes', 'only intakes; those that wait, in order of risk, unless --state or --sort is given'],
+      ['--risk', 'waiting requests, the highest PHQ-9 risk first; the audit log records who lists them'],
+      ['--intakes', 'only intakes (default: waiting ones, the highest risk first)'],
       states.choices([...requestStates, 'waiting']),
-      ['--provider <ref>', 'only those with this provider'],
-      ['--partner <partner>', "only those of this partner's members, by name or id"],
-      ['--on <date>', "only those whose slot is on this date, by the provider's clock", localDate],
-      ['--since <instant>', 'only those submitted at this UTC instant or later', utcInstant],
-      ['--age <length>', 'only those submitted at least so long ago, as 90min, 12h, 3d or 2w', lengthOfTime],
+      ['--provider <ref>', 'only requests with this provider'],
+      ['--partner <partner>', 'only requests of this partner; name or id'],
+      ['--on <date>', "only requests with a slot on this date, in the provider's time zone", localDate],
+      ['--since <instant>', 'only requests submitted at this UTC instant or later', utcInstant],
+      [
+        '--age <length>',
+        'only requests of this age or older, for example 90min, 12h, 3d or 2w',
+        lengthOfTime,
+      ],
       sort.choices(['age', 'slot', 'risk'] satisfies Sort[]),
-      ['--limit <n>', 'how many on a page', wholeNumber(1, 10_000), 50],
-      ['--page <n>', 'which page', wholeNumber(1, 1_000_000), 1],
-      json('print them as JSON'),
+      ['--limit <n>', 'the number of requests on a page', wholeNumber(1, 10_000), 50],
+      ['--page <n>', 'the number of the page', wholeNumber(1, 1_000_000), 1],
+      json(),
     ],
     examples: [
       'anteroom request list --risk',
@@ -104,16 +107,16 @@ async function queueWishOf(context: Records, flags: Flags): Promise<QueueWish> {
   return { filter, sort: sortOf(flags), page, pageSize: limit }
 }
 
-/** By risk for waiting intakes, otherwise by age, unless --sort says so. */
+/** Defaults to risk for waiting intakes, otherwise to age. */
 function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   if (risk) {
     if (sort === undefined || sort === 'risk') return 'risk'
-    throw new Refusal('field_invalid', 'ask for either --risk or another --sort')
+    throw new Refusal('field_invalid', '--risk cannot be combined with another --sort')
   }
   return sort ?? (intakes && (state === undefined || state === 'waiting') ? 'risk' : 'age')
 }
 
-/** Refs and names for the ids in requests. */
+/** Maps provider ids to refs, and partner ids to names. */
 export async function namesOf(records: Records, requests: readonly RequestRecord[]) {
   const { providers } = await readProviders(records, requests)
   return {
@@ -170,7 +173,7 @@ const queueColumns: Columns<Row> = {
 
 const riskMarks: Record<NinthItem, string | null> = {
   'non-zero': '!! item 9',
-  unclear: '?? look at it',
+  unclear: '?? unclear',
   zero: null,
   'not asked': null,
 }
@@ -186,10 +189,9 @@ const riskColumns: Columns<Row> = {
 const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
 
 function nextPage({ page }: QueueWish): string {
-  return `--page ${page + 1} shows the next`
+  return `for the next page, use --page ${page + 1}`
 }
 
-/** Position of the page in the queue, and how long the oldest request has waited. */
 function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish, now: number): string {
   const before = (wish.page - 1) * wish.pageSize
   const isAll = before === 0 && !isMore
@@ -197,14 +199,14 @@ function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish,
     ? counted(requests.length, 'request')
     : `requests ${before + 1} to ${before + requests.length}`
   const oldest =
-    oldestWaitingAt === null ? 'none waits' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
+    oldestWaitingAt === null ? 'none is waiting' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
   return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`
 }
 
-/** In any other order, urgent requests may be far down. */
+/** Needed because only --risk lists urgent requests first. */
 async function warnOfWaitingRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(
-    'some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first',
+    'some waiting requests have a raised or unclear ninth PHQ-9 item; anteroom request list --risk lists them first',
   )
 }

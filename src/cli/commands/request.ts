@@ -35,21 +35,20 @@ import {
 import { assignCommand, closeCommand, declineCommand, moveCommand } from './request-ends'
 import { namesOf, presentRow, requestListCommand } from './request-list'
 
-/** `anteroom request note` and `notes`. */
 export function noteCommands(): Command[] {
   return [
     onRequestId({
       name: 'note',
-      description: 'Write a note on a request, which staff alone read',
-      words: [['<text>', 'the note; - takes it from stdin, so that no history of a shell has it']],
-      options: [json('print its id as JSON')],
+      description: 'Add a note to a request, for staff only',
+      words: [['<text>', 'the note; - reads it from stdin, which keeps it out of the shell history']],
+      options: [json('print the id of the note as JSON')],
       examples: ["anteroom request note 42 'Rings back after six.'", 'anteroom request note 42 -'],
       run: note,
     }),
     onRequestId({
       name: 'notes',
-      description: 'Show the notes on a request; the audit log tells who read them',
-      options: [json('print them as JSON')],
+      description: 'Show the notes on a request; the audit log records who read them',
+      options: [json()],
       examples: ['anteroom request notes 42'],
       run: showNotes,
     }),
@@ -58,7 +57,7 @@ export function noteCommands(): Command[] {
 
 async function note({ context, act }: Call<Records>, id: number, word: string): Promise<Answer> {
   const noteId = await addNote(context, id, await givenText(word), act())
-  return { json: { request: id, note: noteId }, text: `The note on request ${id} is kept.` }
+  return { json: { request: id, note: noteId }, text: `Added the note to request ${id}.` }
 }
 
 async function showNotes({ context }: Call<Records>, id: number): Promise<Answer> {
@@ -68,7 +67,7 @@ async function showNotes({ context }: Call<Records>, id: number): Promise<Answer
 }
 
 function noteText({ at, actor, kind, text }: RequestNote): Text {
-  const about = kind === 'note' ? '' : `, on why it was ${pastOf[kind]}`
+  const about = kind === 'note' ? '' : `, why it was ${pastOf[kind]}`
   return [`${formatInstant(at)}  ${actor}${about}`, text.split(/\r?\n/).map((line) => `  ${line}`)]
 }
 
@@ -78,7 +77,6 @@ function presentRequestNote({ at, ...note }: RequestNote) {
   return { ...note, at: presentTimestamp(at) }
 }
 
-/** The commands that change the state of a request, or note something on it. */
 export function stateCommands(): Command[] {
   return [
     assignCommand(),
@@ -94,7 +92,7 @@ export function stateCommands(): Command[] {
     closeCommand(),
     onRequest({
       name: 'acknowledge',
-      description: 'Note that a booked local time which has changed is known',
+      description: 'Confirm that the changed local time of a booked slot is known',
       options: [json(inShapeOfApi)],
       examples: ['anteroom request acknowledge 42'],
       run: acknowledge,
@@ -108,7 +106,7 @@ async function accept({ context, flags, act }: Call<Context>, id: number): Promi
   const absence = request.state === 'pending' ? absenceOfRequest(context, request, context.clock.now()) : null
   if (absence) {
     printNotice(`note that ${providerOf(context, request)?.ref} ${absenceTexts[absence]}`)
-    // Providers may agree to a session outside their hours.
+    // No question for the other two reasons: providers may agree to sessions outside their hours.
     if (absence !== 'override' && absence !== 'outside_hours') await askToAccept(context, request, flags)
   }
   await acceptRequest(context, id, act())
@@ -117,7 +115,7 @@ async function accept({ context, flags, act }: Call<Context>, id: number): Promi
 
 async function askToAccept(context: Context, request: RequestRecord, flags: CommonFlags): Promise<void> {
   const person = await personText(context, request.member)
-  const question = `Accept request ${request.id} of ${person}, with ${appointmentOf(context, request)} all the same?`
+  const question = `Accept request ${request.id} of ${person}, with ${appointmentOf(context, request)} anyway?`
   await askAbout(context, request, question, flags)
 }
 
@@ -126,17 +124,16 @@ async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecor
   return requestAnswer(context, id, `The new local time of request ${id} is acknowledged.`)
 }
 
-/** `anteroom request`: the queue. */
 export function requestCommand(): Command {
   return commandGroup('request', [
     requestListCommand(),
     serviceCommand({
       name: 'show',
-      description: 'Show a request, and what to know before calling the member',
+      description: 'Show a request, with the contact details of the member',
       words: [['<request>', 'id', recordId]],
       options: [
-        ['--screening', 'show the screening answers too; the audit log tells who read them'],
-        json('print it as JSON, in the shape of the API, with what to know before a call'),
+        ['--screening', 'show the screening answers too; the audit log records who read them'],
+        json('print the request as JSON, as in the API, with contact details'),
       ],
       examples: [
         'anteroom request show 42 --screening',
@@ -146,8 +143,8 @@ export function requestCommand(): Command {
     }),
     onRequest({
       name: 'suggest',
-      description: 'List the providers who fit an intake, best first, with the reasons',
-      options: [['--limit <n>', 'how many', wholeNumber(1), 10], json('print them as JSON')],
+      description: 'List suitable providers for an intake, the best first, with reasons',
+      options: [['--limit <n>', 'the maximum number of providers', wholeNumber(1), 10], json()],
       examples: ['anteroom request suggest 42 --limit 3'],
       run: suggest,
     }),
@@ -177,7 +174,7 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
   }
 }
 
-/** A request in the API's shape, with what staff need for a call. */
+/** A request in the API's shape, with details that staff need for a call. */
 async function presentShown(context: Context, request: RequestRecord, time: MemberTime | null) {
   const { member } = request
   const { kind, state, provider, partner, externalUserId } = presentRow(

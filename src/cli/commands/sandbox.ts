@@ -39,38 +39,41 @@ interface Options extends Partial<LimitValues> {
   readonly json?: boolean
 }
 
-/** `anteroom sandbox`: a service with a realistic directory, for partners to build against. */
 export function sandboxCommand(): Command {
   return plainCommand({
     name: 'sandbox',
     options: [
-      ['--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), 8080],
-      ['--host <host>', 'address to listen on', '127.0.0.1'],
-      ['--base-url <url>', 'public address that links in answers begin with', webAddress],
+      ['--port <n>', 'the port to listen on, 0 for a free one', wholeNumber(0, 65_535), 8080],
+      ['--host <host>', 'the address to listen on', '127.0.0.1'],
+      ['--base-url <url>', 'the public address, used in links', webAddress],
       [
         '--database <file>',
-        'keep the data in this file, its key beside it; otherwise it is temporary',
+        'the file to keep the data in, next to its key file (default: temporary)',
         databaseFile,
       ],
-      ['--now <instant>', "start the service's clock at this UTC instant", startingInstant],
-      ['--directory <file>', 'load this directory file instead of the built-in one'],
-      ['--providers <n>', 'generate this many providers more', wholeNumber(0, 1_000_000), 0],
-      ['--zones <folder>', 'take time zones from this zoneinfo folder instead of the built-in data'],
-      ['--reads-per-minute <n>', 'what a partner may read in a minute; off unless given', cap],
-      ['--bookings-per-minute <n>', 'what a partner may submit in a minute; off unless given', cap],
+      [
+        '--now <instant>',
+        "the UTC instant at which the service's clock starts (default: now)",
+        startingInstant,
+      ],
+      ['--directory <file>', 'the directory file to load (default: built-in)'],
+      ['--providers <n>', 'the number of providers to generate in addition', wholeNumber(0, 1_000_000), 0],
+      ['--zones <folder>', 'a zoneinfo folder to use instead of the built-in time zones'],
+      ['--reads-per-minute <n>', 'the maximum reads of a partner in a minute (default: off)', cap],
+      [
+        '--bookings-per-minute <n>',
+        'the maximum booking requests of a partner in a minute (default: off)',
+        cap,
+      ],
       [
         '--failed-authentications-per-minute <n>',
-        'tokens from one address that are refused with 401 in a minute; off unless given',
+        'the maximum 401 responses to one address in a minute (default: off)',
         cap,
       ],
-      [
-        '--open-requests <n>',
-        'let a member hold this many open requests with a slot to come; any number unless given',
-        cap,
-      ],
+      ['--open-requests <n>', 'the maximum open requests of a member with a future slot (default: off)', cap],
       [
         '--email-conflicts-per-hour <n>',
-        'let a partner send this many addresses of different members in an hour; any number unless given',
+        'the maximum e-mail addresses of other members that a partner may send in an hour (default: off)',
         cap,
       ],
       json('print one line of JSON when the server is ready'),
@@ -85,9 +88,9 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<undefined> {
-  // Before signals are handled: reading a pipe may block forever, and Ctrl-C must still end it.
+  // Read before signals are handled: a pipe may block forever, and Ctrl-C must still end it.
   const given = options.directory === undefined ? null : readJsonFile(options.directory)
-  // Before the folder is made: a signal from here on must reach the cleanup below.
+  // Set up before the folder is made: a signal from here on must reach the cleanup below.
   const stopped = shutdownRequest()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
   const log = isOnTerminal() ? openTerminalLog(systemClock) : null
@@ -144,7 +147,7 @@ function open(database: string, key: string, options: Options, create: boolean):
   })
 }
 
-/** Defaults: all limits that have an option are off. */
+/** The sandbox's defaults: every limit that has an option is off. */
 const noLimits: LimitValues = {
   ...valuesOf({}),
   readsPerMinute: null,
@@ -154,7 +157,6 @@ const noLimits: LimitValues = {
   emailConflictsPerHour: null,
 }
 
-/** Fills a new database with the directory, partners and bookings that the options ask for. */
 async function fill(database: string, key: string, options: Options, given: unknown): Promise<void> {
   const { context, close } = await open(database, key, options, true)
   try {
@@ -204,7 +206,7 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
   ])
   return [
     `Anteroom sandbox at ${baseUrl}`,
-    `  documents  ${docsUrl}`,
+    `  API docs   ${docsUrl}`,
     `  database   ${database}`,
     `  clock      ${now}`,
     '',
@@ -213,11 +215,11 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
     `  deactivated member of the first partner: ${examples.deactivatedMember}`,
     '',
     ...firstSteps(baseUrl, partners[0]?.token ?? '', examples),
-    'Ctrl-C stops it.',
+    'Press Ctrl-C to stop it.',
   ]
 }
 
-/** Commands that can be pasted: a search and a booking. Empty if no slot is free. */
+/** A search and a booking as commands to paste. Empty if no slot is free. */
 function firstSteps(baseUrl: string, token: string, examples: Report['examples']): string[] {
   const { regionId, providerId, utcStartTime, utcEndTime } = examples
   if (regionId === null) return []

@@ -22,9 +22,9 @@ import { withLog } from '../terminal/log'
 import { announce } from '../terminal/output'
 
 /**
- * Resolves at a request to stop. Repeated signals are ignored: npm passes on a Ctrl-C a second time.
+ * Resolves at a request to stop. Repeated signals are ignored: npm forwards Ctrl-C a second time.
  *
- * @param reload called at SIGHUP if the terminal has not closed
+ * @param reload called at SIGHUP unless the terminal has closed
  */
 export function shutdownRequest(reload?: () => void): Promise<void> {
   return new Promise((resolve) => {
@@ -53,7 +53,7 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
 
 const terminalMillis = 100
 
-/** Whether the process has a controlling terminal (termios(3), POSIX.1 §11.1.3). */
+/** True if the process has a controlling terminal (termios(3), POSIX.1 §11.1.3). */
 function hasTerminal(): boolean {
   try {
     closeSync(openSync('/dev/tty', 'r'))
@@ -63,7 +63,7 @@ function hasTerminal(): boolean {
   }
 }
 
-/** On an ending signal, removes unfinished files first, then lets the signal end the process. */
+/** Removes unfinished files before a signal ends the process. */
 export function endCleanly(): void {
   for (const signal of endingSignals()) {
     process.once(signal, () => {
@@ -77,7 +77,7 @@ function endingSignals(): NodeJS.Signals[] {
   return isHangUpIgnored() ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 }
 
-/** Whether the process was started with SIGHUP ignored, as by nohup. False if that is unknown. */
+/** True if the process was started with SIGHUP ignored, for example by nohup. False if unknown. */
 function isHangUpIgnored(): boolean {
   try {
     const [, ignored = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
@@ -98,26 +98,26 @@ export interface RunningServer {
   certificate: Certificate | null
 }
 
-/** Applies settings and certificate, and logs one line. A fault is an error log line and changes nothing. */
+/** Applies settings and certificate, and logs one line. An invalid setting changes nothing and logs an error. */
 export function reload(running: RunningServer, report: Report): void {
   try {
     const changes = takeAll(running)
-    if (changes.length > 0) report(`settings were read again: ${changes.join('; ')}`)
-    else report('settings were read again: nothing has changed', 'info')
+    if (changes.length > 0) report(`settings reloaded: ${changes.join('; ')}`)
+    else report('settings reloaded: nothing has changed', 'info')
   } catch (error) {
     const why = error instanceof Refusal ? error.message.replaceAll('\n', '; ') : systemFault(error)
-    report(`settings were read again, and nothing is changed: ${why}`, 'error')
+    report(`settings not reloaded, the previous ones still apply: ${why}`, 'error')
   }
 }
 
-/** The system error of a second listener, for example too many open files. Rethrows others. */
+/** Describes a system error of the second listener, for example too many open files. Rethrows other errors. */
 function systemFault(error: unknown): string {
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') throw error
-  return `the certificate cannot be put in force (${code})`
+  return `the certificate cannot be used (${code})`
 }
 
-/** Returns the parts of the log line. */
+/** Returns the parts of the log line. @throws Refusal settings_invalid */
 function takeAll(running: RunningServer): string[] {
   const config = running.read()
   const { inForce, server, service, clock } = running
@@ -131,26 +131,27 @@ function takeAll(running: RunningServer): string[] {
   const changes: string[] = []
   if (running.certificate && config.tls) {
     const certificate = readCertificate(config.tls, clock.now())
-    // The key need not be compared: readCertificate checked that it fits.
+    // The key needs no comparison: readCertificate checked that it matches the certificate.
     if (certificate.cert !== running.certificate.cert) {
       server.replaceCertificate(certificate)
       running.certificate = certificate
-      changes.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in force`)
+      changes.push(`the certificate that is valid until ${formatInstant(certificate.validUntil)} is in use`)
     } else if (config.tls.isCredential) changes.push(asAtStart)
     changes.push(...certificateNotes(certificate, config.baseUrl, clock.now()))
   }
   service.setLimits(config.limits)
   const taken = changed.filter((name) => !isFixed(name))
   running.inForce = { ...inForce, ...Object.fromEntries(taken.map((name) => [name, config.given[name]])) }
-  if (taken.length > 0) changes.push(`in force as they are now: ${flagsOf(taken)}`)
+  if (taken.length > 0) changes.push(`applied now: ${flagsOf(taken)}`)
   const left = changed.filter(isFixed)
-  if (left.length > 0) changes.push(`as they were until the next start: ${flagsOf(left)}`)
+  if (left.length > 0) changes.push(`applied at the next start: ${flagsOf(left)}`)
   changes.push(...config.overruled)
   return changes
 }
 
-/** systemd copies credentials only at the start (systemd.exec(5), LoadCredential). */
-const asAtStart = 'the certificate is as systemd handed it over at the start: a renewed one takes a restart'
+/** systemd copies credentials only when it starts the service (systemd.exec(5), LoadCredential). */
+const asAtStart =
+  'the certificate is still the credential from the start; restart the service to use a renewed one'
 
 function flagsOf(names: readonly SettingName[]): string {
   return names.map((name) => settings[name].flag).join(', ')
@@ -196,7 +197,7 @@ async function serveUntilStopped(
     for (const note of [...ofZones, ...ofCertificate]) if (note) report(note)
     let running: RunningServer | undefined
     const stopped = shutdownRequest(() => {
-      // Until the server listens there is nothing to reload.
+      // Nothing can be reloaded before the server listens.
       if (running) reload(running, report)
     })
     const server = await service.listen({ ...config, build: { version, commit }, observers: [wanted] })
@@ -223,24 +224,21 @@ async function serveUntilStopped(
   report('stopped', 'info')
 }
 
-/** A stop that takes longer than this logs what it waits for. */
+/** A stop that takes longer than this (ms) logs the number of unfinished requests. */
 const silentStopMillis = 2_000
 
 function stillStopping(requests: number): string {
-  return `still stopping: what is under way is finished first (${counted(requests, 'request')}), for 15 s at most`
+  return `still stopping: waiting at most 15 s for ${counted(requests, 'unfinished request')}`
 }
 
-/** Warnings about settings that were overridden or are risky. */
 function notesOn({ baseUrl, tls, proxies, overruled }: ServerConfig): string[] {
   const notes = [...overruled]
   if (isPlainAddress(baseUrl)) {
-    notes.push(
-      '--base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
-    )
+    notes.push('--base-url begins with http:, so partners that follow links send their tokens unencrypted')
   }
   if (tls && proxies) {
     notes.push(
-      '--tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
+      '--tls-certificate and --behind-proxy are both set, so only requests through the proxy are accepted, even over HTTPS; without a proxy, remove --behind-proxy (ANTEROOM_BEHIND_PROXY)',
     )
   }
   return notes

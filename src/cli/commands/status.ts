@@ -19,12 +19,12 @@ import { columnsOf, fields, table } from '../terminal/table'
 
 const stateTexts: Readonly<Record<ServerState, string>> = {
   up: 'up',
-  unready: 'up, and can store nothing',
-  silent: 'does not answer',
+  unready: 'up, but cannot store data',
+  silent: 'does not respond',
   down: 'down',
 }
 
-/** The service as its one server, or as a whole. */
+/** One server with its details, or the state of several servers together. */
 export function serviceLines(servers: readonly ServerStatus[], now: number): Record<string, string> {
   const state = stateTexts[serviceState(servers)]
   const [first, ...others] = servers
@@ -40,14 +40,14 @@ export function serviceLines(servers: readonly ServerStatus[], now: number): Rec
   return { service: state, since, address, version: note.version }
 }
 
-// Nobody took its note away: it was killed, or the machine went down.
-const endedText = 'down, and was not stopped'
+// A server that stops normally deletes its note. This one was killed, or the machine went down.
+const endedText = 'down, ended unexpectedly'
 
 function addressOf({ host, port }: ServerNote): string {
   return `${host} port ${port}`
 }
 
-/** Each of several servers as a row; none where the lines of the service say all. */
+/** One row per server. Empty for one server, which serviceLines describes in full. */
 export function serverRows(servers: readonly ServerStatus[], now: number) {
   if (servers.length < 2) return []
   return servers.map(({ state, note, seenAt }) => ({
@@ -60,7 +60,7 @@ export function serverRows(servers: readonly ServerStatus[], now: number) {
   }))
 }
 
-/** The same as JSON: as its one server, or as a whole with each of them. */
+/** JSON form: one server with its details, or the overall state with a list of servers. */
 export function presentServers(servers: readonly ServerStatus[]) {
   const state = serviceState(servers)
   const [first, ...others] = servers
@@ -80,12 +80,11 @@ function presentServerNote({ note }: ServerStatus) {
   return { host, port, version, since: instantText(startedAt) }
 }
 
-/** An instant (ms), and how long ago it was. */
+/** For example `2026-12-01T14:00:00Z (3 h ago)`. @param at in ms */
 export function agoText(at: number | null, now: number): string | null {
   return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
 }
 
-/** `anteroom status`. */
 export function statusCommand(): Command {
   return zonesCommand({
     name: 'status',
@@ -152,39 +151,37 @@ function recordOf(status: Status, now: number): Record<string, string | number |
     'waiting intakes': waiting.intakes,
     'oldest intake': agoText(waiting.oldestIntakeAt, now),
     'pending requests': waiting.pending,
-    'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk}, of the newest that wait`,
+    'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk} of the newest waiting requests`,
     ...backupLines(status, now),
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
     ...refusedLines(status),
-    'moved bookings': movedBookings,
+    'changed local times': movedBookings,
   }
 }
 
-/** Of backups that a server makes of itself nothing is known, and none is tried. */
 function backupLines({ backups }: Status, now: number): Record<string, string> {
-  if (backups.isByServer) return { 'last backup': "the server's own, not seen from here" }
+  if (backups.isByServer) return { 'last backup': 'made by the database server, not visible here' }
   return {
     'last backup': agoText(backups.backedUpAt, now) ?? 'never',
     'last drill': agoText(backups.drilledAt, now) ?? 'never',
   }
 }
 
-/** A line for each kind; the first has the name of all. */
+/** One line per kind of refusal. Only the first line has a label. */
 function refusedLines({ refused, isRefusedWhole }: Status): Record<string, string | number> {
   if (refused.length === 0) return { 'refused today': 0 }
   const lines = refused.map(({ partner, reason, isClaimed, count }) => {
     const who = partner === null ? 'no known partner' : isClaimed ? `claimed to be ${partner}` : partner
     return `${count} ${reason}, ${who}`
   })
-  if (!isRefusedWhole) lines.push('and more before those')
-  // Spaces: the names of a record differ, and only the first is to be seen.
+  if (!isRefusedWhole) lines.push('and earlier ones')
+  // Record keys must differ, so the lines without a label have keys of spaces.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 
-/** The most lines of advice. */
-const mostLines = 10
+const mostAdvice = 10
 
-/** What to do, most urgent first. @param isBackupOld whether the last backup is older than the setting allows */
+/** Advice, the most urgent first. @param isBackupOld true if the last backup is older than the setting allows */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const server = serviceState(status.servers)
@@ -192,27 +189,27 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
     (one) => status.servers.filter(({ state }) => state === one).length,
   ) as [number, number]
   const lines = [
-    copied && 'this database was left for its copy: use that one (copied to)',
-    server === 'down' && !copied && 'the service is down: read its log, start it again (anteroom serve)',
-    server === 'unready' && 'the service can store nothing: anteroom doctor, and read its log',
-    server === 'silent' && 'the service does not answer: read its log, start it again',
+    copied && 'this database was copied: use the copy (see copied to)',
+    server === 'down' && !copied && 'the service is down: read its log, then start it again (anteroom serve)',
+    server === 'unready' && 'the service cannot store data: run anteroom doctor and read its log',
+    server === 'silent' && 'the service does not respond: read its log, then restart it',
     server !== 'down' &&
       ended > 0 &&
-      `${counted(ended, 'server')} ended without being stopped: read the log there, start it again`,
-    server === 'up' && unready > 0 && `not ready: ${counted(unready, 'server')}: read the log there`,
+      `${counted(ended, 'server')} ended unexpectedly: read the log there, then start the server again`,
+    server === 'up' && unready > 0 && `${counted(unready, 'server')} not ready: read the log there`,
     unreadRisk > 0 &&
-      `${counted(unreadRisk, 'request')} with a raised ninth item, unread: anteroom request list --risk`,
-    movedBookings > 0 && `${counted(movedBookings, 'booking')} with another local time: anteroom doctor`,
+      `${counted(unreadRisk, 'unread request')} with a raised ninth PHQ-9 item: anteroom request list --risk`,
+    movedBookings > 0 && `${counted(movedBookings, 'booking')} with a changed local time: anteroom doctor`,
     waiting.intakes > 0 &&
-      `${counted(waiting.intakes, 'intake')} with no provider: anteroom request list --intakes`,
-    backups.backedUpAt === null && !backups.isByServer && 'no backup was ever made: anteroom backup FILE',
+      `${counted(waiting.intakes, 'intake')} without a provider: anteroom request list --intakes`,
+    backups.backedUpAt === null && !backups.isByServer && 'there is no backup: anteroom backup FILE',
     isBackupOld && backups.backedUpAt !== null && 'the last backup is too old: anteroom backup FILE',
     backups.backedUpAt !== null &&
       backups.drilledAt === null &&
-      'no backup was ever tried: anteroom backup drill',
+      'no restore was ever tested: anteroom backup drill',
     refused.length > 0 && 'tokens were refused: anteroom token verify --kid KID',
     nextCutover &&
       `${nextCutover.partner} needs its new token by ${formatInstant(nextCutover.at)}: anteroom token list`,
   ]
-  return lines.filter((line) => typeof line === 'string').slice(0, mostLines)
+  return lines.filter((line) => typeof line === 'string').slice(0, mostAdvice)
 }

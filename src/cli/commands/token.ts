@@ -35,12 +35,11 @@ import { type Columns, fields, rowsAnswer } from '../terminal/table'
 import { presentTokens, tokenColumns, tokenState, tokensGiveWay } from '../terminal/token-text'
 import { onPartner } from './partner'
 
-/** `anteroom token`: what partners call the API with. A token is printed once and never again. */
 export function tokenCommand(): Command {
   return commandGroup('token', [
     onPartner({
       name: 'issue',
-      description: 'Make the first token of a partner and print it, once',
+      description: 'Issue the first token of a partner, and print it once',
       options: [json(), toOutput],
       examples: ['anteroom token issue Lantern --output lantern.token'],
       run: issue,
@@ -48,32 +47,32 @@ export function tokenCommand(): Command {
     rotateCommand(),
     onPartner({
       name: 'cancel',
-      description: 'Take a planned cutover back: the token that waits for it never starts',
+      description: 'Cancel a planned cutover; the new token never starts',
       options: [json(), yes],
       examples: ['anteroom token cancel Lantern'],
       run: cancel,
     }),
     onPartner({
       name: 'revoke',
-      description: "End a partner's token at once, and cancel one that waits for its cutover",
+      description: "End a partner's token now, and cancel a planned cutover",
       options: [json(), yes],
       examples: ['anteroom token revoke Lantern'],
       run: revoke,
     }),
     recordsCommand({
       name: 'list',
-      description: 'List the tokens of all partners, without the tokens themselves',
-      options: [json('print them as JSON')],
+      description: 'List the tokens of all partners by kid, without the secret tokens',
+      options: [json()],
       examples: ['anteroom token list --json > tokens.json'],
       run: list,
     }),
     verifyCommand({
       name: 'verify',
-      description: 'Read a token on stdin and say what the API would answer, and why',
+      description: 'Read a token from stdin, and show what the API would answer and why',
       options: [
         [
           '--kid <kid>',
-          'tell of the token of this kid instead, which its partner can say without handing it over (cut -d. -f1 token.txt | base64 -d)',
+          'the kid of a token to check instead; a partner can read it from the token (cut -d. -f1 token.txt | base64 -d)',
         ],
         json(),
       ],
@@ -86,9 +85,13 @@ export function tokenCommand(): Command {
 function rotateCommand(): Command {
   return onPartner({
     name: 'rotate',
-    description: 'Make a token that takes the place of the one in force, and print it, once',
+    description: 'Issue a token that replaces the current one, and print it once',
     options: [
-      ['--cutover <instant>', 'when it starts and the other stops, in UTC; at once unless given', utcInstant],
+      [
+        '--cutover <instant>',
+        'the UTC instant at which it replaces the current token (default: now)',
+        utcInstant,
+      ],
       json(),
       toOutput,
       yes,
@@ -113,12 +116,10 @@ async function rotate(
   const { current, waiting } = tokens
   const isCut = current !== null && flags.cutover === undefined
   const lost = [
-    ...(isCut
-      ? [`${inForce(current)} ends now: whatever sends it is refused until it has the new one.`]
-      : []),
-    ...waiting.map((key) => `${inWaiting(key)} is cancelled.`),
+    ...(isCut ? [`${currentTokenText(current)} ends now: requests with it are refused.`] : []),
+    ...waiting.map((key) => `${plannedTokenText(key)} is cancelled.`),
   ]
-  // What the rotation is refused for needs no answer.
+  // Without a current token, rotateToken refuses anyway, so no question is needed.
   if (current && lost.length > 0) {
     await confirm(`${lost.join(' ')} Rotate the token of ${partner.name}?`, flags)
     await requireUnchanged(context, partner, tokens)
@@ -128,19 +129,17 @@ async function rotate(
     return rotateToken(context, partner, flags.cutover ?? now.at, now, keep)
   })
   for (const { kid, startsAt } of waiting) {
-    printNotice(`token ${kid} of ${partner.name}, which waited for ${instantText(startsAt)}, is cancelled`)
+    printNotice(`token ${kid} of ${partner.name}, planned for ${instantText(startsAt)}, is cancelled`)
   }
   return answer
 }
 
-/** The token in force as questions name it. */
-function inForce({ kid, lastUsedAt }: KeyRecord): string {
+function currentTokenText({ kid, lastUsedAt }: KeyRecord): string {
   return `Token ${kid} (${lastUsedAt === null ? 'never used' : `last used ${instantText(lastUsedAt)}`})`
 }
 
-/** A token that waits for its cutover, as questions name it. */
-function inWaiting({ kid, startsAt }: KeyRecord): string {
-  return `Token ${kid} (waits for ${instantText(startsAt)})`
+function plannedTokenText({ kid, startsAt }: KeyRecord): string {
+  return `Token ${kid} (planned for ${instantText(startsAt)})`
 }
 
 type PartnerTokens = Awaited<ReturnType<typeof findPartnerTokens>>
@@ -149,14 +148,14 @@ type PartnerTokens = Awaited<ReturnType<typeof findPartnerTokens>>
 async function requireUnchanged(context: Records, partner: Partner, asked: PartnerTokens): Promise<void> {
   const kidsOf = ({ current, waiting }: PartnerTokens) => [current, ...waiting].map((key) => key?.kid).join()
   if (kidsOf(await findPartnerTokens(context, partner)) === kidsOf(asked)) return
-  const why = `the tokens of ${partner.name} are others by now; nothing was changed`
+  const why = `the tokens of ${partner.name} changed while the question was open, so nothing was done`
   throw new Refusal('not_confirmed', why)
 }
 
-/** Undefined for a token on stdout, which is printed alone. */
+/** Undefined for a token on stdout, which is printed without other text. */
 type TokenAnswer = Answer | undefined
 
-/** Makes a token and shows it once: on stdout, or in a new file. */
+/** Creates a token and writes it once, to stdout or a new file. */
 async function handOver(
   flags: CommonFlags & OutputFlags,
   { name }: Partner,
@@ -169,7 +168,7 @@ async function handOver(
     return undefined
   }
   await writeSecret(output, 'token', (keep) => make((token) => keep(secretText(flags, 'token', token))))
-  const line = `The token of ${name} is in ${output}, which its owner alone can read.`
+  const line = `The token of ${name} is in ${output}. Only the owner of the file can read it.`
   return { json: { partner: name, output }, text: line }
 }
 
@@ -178,22 +177,22 @@ async function cancel({ context, flags, act }: Call<Records>, partner: Partner):
   const { current, waiting } = tokens
   const [next] = waiting
   if (next) {
-    const goesOn = current ? ` ${inForce(current)} goes on without an end.` : ''
-    const question = `Take back the cutover of ${partner.name}?`
-    await confirm(`${inWaiting(next)} never starts.${goesOn} ${question}`, flags)
+    const stays = current ? ` ${currentTokenText(current)} stays valid.` : ''
+    const question = `Cancel the cutover of ${partner.name}?`
+    await confirm(`${plannedTokenText(next)} never starts.${stays} ${question}`, flags)
     await requireUnchanged(context, partner, tokens)
   }
   await cancelCutover(context, partner, act())
   const json = { partner: partner.name, cancelled: next?.kid ?? null, inForce: current?.kid ?? null }
-  return { json, text: `The cutover of ${partner.name} is taken back; its present token goes on.` }
+  return { json, text: `The cutover of ${partner.name} is cancelled. Its current token stays valid.` }
 }
 
 async function revoke({ context, flags, act }: Call<Records>, partner: Partner): Promise<Answer> {
   const tokens = await findPartnerTokens(context, partner)
   const { current, waiting } = tokens
   const lost = [
-    ...(current ? [`${inForce(current)} ends now. `] : []),
-    ...waiting.map((key) => `${inWaiting(key)} never starts. `),
+    ...(current ? [`${currentTokenText(current)} ends now. `] : []),
+    ...waiting.map((key) => `${plannedTokenText(key)} never starts. `),
   ]
   await confirm(`${lost.join('')}Revoke the token of ${partner.name}?`, flags)
   if (!flags.yes) await requireUnchanged(context, partner, tokens)
@@ -215,7 +214,7 @@ async function list({ context }: Call<Records>): Promise<Answer> {
   )
   const { KID, ...others } = tokenColumns
   const columns: Columns<(typeof rows)[number]> = {
-    // The first column is never shortened: staff compare the kid with the partner's.
+    // The first column is never shortened: staff compare the kid with the partner's kid.
     KID,
     PARTNER: ({ partner }) => partner,
     ...others,
@@ -223,7 +222,7 @@ async function list({ context }: Call<Records>): Promise<Answer> {
   return rowsAnswer(rows, columns, 'There are no tokens.', tokensGiveWay)
 }
 
-/** A token's signature is checked with secrets that are loaded with the directory; a kid needs only the records. */
+/** A whole token needs the secrets that are loaded with the directory. A kid needs only the records. */
 const verifyCommand = commandsIn<Records | Context>((flags, work) =>
   'kid' in flags ? withRecords(flags, work) : withContext(flags, work),
 )
@@ -237,7 +236,7 @@ function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promi
 }
 
 async function verifyGiven(context: Context): Promise<Answer> {
-  // A prompt, because a bare cursor does not say that a token is expected.
+  // Prompts, because a bare cursor does not show that a token is expected.
   const given = process.stdin.isTTY ? await askForLine('Token') : await Bun.stdin.text()
   const token = given.trim()
   const verdict = presentVerdict(await verifyToken(context, token, context.clock.now()))
@@ -253,7 +252,7 @@ async function verifyByKid(context: Records, { kid = '' }: VerifyFlags): Promise
   if (kid.includes('.')) {
     throw new Refusal(
       'field_invalid',
-      '--kid: this looks like a token, which is a secret: verify reads it on stdin',
+      '--kid: this looks like a whole token, which is a secret; pass it on stdin instead',
     )
   }
   const { known, ...verdict } = await verifyKid(context, kid)
