@@ -24,6 +24,7 @@ declare const BUILT_NOTICES: string | undefined
 /** @throws Refusal record_unknown when run from source */
 export function notices(): string {
   if (typeof BUILT_NOTICES === 'string') return BUILT_NOTICES
-  const where = 'from source, each package has its license in its folder of node_modules'
-  throw new Refusal('record_unknown', `the built executable alone holds the licenses; ${where}`)
+  throw new Refusal('record_unknown', 'only the built executable contains the licenses', {
+    hint: 'the license files in the folders of node_modules',
+  })
 }

@@ -43,20 +43,20 @@ export interface ServerConfig extends StorageConfig, ServerOptions {
   readonly overruled: readonly string[]
 }
 
-/** Variables by which Bun runs other code, opens a debugger or writes files before this program starts. */
+/** Variables that make Bun run other code, open a debugger or write files before this program starts. */
 const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
 /** @throws Refusal settings_invalid if the environment makes Bun do more than run this program */
 export function requireOwnRuntime(environment: Environment = process.env): void {
   const faults = Object.keys(environment)
     .filter((name) => environment[name] && runtimeVariable.test(name))
-    .map((name) => `${name}: is obeyed by the runtime below this program; start it without`)
+    .map((name) => `${name}: changes how Bun runs this program; unset it`)
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
 }
 
 /** @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // set-rates has flags of the same names for one partner; they are not settings.
+  // The command set-rates has flags with these names. They apply to one partner and are not settings.
   const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
@@ -173,7 +173,7 @@ function loginFrom({ PGPASSWORD, PGPASSFILE, HOME, ...environment }: Environment
   return { password: PGPASSWORD || null, passFile, isPassFileCredential }
 }
 
-/** Whether systemd provides the file as a credential. */
+/** True if systemd provides the file as a credential. */
 function isCredential(environment: Environment, path: string): boolean {
   const credentials = environment[credentialsVariable]
   return Boolean(credentials && path.startsWith(`${credentials}/`))

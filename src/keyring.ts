@@ -19,7 +19,7 @@ interface Keeping {
   readonly source: MasterKeySource
   readonly place: DatabaseLocation
   readonly purpose: Purpose
-  /** Whether to create the key file if there is no database yet. */
+  /** If true and there is no database, the key file is created. */
   readonly create: boolean
 }
 
@@ -44,7 +44,7 @@ export function readBackupKey(source: MasterKeySource, backup: string): Uint8Arr
   return readKey(source, ownerOf(backup))
 }
 
-/** A key is created only with its database. @param owner uid that may own the key file too */
+/** Creates a key only for a new database. @param owner a further uid that may own the key file */
 function readKey(source: MasterKeySource, owner: number | undefined, create = false): Uint8Array {
   if ('base64' in source) return parseMasterKey(source.base64)
   if ('descriptor' in source) return readMasterKeyDescriptor(source.descriptor)
@@ -66,7 +66,7 @@ function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** The next key of an interrupted rotation; null for none, or an unreadable one. */
+/** The next key of an interrupted rotation. Null if there is none, or it is unreadable. */
 function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   if (!('file' in source) || !existsSync(source.file)) return null
   const file = realpathSync(source.file)
@@ -89,12 +89,15 @@ async function rotate(
   const file = 'file' in source && newKeyFile === undefined ? realpathSync(source.file) : null
   const path = newKeyFile ?? (file === null ? null : `${file}${nextEnd}`)
   if (path === null) {
-    throw new Refusal('field_invalid', '--new-key-file: is needed, since the master key is given in no file')
+    throw new Refusal(
+      'field_invalid',
+      '--new-key-file: is required if the current master key is not in a file',
+    )
   }
   // An existing next key is reused: two rotations at once end with the same key.
   const next = makeNext(path, file)
   if (Buffer.from(next).equals(key)) {
-    throw new Refusal('field_invalid', '--new-key-file: holds the master key that is in force')
+    throw new Refusal('field_invalid', '--new-key-file: contains the current master key')
   }
   await putInForce(masterKeyOf(next))
   if (file !== null) takePlace(path, next, file)
@@ -106,7 +109,9 @@ function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
   if (isThere(path) && !isPlainFile(path)) {
-    throw new Refusal('database_unusable', `${path} is no file of a rotation: move it away first`)
+    throw new Refusal('database_unusable', `${path} is not a key file`, {
+      hint: 'move it away, then rotate again',
+    })
   }
   try {
     requireReplaceable(file)
@@ -115,10 +120,9 @@ function makeNext(path: string, file: string | null): Uint8Array {
     return key
   } catch (error) {
     if (!isNoPlace(error)) throw error
-    throw new Refusal(
-      'database_unusable',
-      `no key can take the place of ${file}: name another by --new-key-file`,
-    )
+    throw new Refusal('database_unusable', `the key file ${file} cannot be replaced`, {
+      hint: '--new-key-file with another path',
+    })
   }
 }
 

@@ -33,11 +33,11 @@ export { type Certificate, certificateNotes, readCertificate } from './vault/cer
 export interface ServiceOptions extends DatabaseSetting {
   readonly purpose: Purpose
   readonly masterKey: MasterKeySource
-  /** Whether to create the database and the master key file if they are missing. */
+  /** If true, a missing database and master key file are created. */
   readonly create: boolean
-  /** Whether to migrate an older schema. */
+  /** If true, an older schema is migrated. */
   readonly upgrade?: boolean
-  /** Whether a server opens the database. Only one server at a time can open a SQLite file. */
+  /** True for a server. Only one server at a time can open a SQLite file. */
   readonly alone?: boolean
   /** Default: the built-in time zones. */
   readonly zoneFolder?: string | undefined
@@ -70,7 +70,7 @@ export async function databaseAt({ database, login = noLogin }: DatabaseSetting)
   return serverDatabase(database, login)
 }
 
-/** Does not load the directory. @throws Refusal database_unusable; storage_busy if others hold it */
+/** Does not load the directory. @throws Refusal database_unusable; storage_busy if another process has locked it */
 export async function openStorage(options: ServiceOptions) {
   const { key: _, ...storage } = await openWithKey(options)
   return storage
@@ -160,7 +160,7 @@ export async function restoreBackup(
 export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
   readonly from: DatabaseSetting
   readonly to: DatabaseSetting
-  /** Whether servers of the source may keep running. */
+  /** If true, servers of the source may keep running. */
   readonly whileServing: boolean
 }
 

@@ -12,12 +12,12 @@ import { forgetReplays } from './operations/maintenance'
 import { measureRecords } from './operations/status'
 import type { Certificate } from './vault/certificate'
 
-/** The settings of a server that do not change while it runs, except for the certificate. */
+/** Only the certificate can change while the server runs. */
 export interface ServerOptions {
   readonly host: string
   /** 0 for a free port. */
   readonly port: number
-  /** Public address, if it differs from the address listened on. */
+  /** Public address. Default: the address that the server listens on. */
   readonly baseUrl?: string | undefined
   readonly noDocs?: boolean
   /** Plain HTTP if none is given. */
@@ -48,7 +48,7 @@ export interface Server extends Listening {
   readonly metricsPort: number | null
 }
 
-/** Listens and runs the periodic tasks until it is stopped. @throws the system's error if a port is taken */
+/** Listens and runs the periodic tasks until it is stopped. @throws the system's error if a port is in use */
 export async function serve(served: Served, options: ServerOptions): Promise<Server> {
   const { context, isSandbox, report } = served
   const { host, port, baseUrl, noDocs = false, certificate = null, proxies = null, observers = [] } = options
@@ -103,7 +103,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
 
 const flushMillis = 1_000
 /** Stored in batches, so that no request waits for them. */
-const notes = 'uses of tokens, look-ups and refused authentications'
+const notes = 'token uses, member look-ups and refused authentications'
 const forgetMillis = 60_000
 
 function startPeriodicTasks({ context, report }: Served) {
@@ -115,7 +115,7 @@ function startPeriodicTasks({ context, report }: Served) {
       () => false,
     )
     // Retried every second, reported once.
-    if (!isFlushed && !isWaiting) report(`${notes} could not be noted yet; they are kept`)
+    if (!isFlushed && !isWaiting) report(`${notes} could not be stored; retrying every second`)
     isWaiting = !isFlushed
   }
   const stopping = new AbortController()
@@ -123,7 +123,7 @@ function startPeriodicTasks({ context, report }: Served) {
   const forget = () => {
     forgetting = forgetting
       .then(() => forgetReplays(context, stopping.signal))
-      .catch(() => report('answers that were kept for retries could not be removed yet'))
+      .catch(() => report('expired replays could not be removed; retrying every minute'))
   }
   // Also at the start: the server may have been down for longer than replays are kept.
   forget()
@@ -133,7 +133,7 @@ function startPeriodicTasks({ context, report }: Served) {
     stopLongOnes: () => stopping.abort(),
     async stop() {
       for (const timer of timers) clearInterval(timer)
-      await notebook.flush(store).catch(() => report(`${notes} could not be noted, and are lost`, 'error'))
+      await notebook.flush(store).catch(() => report(`${notes} could not be stored and are lost`, 'error'))
       await forgetting
     },
   }

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { isDatabaseAddress, parseDatabaseAddress } from './domain/addresses'
+import { didYouMean } from './domain/did-you-mean'
 import { Refusal } from './domain/errors'
 import { Fault, type Flags, type Setting, type SettingName, settings } from './settings'
 
@@ -10,7 +11,7 @@ export interface SettingsLine {
   readonly value: string
 }
 
-/** As systemd's EnvironmentFile (systemd.exec(5)), but a line that sets nothing is a fault. */
+/** Same syntax as systemd's EnvironmentFile (systemd.exec(5)), but invalid lines are faults. */
 export function readSettingsLines(text: string): { lines: SettingsLine[]; faults: string[] } {
   const lines: SettingsLine[] = []
   const faults: string[] = []
@@ -19,11 +20,9 @@ export function readSettingsLines(text: string): { lines: SettingsLine[]; faults
     if (/^\s*([#;]|$)/.test(whole)) continue
     const [, name, written = ''] = /^\s*([A-Za-z_]\w*)=(.*)$/s.exec(whole) ?? []
     const value = name === undefined ? null : unquoted(written.trim())
-    if (name === undefined)
-      fault(line, 'is neither NAME=value, without export and without spaces before =, nor a comment')
-    else if (value === null)
-      fault(line, `${name}: a quotation mark is left open, or something stands behind it`)
-    else if (lines.some((each) => each.name === name)) fault(line, `${name}: is set above already`)
+    if (name === undefined) fault(line, 'must be NAME=value without spaces before =, or a comment')
+    else if (value === null) fault(line, `${name}: a quotation mark is not closed, or text follows it`)
+    else if (lines.some((each) => each.name === name)) fault(line, `${name}: is set twice`)
     else lines.push({ line, name, value })
   }
   return { lines, faults }
@@ -57,7 +56,7 @@ function unquoted(written: string): string | null {
   return mark === '"' ? inside.replace(/\\(["\\$`])/g, '$1') : inside
 }
 
-/** The only setting without a flag: every process of the machine can read command lines. */
+/** The only setting without a flag: every process on the machine can read command lines. */
 export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
 /** The folder of a service's credentials (systemd.exec(5)). */
@@ -73,11 +72,11 @@ export function overruledLines(flags: Flags, environment: Environment): string[]
     const [line, given] = [inFile?.get(variable), givenFor(name, flags, environment)]
     if (!line || !given || line.value === given.value) return []
     const by = given.source === flag ? flag : 'the environment'
-    return [`${line.source}: has no effect, since ${by} sets it otherwise`]
+    return [`${line.source}: has no effect because ${by} overrides it`]
   })
 }
 
-/** `source` names the flag, the variable, or the line of the file in a fault. */
+/** `source` is the flag, the variable, or the line of the settings file. */
 interface Source {
   readonly value: string
   readonly source: string
@@ -92,7 +91,7 @@ export function readSettings(
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
   const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
-  // Stop here: every setting of the unreadable file would be reported as missing.
+  // Stop here, or every setting in the unreadable file would be reported as missing.
   if (inFile === null) throw new Refusal('settings_invalid', faults.join('\n'))
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
     const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
@@ -105,7 +104,7 @@ export function readSettings(
     values[name] = given.value
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(`${name}: is no setting`)
+    if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(noSetting(name, name))
   }
   faults.push(...passwordFaults(settings.database.flag, flags.database, ' or ANTEROOM_DATABASE'))
   faults.push(...masterKeyFaults(environment, flags, inFile), ...tlsFaults(values))
@@ -123,6 +122,14 @@ function givenFor(name: SettingName, flags: Flags, environment: Environment): So
   return value === undefined ? undefined : { value, source: variable }
 }
 
+function noSetting(source: string, name: string): string {
+  const meant = didYouMean(
+    name,
+    Object.values(settings).map(({ variable }) => variable),
+  )
+  return `${source}: is not a setting${meant === null ? '' : `; did you mean ${meant}?`}`
+}
+
 function isVariable(name: string): boolean {
   return name === masterKeyVariable || Object.values(settings).some(({ variable }) => variable === name)
 }
@@ -138,9 +145,9 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
   for (const { line, name, value } of lines) {
     const source = `${path} line ${line}: ${name}`
     if (name === masterKeyVariable) {
-      faults.push(`${source}: is not taken from a file; name a file of its own by ANTEROOM_MASTER_KEY_FILE`)
-    } else if (name === settings.settings.variable || !isVariable(name))
-      faults.push(`${source}: is no setting`)
+      faults.push(`${source}: is not read from a settings file; use ANTEROOM_MASTER_KEY_FILE`)
+    } else if (name === settings.settings.variable) faults.push(`${source}: cannot be set in a settings file`)
+    else if (!isVariable(name)) faults.push(noSetting(source, name))
     else found.set(name, { value, source })
   }
   return found
@@ -156,11 +163,11 @@ function readSettingsText(path: string, faults: string[]): string | null {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const found = fstatSync(file)
     if (found.isFile() && found.size <= mostSettingsBytes) return readFileSync(file, 'utf8')
-    const why = found.isFile() ? 'is too large to be one' : 'is not a file'
+    const why = found.isFile() ? `is larger than ${mostSettingsBytes} bytes` : 'is not a file'
     faults.push(`the settings file ${path} ${why}`)
   } catch (error) {
     const isThere = (error as { code?: string }).code !== 'ENOENT'
-    const unreadable = `the settings file ${path} may not be read by the user that this is run by`
+    const unreadable = `no permission to read the settings file ${path}`
     faults.push(isThere ? unreadable : `there is no settings file at ${path}`)
   } finally {
     if (file !== undefined) closeSync(file)
@@ -179,18 +186,18 @@ function masterKeyFaults(
   )
   const source = given.map((each) => each.source)
   if (environment[masterKeyVariable] !== undefined) source.unshift(masterKeyVariable)
-  return source.length > 1 ? [`${source.join(' and ')}: give the master key in one way`] : []
+  return source.length > 1 ? [`${source.join(' and ')}: give the master key in only one way`] : []
 }
 
-/** Rejects a password in a flag: every process of the machine can read command lines. */
-export function passwordFaults(flag: string, database = '', besides = ''): string[] {
+/** Rejects a password in a flag: every process on the machine can read command lines. */
+export function passwordFaults(flag: string, database = '', more = ''): string[] {
   const address = isDatabaseAddress(database) ? parseDatabaseAddress(database) : null
   if (address === null || typeof address === 'string' || address.password === null) return []
-  const ways = `PGPASSWORD, PGPASSFILE, ~/.pgpass${besides}`
-  return [`${flag}: has a password, which every process can read there; give it by ${ways}`]
+  const ways = `PGPASSWORD, PGPASSFILE, ~/.pgpass${more}`
+  return [`${flag}: must not contain a password, because every process can read it; use ${ways}`]
 }
 
-/** Only a database file has a default key file, which is next to it. */
+/** Only a database file has a default key file. */
 export function missingKeyFaults(
   environment: Environment,
   { database = '', masterKeyFile, masterKeyFd }: Flags,
@@ -198,17 +205,19 @@ export function missingKeyFaults(
   const isGiven = masterKeyFile ?? masterKeyFd ?? environment[masterKeyVariable]
   if (!isDatabaseAddress(database) || isGiven !== undefined || environment[credentialsVariable]) return []
   const { variable, flag } = settings.masterKeyFile
-  return [`${variable} or ${flag}: is required, since the database is not a file`]
+  return [`${variable} or ${flag}: is required for a database server`]
 }
 
 function nodesFaults({ database = '', nodes = '1' }: Flags): string[] {
   if (isDatabaseAddress(database) || nodes === '1') return []
   const { variable, flag } = settings.nodes
-  return [`${variable} or ${flag}: must be 1, since the database is a file, which one server alone can serve`]
+  return [`${variable} or ${flag}: must be 1, because only one server can use a database file`]
 }
 
 function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
   if ((tlsCertificate === undefined) === (tlsKey === undefined)) return []
   const missing = settings[tlsKey === undefined ? 'tlsKey' : 'tlsCertificate']
-  return [`${missing.variable} or ${missing.flag}: is required, since a certificate and its key go together`]
+  return [
+    `${missing.variable} or ${missing.flag}: is required together with the other of certificate and key`,
+  ]
 }

@@ -1,7 +1,7 @@
 import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress, parseNetworks } from './domain/addresses'
 import { hourMillis } from './scheduling/calendar'
 
-/** Why a value is rejected, for example `must not be empty`. */
+/** A rejected value. `why` is, for example, `must not be empty`. */
 export class Fault {
   constructor(readonly why: string) {}
 }
@@ -9,15 +9,15 @@ export class Fault {
 type Parse<Value> = (text: string) => Value | Fault
 
 interface Details {
-  /** The text used if none is given. `meaning` must state it too. */
+  /** The default, as text. `meaning` must state it too. */
   readonly byDefault?: string
-  /** Whether a running server applies a new value when it reads its settings again. */
+  /** True if SIGHUP applies a new value to a running server. */
   readonly isReloaded?: true
 }
 
 export interface Setting<Value = unknown, More extends Details = Details> {
   readonly flag: string
-  /** Null for a boolean flag, which is true or false in the environment. */
+  /** Null for a boolean flag. In the environment, the value is true or false. */
   readonly argument: string | null
   /** Name in the environment and in a settings file. */
   readonly variable: string
@@ -42,134 +42,124 @@ export const settings = {
   settings: setting(
     '--settings',
     '<file>',
-    'a file of ANTEROOM_NAME=value lines, for what neither a flag nor the environment sets',
+    'a file of ANTEROOM_NAME=value lines; flags and the environment override it',
     text,
   ),
   database: setting(
     '--database',
     '<place>',
-    'the database, which init makes: a file, or postgres://user@host/name',
+    'the database: a file, or postgres://user@host/name',
     databasePlace,
   ),
   masterKeyFile: setting(
     '--master-key-file',
     '<file>',
-    'the master key that init makes; the database file with .key behind it unless given',
+    'the master key (default: the database file with .key appended)',
     text,
   ),
   masterKeyFd: setting(
     '--master-key-fd',
     '<n>',
-    'an open file descriptor to read the master key from instead, to its end',
+    'an open file descriptor to read the master key from',
     descriptor,
   ),
-  zones: setting(
-    '--zones',
-    '<folder>',
-    'a zoneinfo folder to take time zones from instead of the built-in data',
-    text,
-  ),
-  baseUrl: setting(
-    '--base-url',
-    '<url>',
-    'the public address, which links in answers begin with',
-    webAddress,
-  ),
-  host: setting('--host', '<host>', 'the address to listen on; 127.0.0.1 unless given', text, {
+  zones: setting('--zones', '<folder>', 'a zoneinfo folder to use instead of the built-in time zones', text),
+  baseUrl: setting('--base-url', '<url>', 'the public address, used in links', webAddress),
+  host: setting('--host', '<host>', 'the address to listen on (default: 127.0.0.1)', text, {
     byDefault: '127.0.0.1',
   }),
-  port: setting('--port', '<n>', 'the port to listen on; 8080 unless given, 0 for a free one', port, {
+  port: setting('--port', '<n>', 'the port to listen on, 0 for a free one (default: 8080)', port, {
     byDefault: '8080',
   }),
   metricsPort: setting(
     '--metrics-port',
     '<n>',
-    'the port of 127.0.0.1 to tell Prometheus on how it does, 0 for a free one; none unless given',
+    'the port of 127.0.0.1 for Prometheus metrics, 0 for a free one (default: no metrics)',
     port,
   ),
   tlsCertificate: setting(
     '--tls-certificate',
     '<file>',
-    'the certificate to speak HTTPS with, in PEM, the chain behind it; read again at SIGHUP',
+    'the certificate for HTTPS and its chain, in PEM; SIGHUP reloads it',
     text,
     { isReloaded: true },
   ),
   tlsKey: setting(
     '--tls-key',
     '<file>',
-    'the private key of the certificate, in PEM, which its owner alone can read',
+    'the private key of the certificate, in PEM; only its owner may be able to read it',
     text,
     { isReloaded: true },
   ),
   behindProxy: setting(
     '--behind-proxy',
     '<networks>',
-    'the addresses or networks (CIDR), with commas between, of the proxies that do HTTPS for it',
+    'the addresses or networks (CIDR) of the proxies that terminate HTTPS, separated by commas',
     parseProxies,
   ),
   readsPerMinute: setting(
     '--reads-per-minute',
     '<n>',
-    'what a partner may read in a minute, or off; 30000 unless given',
+    'the maximum reads of a partner in a minute, or off (default: 30000)',
     cap,
     { byDefault: '30000', isReloaded: true },
   ),
   bookingsPerMinute: setting(
     '--bookings-per-minute',
     '<n>',
-    'what a partner may submit in a minute, or off; 600 unless given',
+    'the maximum booking requests of a partner in a minute, or off (default: 600)',
     cap,
     { byDefault: '600', isReloaded: true },
   ),
   failedAuthenticationsPerMinute: setting(
     '--failed-authentications-per-minute',
     '<n>',
-    'tokens from one address that are refused with 401 in a minute, or off; 120 unless given',
+    'the maximum 401 responses to one address in a minute, or off (default: 120)',
     cap,
     { byDefault: '120', isReloaded: true },
   ),
   nodes: setting(
     '--nodes',
     '<n>',
-    'the nodes that share the callers: each holds them to its part of what they may in a minute; 1 unless given',
+    'the number of nodes; each applies its share of the limits per minute (default: 1)',
     wholeNumber(1, 64),
     { byDefault: '1', isReloaded: true },
   ),
   logRequests: setting(
     '--log-requests',
     '<which>',
-    'which requests the log has a line for: all, or errors (status 400 and above); all unless given',
+    'the requests to log: all, or errors (status 400 and above) (default: all)',
     oneOf('all', 'errors'),
     { byDefault: 'all' },
   ),
-  noDocs: setting('--no-docs', null, 'serve neither /docs nor /openapi.json', trueOrFalse, {
+  noDocs: setting('--no-docs', null, 'do not serve /docs and /openapi.json', trueOrFalse, {
     byDefault: 'false',
   }),
   openRequests: setting(
     '--open-requests',
     '<n>',
-    'the open requests with a slot to come that a member may hold; 10 unless given, or off',
+    'the maximum open requests of a member with a future slot, or off (default: 10)',
     cap,
     { byDefault: '10', isReloaded: true },
   ),
   emailConflictsPerHour: setting(
     '--email-conflicts-per-hour',
     '<n>',
-    'the addresses of different members that a partner may send in an hour; 20 unless given, or off',
+    'the maximum e-mail addresses of other members that a partner may send in an hour, or off (default: 20)',
     cap,
     { byDefault: '20', isReloaded: true },
   ),
   cacheMib: setting(
     '--cache-mib',
     '<n>',
-    'the memory for pages of search that are remembered, in MiB, 0 for none; 128 unless given',
+    'the memory for cached search pages in MiB, 0 for no cache (default: 128)',
     wholeNumber(0, 999_999),
     { byDefault: '128', isReloaded: true },
   ),
   backupMaxAge: setting(
     '--backup-max-age',
     '<age>',
-    'the age from which the last backup is too old, as 36h or 2d; any unless given',
+    'the maximum age of the last backup, for example 36h or 2d (default: no maximum)',
     age,
   ),
 }
@@ -190,7 +180,7 @@ export type Values = {
     : never
 }
 
-/** Parses settings. Call it only with texts that have no fault. */
+/** Parses settings. All texts must be valid. */
 export function valuesOf(given: Flags): Values {
   const values = Object.entries(settings).map(([name, { parse, details }]: [string, Setting]) => {
     const text = given[name as SettingName] ?? details.byDefault
@@ -210,7 +200,7 @@ function databasePlace(value: string): string | Fault {
 
 /** 1 and 2 are stdout and stderr. */
 function descriptor(value: string): number | Fault {
-  return /^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? Number(value) : new Fault('must be 0, or from 3 to 9999')
+  return /^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? Number(value) : new Fault('must be 0 or from 3 to 9999')
 }
 
 function port(value: string): number | Fault {
@@ -240,14 +230,14 @@ function trueOrFalse(value: string): boolean | Fault {
 
 /** Hours or days as ms. */
 function age(value: string): number | Fault {
-  if (!/^[1-9]\d{0,3}[hd]$/.test(value)) return new Fault('must be hours or days, as 36h or 2d')
+  if (!/^[1-9]\d{0,3}[hd]$/.test(value)) return new Fault('must be hours or days, for example 36h or 2d')
   return Number(value.slice(0, -1)) * (value.endsWith('d') ? 24 : 1) * hourMillis
 }
 
 /** Null for `off`. */
 export function cap(value: string): number | null | Fault {
   if (value === 'off') return null
-  return /^[1-9]\d{0,8}$/.test(value) ? Number(value) : new Fault('must be a whole number from 1 on, or off')
+  return /^[1-9]\d{0,8}$/.test(value) ? Number(value) : new Fault('must be off or a whole number from 1')
 }
 
 /** Removes slashes from the end. */

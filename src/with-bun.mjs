@@ -1,11 +1,11 @@
 /**
- * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder, with the Bun that package.json pins and
- * the dependencies that bun.lock pins, after installing whichever of the two is missing. The program itself gets only the
- * packages that it imports; anything else gets those of tests and lint too. A Bun that is fetched is held
- * to its hash in pinned-bun.json. `--fetch=PLATFORM,...` before ARGS fetches those of other platforms first.
+ * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. First it installs the Bun that
+ * package.json pins and the dependencies that bun.lock pins, if they are missing. For src/main.ts it installs only
+ * production dependencies. pinned-bun.json has the hash of each Bun. `--fetch=PLATFORM,...` before ARGS fetches Bun
+ * for other platforms too.
  *
- * Plain JavaScript without dependencies, because it runs before there are any: on Node 18 or later, or on any Bun.
- * It writes nothing on stdout, which belongs to the program that it starts.
+ * Plain JavaScript without dependencies, because it runs before they are installed. Runs on Node 18 or later, or on
+ * any Bun. Writes nothing to stdout, which belongs to the program.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -19,17 +19,17 @@ const ownFolder = join(root, '.bun')
 const pinned = JSON.parse(fs.readFileSync(join(root, 'src', 'pinned-bun.json'), 'utf8'))
 const platform = `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`
 
-// Either of the two would change what a Bun that is started from here does.
+// Both variables change what Bun runs.
 const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
 
-// Tests call servers on this machine, which a proxy for the world outside does not reach, and Bun would ask it.
+// Bun would send requests for this machine, which tests make, to a configured proxy.
 const unproxied = [env.NO_PROXY ?? env.no_proxy, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join()
 Object.assign(env, { NO_PROXY: unproxied, no_proxy: unproxied })
 
 const temporaryFolders = []
 process.on('exit', removeTemporaryFolders)
 
-// Signals go to what runs at the moment; this process ends when that has ended.
+// Signals are passed to the child process. This process ends after it.
 let running
 let stoppedBy
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -63,20 +63,20 @@ function pinnedVersion() {
   return version
 }
 
-/** Whether this is a Linux without glibc, as Alpine: an executable of the one does not start on the other. */
+/** Alpine has musl instead of glibc, and needs another executable. */
 function isMusl() {
   return process.platform === 'linux' && fs.existsSync('/etc/alpine-release')
 }
 
-/** The path of a Bun of exactly this version, if there is one; the places that cost nothing come first. */
+/** The path of a Bun of exactly this version, if there is one. Asks executables on the PATH last, because it is slow. */
 function findBun(version) {
-  // Where there is no Node, `bun run` puts a link to itself on the PATH as `node`; execPath is Bun's own path then.
+  // Without Node, `bun run` provides itself as `node`.
   if (process.versions.bun === version) return process.execPath
   if (fs.existsSync(ownBun(version, platform))) return ownBun(version, platform)
   return onPath('bun').find((path) => versionOf(path) === version)
 }
 
-/** Where the project keeps its own Bun of a platform. The version is in the path, so that nobody has to ask it. */
+/** The project's Bun for a platform. The path contains the version, so that Bun need not be started to find it. */
 function ownBun(version, platform) {
   return join(ownFolder, `${version}-${platform}`, 'bun')
 }
@@ -90,7 +90,7 @@ function versionOf(bun) {
   return spawnSync(bun, ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout?.trim()
 }
 
-/** Takes a platform's executable out of its npm package, holds it to its hash, and returns its path. */
+/** Installs a platform's executable from its npm package after checking its hash. Returns its path. */
 async function fetchBun(version, platform) {
   const pin = pinned.executables[platform]
   if (!pin) throw new Error(`src/pinned-bun.json has no Bun for ${platform}: put Bun ${version} on the PATH`)
@@ -113,7 +113,7 @@ async function fetchBun(version, platform) {
     if (code === 0 && fs.existsSync(executable)) {
       requireHash(executable, pin.sha512, `${pin.package}@${version}`)
       fs.chmodSync(executable, 0o755)
-      // A rename is whole or not at all; where two install at once, the later takes the earlier one's place.
+      // A rename is atomic. If two processes install at once, the later one wins.
       fs.mkdirSync(dirname(ownBun(version, platform)), { recursive: true })
       fs.renameSync(executable, ownBun(version, platform))
       return ownBun(version, platform)
@@ -125,20 +125,20 @@ async function fetchBun(version, platform) {
   )
 }
 
-/** No other installer is tried then: somebody has changed what all of them fetch. */
+/** Throws, instead of trying another installer: all of them fetch the same package. */
 function requireHash(file, sha512, name) {
   const found = createHash('sha512').update(fs.readFileSync(file)).digest('hex')
   if (found !== sha512)
-    throw new Error(`${name} is not what src/pinned-bun.json pins: its SHA-512 is ${found}`)
+    throw new Error(`${name} does not match its hash in src/pinned-bun.json: its SHA-512 is ${found}`)
 }
 
-/** Bun takes a package of another platform only where it is told that this is that platform. */
+/** Without these flags, Bun skips packages for other platforms. */
 function bunArguments(platform) {
   const [os, cpu] = platform.split('-')
   return ['add', '--ignore-scripts', `--os=${os}`, `--cpu=${cpu}`]
 }
 
-/** What `npm start` hands down from npm's settings, such as this project's loglevel, must not decide here. */
+/** Explicit flags, because `npm start` passes on the user's npm settings in the environment. */
 function npmArguments(folder) {
   const what = ['install', '--prefix', folder, '--ignore-scripts', '--include=optional', '--global=false']
   const how = [
@@ -150,14 +150,14 @@ function npmArguments(folder) {
     '--no-progress',
     '--loglevel=error',
   ]
-  // Without these, npm takes more than a minute to say that there is no network.
+  // By default npm takes more than a minute to report that there is no network.
   return [...what, ...how, '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 }
 
 /**
- * node_modules is made in a folder aside and then moved here: it is never half full, whatever interrupts this.
+ * Installs into a temporary folder, then renames: an interruption never leaves an incomplete node_modules.
  *
- * @param startsProgram whether the packages that the program imports are enough, unless those of tests are installed
+ * @param startsProgram true if production dependencies are enough
  */
 async function installDependencies(bun, version, startsProgram) {
   const modules = join(root, 'node_modules')
@@ -182,15 +182,15 @@ async function installDependencies(bun, version, startsProgram) {
     process.stderr.write(output)
     throw new Error(`cannot install the dependencies: ${gist(output)}`)
   }
-  // That a package for this platform alone (the linter's, the compiler's) could not be fetched is a mere warning to Bun.
-  // Without a stamp, the next start tries again.
+  // Bun only warns if an optional package, for example the linter's, could not be fetched. Without a stamp, the next
+  // start tries again.
   const isWhole = !/^warn: .* downloading /m.test(output)
   if (isWhole) fs.writeFileSync(join(temp, 'node_modules', '.with-bun'), isProgram ? production : whole)
   try {
     if (fs.existsSync(modules) && !isCurrent()) fs.renameSync(modules, join(temp, 'old'))
     fs.renameSync(join(temp, 'node_modules'), modules)
   } catch (error) {
-    // Another start may have been quicker.
+    // Another process may have installed them first.
     if (!isCurrent()) throw error
   }
 }
@@ -201,10 +201,10 @@ function dependenciesHash(version) {
   return hash.digest('hex')
 }
 
-/** A folder on the project's own file system, so that a rename can move things out of it. */
+/** A folder on the project's file system, so that a rename can move files out of it. */
 function temporaryFolder() {
   fs.mkdirSync(ownFolder, { recursive: true })
-  // What a start that was killed left behind.
+  // Left by killed processes.
   for (const name of fs.readdirSync(ownFolder).filter((name) => name.startsWith('temp-'))) {
     const age = Date.now() - fs.statSync(join(ownFolder, name), { throwIfNoEntry: false })?.mtimeMs
     if (age > 3_600_000) fs.rmSync(join(ownFolder, name), { recursive: true, force: true })
@@ -218,7 +218,7 @@ function removeTemporaryFolders() {
   for (const folder of temporaryFolders.splice(0)) fs.rmSync(folder, { recursive: true, force: true })
 }
 
-/** Runs a program to its end. Unless it inherits this process's stdio, what it prints is returned. */
+/** Runs a program to its end. Returns its output unless it inherits stdio. */
 function run(command, args, options) {
   return new Promise((done, failed) => {
     running = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...options })
@@ -231,22 +231,18 @@ function run(command, args, options) {
     running.on('error', failed)
     running.on('close', (code, signal) => {
       running = undefined
-      // A signal ends the installing as a whole, not one step of it.
+      // A signal ends the whole installation, not one step of it.
       if (stoppedBy && options.stdio !== 'inherit') failed(new Error('stopped'))
       else done({ code: code ?? 128 + constants.signals[signal], output })
     })
   })
 }
 
-/** The one line that tells most of what a failed npm or Bun printed. */
+/** The most useful line of the output of a failed npm or Bun. */
 function gist(output) {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const telling = /^(?:npm )?(?:error|ERR!):? (?!code |syscall |errno |path |dest )(.+)/
-  return (
-    telling.exec(lines.find((line) => telling.test(line)) ?? '')?.[1] ??
-    lines[0] ??
-    'it failed without a word'
-  )
+  return telling.exec(lines.find((line) => telling.test(line)) ?? '')?.[1] ?? lines[0] ?? 'no output'
 }
 
 function say(line) {

@@ -51,8 +51,8 @@ test.each<[Flags, Record<string, string>, string]>([
     { ANTEROOM_MASTER_KEY: 'BwcH' },
     'ANTEROOM_MASTER_KEY and --master-key-file and --master-key-fd: give the master key in only one way',
   ],
-  [{ masterKeyFd: '2' }, {}, '--master-key-fd: must be 0, or from 3 to 9999'],
-  [{}, { ANTEROOM_MASTER_KEY_FD: '03' }, 'ANTEROOM_MASTER_KEY_FD: must be 0, or from 3 to 9999'],
+  [{ masterKeyFd: '2' }, {}, '--master-key-fd: must be 0 or from 3 to 9999'],
+  [{}, { ANTEROOM_MASTER_KEY_FD: '03' }, 'ANTEROOM_MASTER_KEY_FD: must be 0 or from 3 to 9999'],
 ])('config: master key settings %p and %p are rejected', (flags, environment, message) => {
   expect(() => keyOf(flags, environment)).toThrow(message)
 })
@@ -101,7 +101,7 @@ describe('config: the limits on open requests and email conflicts', () => {
   test.each(['0', '-1', '1.5', '1e3', '', 'none', 'OFF', '1000000000'])(
     'are rejected if they are %p',
     (value) => {
-      const why = 'must be a whole number from 1 on, or off'
+      const why = 'must be off or a whole number from 1'
       expect(() => capsOf({ openRequests: value }, { ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: value })).toThrow(
         new Refusal('settings_invalid', `--open-requests: ${why}\nANTEROOM_EMAIL_CONFLICTS_PER_HOUR: ${why}`),
       )
@@ -157,7 +157,7 @@ describe('config: a settings file', () => {
       `${path} line 5: ANTEROOM_HOST: a quotation mark is not closed, or text follows it`,
       `${path} line 2: PATH: is not a setting`,
       `${path} line 3: ANTEROOM_MASTER_KEY: is not read from a settings file; use ANTEROOM_MASTER_KEY_FILE`,
-      `${path} line 4: ANTEROOM_SETTINGS: is not a setting`,
+      `${path} line 4: ANTEROOM_SETTINGS: cannot be set in a settings file`,
       `${path} line 1: ANTEROOM_PORT: must be a port from 0 to 65535`,
       `${path} line 6: ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in only one way`,
       'ANTEROOM_TLS_CERTIFICATE or --tls-certificate: is required together with the other of certificate and key',

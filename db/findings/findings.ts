@@ -19,7 +19,7 @@ export function auditFinding(verdict: AuditVerdict): Finding {
   return finding('audit log', undefined, `intact up to line ${verdict.head.id}`)
 }
 
-/** @param sample counts of the opened values, as `1000 members, 12 notes`; null if all were opened */
+/** @param sample number of opened values, for example `1000 members, 12 notes`; null if all were opened */
 export function sealedFinding(
   unreadable: readonly string[],
   misplaced: readonly string[],
@@ -27,9 +27,9 @@ export function sealedFinding(
 ): Finding {
   const faults = [
     named('cannot be opened', unreadable),
-    named('found by another address than theirs', misplaced),
+    named('the e-mail hash does not match', misplaced),
   ].filter(Boolean)
-  const checked = sample === null ? [] : [`a sample was opened (${sample}): doctor --all opens all`]
+  const checked = sample === null ? [] : [`a sample was opened (${sample}); doctor --all opens all`]
   return finding(
     'sealed values',
     faults.length > 0 && [...faults, ...checked].join('; '),
@@ -37,18 +37,18 @@ export function sealedFinding(
   )
 }
 
-export function unusable(message: string): Refusal {
-  return new Refusal('database_unusable', message)
+export function unusable(message: string, hint?: string): Refusal {
+  return new Refusal('database_unusable', message, hint === undefined ? {} : { hint })
 }
 
-/** The refusal for a file that cannot be written. Returns any other error unchanged. */
+/** Returns the refusal for a file that cannot be written, and any other error unchanged. */
 export function fileFault(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
-  if (code === 'EEXIST') return unusable('there is a file at that path already')
+  if (code === 'EEXIST') return unusable('the file already exists; choose another path')
   return /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '') ? noRoomAt(path) : error
 }
 
 /** A backup uses several folders, and the error does not say which one is full. */
 export function noRoomAt(path: string): Refusal {
-  return unusable(`no sound copy could be made at ${path}; is there room for it?`)
+  return unusable(`no sound copy could be made at ${path}; check the free disk space`)
 }

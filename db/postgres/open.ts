@@ -166,5 +166,5 @@ export async function proveDatabase(
 }
 
 function none(name: string): Refusal {
-  return unusable(`there is no database at ${name}; anteroom init makes one`)
+  return unusable(`there is no database at ${name}`, 'anteroom init')
 }

@@ -17,6 +17,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
       .limit(most),
   )
   const idOf = engine.prepare(db.select({ id: providers.id }).from(providers).where(eq(providers.ref, ref)))
+  const refs = engine.prepare(db.select({ ref: providers.ref }).from(providers))
   const timeZones = engine.prepare(db.selectDistinct({ timeZone }).from(providers))
   // Raw SQL: Drizzle would omit the table names, and the ids would be ambiguous.
   const rowsOf = (table: string, columns: string, order: string) =>
@@ -37,6 +38,8 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     listRegions: (): MaybePromise<Region[]> => allRegions(),
 
     findId: (ref: string): MaybePromise<number | null> => then(idOf({ ref }), ([found]) => found?.id ?? null),
+
+    listProviderRefs: (): MaybePromise<string[]> => then(refs(), (rows) => rows.map(({ ref }) => ref)),
 
     listTimeZones: (): MaybePromise<string[]> =>
       then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),

@@ -1,67 +1,72 @@
 import { InvalidArgumentError } from 'commander'
 import { isDatabaseAddress } from '../domain/addresses'
-import { editDistance } from '../domain/errors'
 import type { RateOverride } from '../domain/limits'
 import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
 
+/** The largest number of 15 digits. */
+const largest = 999_999_999_999_999
+
 /** Returns a parser of whole numbers from `least` to `most`. */
-export function wholeNumber(least: number, most = 999_999_999_999_999) {
+export function wholeNumber(least: number, most = largest) {
   return (text: string): number => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (value >= least && value <= most) return value
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+    throw new InvalidArgumentError(
+      `It must be a whole number from ${least}${most === largest ? '' : ` to ${most}`}.`,
+    )
   }
 }
 
 export const recordId = wholeNumber(1)
 
-/** A record as the audit log names it. Other words would match no line, which looks like a real result. */
+/** A record as the audit log names it. A misspelled record would match no line, as if nothing had happened. */
 export function auditRecord(text: string): string {
   if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text
   throw new InvalidArgumentError(
-    'It must be organization, partner, provider, request, member or line, and its id, as in "partner 3".',
+    'It must be organization, partner, provider, request, member or line, then an id, for example "partner 3".',
   )
 }
 
 /** A UTC instant, in ms. */
 export function utcInstant(text: string): number {
   const at = parseInstant(text)
-  if (at === null) throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T14:00:00Z.')
+  if (at === null) throw new InvalidArgumentError('It must be a UTC time, for example 2026-12-01T14:00:00Z.')
   return at
 }
 
 /** A date, in days since 1970-01-01. */
 export function localDate(text: string): number {
   const day = parseDate(text)
-  if (day === null) throw new InvalidArgumentError('It must be a date as 2026-12-01.')
+  if (day === null) throw new InvalidArgumentError('It must be a date, for example 2026-12-01.')
   return day
 }
 
-/** A date, `today` or `tomorrow`, which depend on a time zone. */
+/** A date, `today` or `tomorrow`. The caller chooses the time zone. */
 export function dayWord(text: string): string {
   if (text === 'today' || text === 'tomorrow' || parseDate(text) !== null) return text
-  throw new InvalidArgumentError('It must be today, tomorrow or a date as 2026-12-01.')
+  throw new InvalidArgumentError('It must be today, tomorrow or a date, for example 2026-12-01.')
 }
 
 /** Start of a sandbox's clock (ms), in the years that the zone data and the database support. */
 export function startingInstant(text: string): number {
   const at = parseInstant(text)
   if (at !== null && at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)) return at
-  throw new InvalidArgumentError('It must be a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498.')
+  throw new InvalidArgumentError('It must be a UTC time from 2000 to 2498, for example 2026-12-01T09:00:00Z.')
 }
 
 export function fileName(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.')
-  // `-` usually means stdout, but stdout has the answer of the command.
-  if (text === '-') throw new InvalidArgumentError('It must be a file; ./- for one of that name.')
+  // `-` usually means stdout, but the command prints its result there.
+  if (text === '-')
+    throw new InvalidArgumentError('It must be a file name. For a file with the name -, write ./-')
   return text
 }
 
 /** A database file, not the address of a database server. */
 export function databaseFile(text: string): string {
   if (isDatabaseAddress(text)) {
-    throw new InvalidArgumentError('It must be a file, and not a database on a server.')
+    throw new InvalidArgumentError('It must be a file, not the address of a database server.')
   }
   return fileName(text)
 }
@@ -78,24 +83,14 @@ function asSetting<Value>(parse: (text: string) => Value | settings.Fault): (tex
   }
 }
 
-/** A partner's rate limit: a whole number from 1, `off`, or `default` for the setting of the service. */
+/** A partner's rate limit: a whole number from 1, `off`, or `default` for the service's setting. */
 export function rateOverride(text: string): NonNullable<RateOverride> | 'default' {
   if (text === 'default') return text
   const most = settings.cap(text)
   if (most instanceof settings.Fault) {
-    throw new InvalidArgumentError('It must be a whole number from 1 on, off or default.')
+    throw new InvalidArgumentError('It must be off, default or a whole number from 1.')
   }
   return most ?? 'off'
-}
-
-/** Suggestion for a misspelled word; null if no known word is similar. */
-export function nearest(word: string, known: readonly string[]): string | null {
-  const most = Math.max(1, Math.floor(word.length / 3))
-  const near = known
-    .map((each) => ({ each, steps: editDistance(word, each) }))
-    .filter(({ steps }) => steps <= most)
-    .sort((one, other) => one.steps - other.steps)
-  return near[0]?.each ?? null
 }
 
 const unitMinutes: Readonly<Record<string, number>> = {
@@ -109,6 +104,7 @@ const unitMinutes: Readonly<Record<string, number>> = {
 export function lengthOfTime(text: string): number {
   const [, count, unit = ''] = /^(\d{1,5}) ?(min|h|d|w)$/.exec(text) ?? []
   const minutes = unitMinutes[unit]
-  if (minutes === undefined) throw new InvalidArgumentError('It must be a length as 90min, 12h, 3d or 2w.')
+  if (minutes === undefined)
+    throw new InvalidArgumentError('It must be a duration, for example 90min, 12h, 3d or 2w.')
   return Number(count) * minutes * minuteMillis
 }

@@ -26,12 +26,10 @@ const nouns: Readonly<Record<string, string>> = {
   member: 'member',
 }
 
-/** Audit actions of commands with other names. */
+/** Audit actions whose names differ from their commands. */
 const alsoKnown: Readonly<Record<string, AuditAction>> = { 'provider.away': 'provider.time-off-add' }
 
-/**
- * Derived from the words: `provider time-off remove` is provider.time-off-remove. A dry run is not audited.
- */
+/** Derives the action from the words: `provider time-off remove` is provider.time-off-remove. Dry runs are not audited. */
 export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name())
@@ -65,7 +63,7 @@ export async function auditRefusals(
     if (tried.action && error instanceof Refusal && !storageKinds.includes(error.kind)) {
       const record = tried.noun && tried.id !== null ? `${tried.noun} ${tried.id}` : null
       await noteAct(records, makeAct(), tried.action, record, error.kind).catch(() =>
-        printNotice('that this was refused could not be noted in the audit log'),
+        printNotice('the audit log could not record this refusal'),
       )
     }
     throw error

@@ -94,11 +94,11 @@ export interface CommandValue<Run> {
   readonly run: Run
 }
 
-export function json(meaning = 'print it as JSON'): OptionValue {
+export function json(meaning = 'print the result as JSON'): OptionValue {
   return ['--json', meaning]
 }
 
-export const yes: OptionValue = ['--yes', 'do not ask']
+export const yes: OptionValue = ['--yes', 'skip the confirmation']
 
 export function required(flags: string, meaning: string, parse?: (text: string) => unknown): Option {
   const option = new Option(flags, meaning).makeOptionMandatory()

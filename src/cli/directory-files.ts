@@ -18,8 +18,7 @@ export function readSource(paths: readonly string[]): DirectorySource {
   const [path = ''] = paths
   if (paths.length === 1 && isFolder(path)) return { tables: readFolder(path) }
   if (paths.every(isTable)) return { tables: paths.map(readCsvFile) }
-  if (paths.length > 1)
-    throw invalid('give one JSON file, or CSV files alone, which end in .csv, .tsv or .txt')
+  if (paths.length > 1) throw invalid('give one JSON file, or only CSV files (.csv, .tsv or .txt)')
   return { document: readJsonFile(path) }
 }
 
@@ -31,7 +30,7 @@ export function readEntries(context: Context, source: DirectorySource): Director
   })
 }
 
-/** Every fault of the files. The first line of the message is their number. */
+/** All faults of the files. The first line of the message counts them. */
 export class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults, lines } = cause
@@ -39,7 +38,7 @@ export class FaultyFiles extends Refusal {
     const indented = lines.map((line) => `  ${oneLine(line)}`)
     super(
       'directory_invalid',
-      [`${counted(faults.length, 'fault')}, so nothing can be loaded`, ...indented].join('\n'),
+      [`${counted(faults.length, 'fault')} in the files, so nothing can be loaded`, ...indented].join('\n'),
     )
   }
 }
@@ -61,7 +60,7 @@ export function filesOf(directory: DirectoryFile, format: 'json' | 'csv', to: st
 
 function readFolder(folder: string): CsvFile[] {
   const names = readdirSync(folder).filter(isCsv).sort()
-  if (names.length === 0) throw invalid(`${folder}: there is no CSV file in this folder`)
+  if (names.length === 0) throw invalid(`${folder}: the folder has no CSV file`)
   return names.map((name) => readCsvFile(join(folder, name)))
 }
 
@@ -99,9 +98,9 @@ function readBytes(path: string): Uint8Array {
 }
 
 function describeFault({ code }: { code?: string }): string {
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'the file may not be read'
-  if (code === 'EISDIR') return 'this is a folder'
+  if (code === 'ENOENT') return 'no such file'
+  if (code === 'EACCES') return 'permission denied'
+  if (code === 'EISDIR') return 'the path is a folder, not a file'
   return 'the file cannot be read'
 }
 

@@ -13,7 +13,7 @@ import type { Answer, CommonFlags } from './terminal/output'
 import { confirm } from './terminal/question'
 import { presentRequest, providerOf } from './terminal/request-text'
 
-export const inShapeOfApi = 'print the request as JSON, in the shape of the API'
+export const inShapeOfApi = 'print the request as JSON, as in the API'
 
 const argument = ['<request>', 'id', recordId] as const
 /** Makes a command on one request, with the directory. */
@@ -40,7 +40,7 @@ export async function askAbout(
   if (!flags.yes && process.stdin.isTTY) await noteAct(context, makeAct(), 'request.show', `request ${id}`)
   await confirm(question, flags)
   if (flags.yes || summaryOf(request) === summaryOf(await requireRequest(context, id))) return
-  throw new Refusal('not_confirmed', `request ${id} is not as it was asked about by now; nothing was changed`)
+  throw new Refusal('not_confirmed', `request ${id} changed while the question was open, so nothing was done`)
 }
 
 /** The parts of a request that a question shows. */

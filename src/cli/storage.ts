@@ -24,7 +24,9 @@ export const storageFlags: readonly string[] = storageSettings.map((name) => set
 
 /** Undefined for a command's own settings. */
 export function headingOf(name: SettingName): string | undefined {
-  return storageSettings.some((each) => each === name) ? 'Storage options (anywhere on the line):' : undefined
+  return storageSettings.some((each) => each === name)
+    ? 'Storage options (anywhere on the command line):'
+    : undefined
 }
 
 /** Moves the storage options to the end of help: they are the same for every command. */

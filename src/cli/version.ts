@@ -9,13 +9,13 @@ interface VersionFlags extends CommonFlags {
   readonly licenses?: boolean
 }
 
-/** `anteroom version`: what this is made of, for whoever tells of a fault, and under which licenses. */
+/** `anteroom version`: the versions for a bug report, or the licenses. */
 export function versionCommand(): Command {
   return plainCommand({
     name: 'version',
     options: [
       json('print the versions as JSON'),
-      ['--licenses', 'print the licenses and notices of all that is built in instead'],
+      ['--licenses', 'print the licenses and notices of all built-in packages instead'],
     ],
     examples: [
       'anteroom version',

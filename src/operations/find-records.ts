@@ -33,9 +33,15 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
   if (found) return found
-  throw unknownProvider(
-    directory.listUnreadable().some(({ id, ref }) => ref === refOrId || String(id) === refOrId),
-  )
+  const isUnreadable = directory
+    .listUnreadable()
+    .some(({ id, ref }) => ref === refOrId || String(id) === refOrId)
+  throw isUnreadable
+    ? unreadableProvider()
+    : unknownProvider(
+        refOrId,
+        all.map(({ ref }) => ref),
+      )
 }
 
 /** The same from the database, for commands that load no directory. */
@@ -44,14 +50,19 @@ export async function readProvider({ store }: Records, refOrId: string): Promise
   const id = named ?? (/^[1-9]\d{0,14}$/.test(refOrId) ? Number(refOrId) : 0)
   const { providers, unreadable } = await store.read(({ directory }) => directory.findProviders([id]))
   if (providers[0]) return providers[0]
-  throw unknownProvider(unreadable.length > 0)
+  if (unreadable.length > 0) throw unreadableProvider()
+  throw unknownProvider(refOrId, await store.read(({ directory }) => directory.listProviderRefs()))
 }
 
-function unknownProvider(isUnreadable: boolean): Refusal {
-  const why = isUnreadable
-    ? 'the record of that provider cannot be read; directory load mends it, with a JSON file that has them'
-    : 'there is no provider of that ref or id'
-  return new Refusal('record_unknown', why)
+function unreadableProvider(): Refusal {
+  return new Refusal('record_unknown', 'the record of that provider cannot be read', {
+    hint: 'anteroom directory load, with a JSON file that has this provider',
+  })
+}
+
+function unknownProvider(word: string, known: readonly string[]): Refusal {
+  const candidates = { noun: 'provider', word, known } as const
+  return new Refusal('record_unknown', 'there is no provider with that ref or id', { candidates })
 }
 
 /** The same where what they are called is enough: of those too whose record cannot be read. */
@@ -97,10 +108,15 @@ export async function requireMember(records: Records, name: MemberName): Promise
   return found
 }
 
-function requireOne<T extends Organization | Partner>(all: readonly T[], nameOrId: string, noun: string): T {
+function requireOne<T extends Organization | Partner>(
+  all: readonly T[],
+  nameOrId: string,
+  noun: 'organization' | 'partner',
+): T {
   const found = all.find(({ name }) => name === nameOrId) ?? all.find(({ id }) => String(id) === nameOrId)
-  if (!found) throw new Refusal('record_unknown', `there is no ${noun} of that name or id`)
-  return found
+  if (found) return found
+  const candidates = { noun, word: nameOrId, known: all.map(({ name }) => name) }
+  throw new Refusal('record_unknown', `there is no ${noun} with that name or id`, { candidates })
 }
 
 /** Whose lines are those that concern a partner: what it did, and what was done about it. */

@@ -44,7 +44,7 @@ const refused = (message: string, code = 6) => ({
   code,
   signal: null,
   stdout: '',
-  stderr: `anteroom: ${message}\n`,
+  stderr: `error: ${message}\n`,
 })
 const leftOf = (name: string) => readdirSync(operator.folder.path).filter((found) => found.startsWith(name))
 
@@ -258,7 +258,7 @@ describe('restore', () => {
       [file('backup.age'), other, /: the master key does not open the backup: it takes the one of the time/],
       [file('plain.sqlite'), other, /: the master key is not the one that this database was sealed under$/],
       [kept, ['--master-key-file', `${kept}.key`], /: the database is not a production database$/],
-      [file('absent'), [], /: a file or folder that was named is not there$/],
+      [file('absent'), [], /: no such file or folder$/],
     ]
     for (const [backup, flags, message] of cases) {
       const { code, stdout, stderr } = await restore(backup, to, ...flags)

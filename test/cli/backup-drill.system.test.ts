@@ -57,7 +57,7 @@ test('a backup whose content is not that of its manifest is not restored, and th
       code: 6,
       signal: null,
       stdout: '',
-      stderr: `anteroom: the backup is not as it was made: ${fault}\n`,
+      stderr: `error: the backup is not as it was made: ${fault}\n`,
     })
     expect(existsSync(restored)).toBe(false)
   }
@@ -166,7 +166,7 @@ describe('backup drill', () => {
       signal: null,
       stdout: '',
       stderr:
-        "anteroom: the drill failed: the copy's answer for provider 1 in region 1 is another than the service's\n",
+        "error: the drill failed: the copy's answer for provider 1 in region 1 is another than the service's\n",
     })
     expect((await lines()).slice(-2)).toEqual(['database.drill done', 'database.drill failed'])
     expect(readdirSync(temporary)).toEqual([])
@@ -190,8 +190,8 @@ test('a backup that is to be called as a command is made by a path', async () =>
 
 test('a backup to a pipe, which would carry a line of words in its place, is refused', async () => {
   const { code, stdout, stderr } = await operator.run(['backup', '-'])
-  const fault = 'It must be a file; ./- for one of that name.'
-  expect([code, stdout, stderr]).toEqual([2, '', `error: argument 'file' is invalid. ${fault}\n`])
+  const fault = 'must be a file name. For a file with the name -, write ./-'
+  expect([code, stdout, stderr]).toEqual([2, '', `error: argument 'file' ${fault}\n`])
   expect(readdirSync(operator.folder.path)).not.toContain('-')
 })
 
@@ -204,7 +204,7 @@ describe('without room for temporary files', () => {
       code: 6,
       signal: null,
       stdout: '',
-      stderr: `anteroom: no folder can be made in ${nowhere}: have TMPDIR name another\n`,
+      stderr: `error: no folder can be made in ${nowhere}\nTry: TMPDIR with another folder\n`,
     })
   })
 })

@@ -3,8 +3,8 @@ import packed from 'moment-timezone/data/packed/latest.json'
 import { bundledPackages } from '../../deploy/release/bundled'
 import { noticesOf } from '../../deploy/release/notices'
 import { notices } from '../../src/built'
-import { nearest } from '../../src/cli/arguments'
 import { takeStorageFlags } from '../../src/cli/command'
+import { didYouMean } from '../../src/domain/did-you-mean'
 import { Operator } from '../support/operator'
 import { runProgram } from '../support/process'
 
@@ -32,7 +32,7 @@ test('what stands before a command that needs no data is let be', async () => {
     expect((await runProgram(['--database', '/nowhere', ...words])).code, words.join(' ')).toBe(0)
   }
   const { code, stderr } = await runProgram(['version', '--database', '/nowhere'])
-  expect([code, stderr]).toEqual([2, "error: unknown option '--database'\n"])
+  expect([code, stderr]).toEqual([2, "error: unknown option '--database'\nTry: anteroom version --help\n"])
   expect(await runProgram(['organization', 'list', '--database'])).toMatchObject({
     code: 2,
     stderr: "error: option '--database' needs a value\n",
@@ -63,7 +63,7 @@ test.each([
   ['x', null],
   ['', null],
 ])('%p is near to %p', (word, meant) => {
-  expect(nearest(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
+  expect(didYouMean(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
 })
 
 test('the versions that matter are told', async () => {
@@ -86,7 +86,7 @@ test('the versions that matter are told', async () => {
 test('the licenses of what is built in are told by the executable, and it alone holds them', async () => {
   const { code, stdout } = await runProgram(['version', '--licenses'])
   expect([code, stdout]).toEqual([0, noticesOf(await bundledPackages())])
-  expect(() => notices()).toThrow('the built executable alone holds the licenses')
+  expect(() => notices()).toThrow('only the built executable contains the licenses')
 })
 
 test('init, migrate and key rotate tell programs what came of them', async () => {

@@ -9,7 +9,7 @@ describe('what to know before a call', () => {
   test.each([
     ['No', 'NO'],
     ['Yes', 'yes'],
-    [null, 'not told: leave none'],
+    [null, 'unknown: leave none'],
   ])('says of a voicemail that is told as %p plainly %p', (leaveVoicemail, said) =>
     expect(lines({ leaveVoicemail }).voicemail).toBe(said),
   )

@@ -13,7 +13,7 @@ test.each(['init', 'status', 'doctor', 'migrate', 'organization list'])(
     const environment = { ANTEROOM_DATABASE: address, ANTEROOM_MASTER_KEY_FILE: operator.folder.file('key') }
     const { code, stdout, stderr } = await operator.run(words.split(' '), '', environment)
     expect([code === 0, stdout]).toEqual([false, ''])
-    expect(stderr).toStartWith('anteroom: ')
+    expect(stderr).toStartWith('error: ')
     expect(stderr).not.toContain('canary')
   },
 )
@@ -22,9 +22,9 @@ test('an address with a password is refused as a flag, before anything is opened
   const { code, stdout, stderr } = await operator.run(['status', '--database', address])
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toBe(
-    'anteroom: --database: has a password, which every process can read there; ' +
+    'error: --database: must not contain a password, because every process can read it; ' +
       'give it by PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE\n' +
-      'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required, since the database is not a file\n',
+      'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server\n',
   )
 })
 
@@ -41,7 +41,7 @@ test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
 test('a database on a server is made of no backup, and the password is not told', async () => {
   const { code, stdout, stderr } = await operator.run(['restore', 'a.age', '--to', address, '--yes'])
   expect([code, stdout]).toEqual([6, ''])
-  expect(stderr).toStartWith('anteroom: ')
+  expect(stderr).toStartWith('error: ')
   expect(stderr).not.toContain('canary')
 })
 

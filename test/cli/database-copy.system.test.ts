@@ -7,7 +7,7 @@ import { times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { runSql } from '../support/postgres'
 import { describeOnPostgres, newDatabase } from '../support/postgres-databases'
-import { Program, theProgram, withFilesUpTo } from '../support/process'
+import { Program, theProgram, withFileSizeLimit } from '../support/process'
 
 setDefaultTimeout(300_000)
 
@@ -463,7 +463,7 @@ describe('places that are none', () => {
   })
 
   test('a disk without room leaves nothing', async () => {
-    using small = new Operator(withFilesUpTo(100), null)
+    using small = new Operator(withFileSizeLimit(100), null)
     const to = small.folder.file('full.sqlite')
     expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
       refused(6, `no sound copy could be made at ${to}; is there room for it?`),

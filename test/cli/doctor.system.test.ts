@@ -59,7 +59,7 @@ test('doctor names the bookings whose local time moves under other zone data, an
   const refused = await acknowledge('--zones', zones)
   expect([refused.code, refused.stdout]).toEqual([2, ''])
   expect(refused.stderr).toBe(
-    'anteroom: the server works with zone data 2026f (built in), this command with 2099z ' +
+    'error: the server works with zone data 2026f (built in), this command with 2099z ' +
       `(${zones}): leave --zones out, or start the server with the other\n`,
   )
   expect((await operator.run(['provider', 'list', '--zones', zones])).code).toBe(0)

@@ -69,9 +69,9 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   await operator.do('init')
   await using service = await operator.serve()
   service.signal('SIGHUP')
-  await eventually('the settings to be read', () => service.told.length > 0)
+  await eventually('the settings to be read', () => service.messages.length > 0)
   expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
-  expect(service.told).toEqual(['info: settings were read again: nothing has changed', ...stopping])
+  expect(service.messages).toEqual(['info: settings were read again: nothing has changed', ...stopping])
 })
 
 test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () => {
@@ -137,7 +137,7 @@ testOfFile(
     }
     await using service = await operator.serve()
     expect(await service.stop()).toMatchObject({ code: 0, signal: null })
-    expect(service.told).toEqual(stopping)
+    expect(service.messages).toEqual(stopping)
     using database = new Database(operator.database)
     const [[left]] = database.query('SELECT count(*) FROM replays').values() as [[number]]
     expect(left).toBeGreaterThan(0)
@@ -165,8 +165,8 @@ test('a stop that waits for somebody slow tells what for', async () => {
   await Bun.sleep(200)
   const ended = service.stop()
   const why = 'info: still stopping: what is under way is finished first (1 request), for 15 s at most'
-  await eventually('it to be told', () => service.told.includes(why))
+  await eventually('it to be told', () => service.messages.includes(why))
   socket.destroy()
   expect((await ended).code).toBe(0)
-  expect(service.told).toEqual(['info: stopping', why, 'info: stopped'])
+  expect(service.messages).toEqual(['info: stopping', why, 'info: stopped'])
 })

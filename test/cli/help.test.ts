@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Command } from 'commander'
 import { findCommand } from '../../src/cli/command'
 import { createProgram } from '../../src/cli/program'
-import { runHere } from '../support/command-line'
+import { runInProcess } from '../support/command-line'
 
 // What every command says of itself, kept as one page so that it is read whenever it changes.
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
@@ -19,7 +19,7 @@ function textsOf(command: Command, words: readonly string[]): string[] {
   return [own, ...command.commands.flatMap((below) => textsOf(below, [...words, below.name()]))]
 }
 
-test('the help of every command is the agreed one; RENEW_HELP=1 writes it anew', async () => {
+test('the help of every command is the agreed one; RENEW_HELP=1 rewrites it', async () => {
   const program = await createProgram()
   const texts = textsOf(program, [program.name()]).join('\n')
   if (process.env.RENEW_HELP) await Bun.write(page, texts)
@@ -46,26 +46,31 @@ test('what help lists without loading them says of each what it says itself', as
 })
 
 test('storage options come last of the options, under their own heading, and examples behind all', async () => {
-  const { stdout } = await runHere(['token', 'issue', '--help'])
+  const { stdout } = await runInProcess(['token', 'issue', '--help'])
   const headings = stdout.match(/^\S.*:$/gm)
-  expect(headings).toEqual(['Arguments:', 'Options:', 'Storage options (anywhere on the line):', 'Examples:'])
+  expect(headings).toEqual([
+    'Arguments:',
+    'Options:',
+    'Storage options (anywhere on the command line):',
+    'Examples:',
+  ])
 })
 
 test.each([
-  ['nosuch', "unknown command 'nosuch' (anteroom --help lists them)"],
-  ['nosuch --help', "unknown command 'nosuch' (anteroom --help lists them)"],
-  ['tokn --help', "unknown command 'tokn' (Did you mean token?)"],
-  ['help tokn', "unknown command 'tokn' (Did you mean token?)"],
-  ['help token isue', "unknown command 'isue' (Did you mean issue?)"],
-  ['help token issue Lantern', "unknown command 'Lantern' (anteroom token issue --help lists them)"],
-  ['help token nosuch', "unknown command 'nosuch' (anteroom token --help lists them)"],
-  ['help backup drlil', "unknown command 'drlil' (Did you mean drill?)"],
-  ['token isue --help', "unknown command 'isue' (Did you mean issue?)"],
-  ['token help isue', "unknown command 'isue' (Did you mean issue?)"],
-  ['token list --jsn', "unknown option '--jsn' (Did you mean --json?)"],
-])('%s is an error', async (line, fault) => {
-  const { code, stdout, stderr } = await runHere(line.split(' '))
-  expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\n`])
+  ['nosuch', "unknown command 'nosuch'", 'anteroom --help'],
+  ['nosuch --help', "unknown command 'nosuch'", 'anteroom --help'],
+  ['tokn --help', "unknown command 'tokn'", 'anteroom token'],
+  ['help tokn', "unknown command 'tokn'", 'anteroom token'],
+  ['help token isue', "unknown command 'isue'", 'anteroom token issue'],
+  ['help token issue Lantern', "unknown command 'Lantern'", 'anteroom token issue --help'],
+  ['help token nosuch', "unknown command 'nosuch'", 'anteroom token --help'],
+  ['help backup drlil', "unknown command 'drlil'", 'anteroom backup drill'],
+  ['token isue --help', "unknown command 'isue'", 'anteroom token issue'],
+  ['token help isue', "unknown command 'isue'", 'anteroom token issue'],
+  ['token list --jsn', "unknown option '--jsn'", '--json'],
+])('cli: %s is an error with a hint', async (line, fault, hint) => {
+  const { code, stdout, stderr } = await runInProcess(line.split(' '))
+  expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\nTry: ${hint}\n`])
 })
 
 test('every command has examples, which name commands and options that there are', async () => {
@@ -100,8 +105,8 @@ test('every command has examples, which name commands and options that there are
 
 test('help of words tells of the command that they all name', async () => {
   for (const words of [['backup', 'drill'], ['token', 'issue'], ['backup']]) {
-    const { code, stdout } = await runHere(['help', ...words])
-    expect([code, stdout]).toEqual([0, (await runHere([...words, '--help'])).stdout])
+    const { code, stdout } = await runInProcess(['help', ...words])
+    expect([code, stdout]).toEqual([0, (await runInProcess([...words, '--help'])).stdout])
     expect(stdout).toStartWith(`Usage: anteroom ${words.join(' ')} [options]`)
   }
 })

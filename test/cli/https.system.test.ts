@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:tls'
 import { makeCertificate } from '../support/certificates'
-import { Operator, stopping, toldIn } from '../support/operator'
+import { messagesIn, Operator, stopping } from '../support/operator'
 import { eventually } from '../support/process'
 
 setDefaultTimeout(300_000)
@@ -21,13 +21,13 @@ test('plain HTTP is served to this machine alone, and a certificate that cannot 
     signal: null,
     stdout: '',
     stderr:
-      'anteroom: --host: without HTTPS, requests to 0.0.0.0 cross the network unencrypted; put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine), set --tls-certificate and --tls-key, or listen on loopback with --host 127.0.0.1\n',
+      'error: --host: without HTTPS, requests to 0.0.0.0 cross the network unencrypted; put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine), set --tls-certificate and --tls-key, or listen on loopback with --host 127.0.0.1\n',
   })
   expect(await serve('--tls-certificate', file('no.crt'), '--tls-key', file('no.key'))).toEqual({
     code: 2,
     signal: null,
     stdout: '',
-    stderr: `anteroom: there is no TLS certificate file at ${file('no.crt')}\n`,
+    stderr: `error: there is no TLS certificate file at ${file('no.crt')}\n`,
   })
 })
 
@@ -44,18 +44,18 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
     `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\nANTEROOM_BEHIND_PROXY=127.0.0.1\n`,
   )
   await using service = await operator.serve('--settings', file('settings'), '--base-url', 'http://x.example')
-  expect(await shownBy(service.port)).toBe('one')
+  expect(await wholeDirectory(service.port)).toBe('one')
   expect(JSON.parse((await operator.run(['status', '--json'])).stdout).service.state).toBe('up')
   put(two)
   appendFileSync(file('settings'), 'ANTEROOM_BOOKINGS_PER_MINUTE=7\n')
   service.signal('SIGHUP')
   await eventually('the settings to be read', () => service.stderr.includes('read again'))
-  expect(await shownBy(service.port)).toBe('two')
+  expect(await wholeDirectory(service.port)).toBe('two')
   const { code, stderr } = await service.stop()
   expect(code).toBe(0)
   const inForce =
     'the certificate that is valid until \\S+Z is in force; the TLS certificate is not for x.example, as --base-url says: partners will refuse it; in force as they are now: --bookings-per-minute'
-  expect(toldIn(stderr)).toEqual([
+  expect(messagesIn(stderr)).toEqual([
     'warn: --base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
     'warn: --tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
     expect.stringMatching(
@@ -68,7 +68,7 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
 })
 
 /** Whose certificate a server shows to who connects now. */
-async function shownBy(port: number): Promise<string> {
+async function wholeDirectory(port: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, resolve)
   socket.on('error', reject)

@@ -31,7 +31,7 @@ describe('the master key of a database', () => {
   afterAll(() => operator[Symbol.dispose]())
 
   const list = ['organization', 'list']
-  const refused = (stderr: string) => ({ code: 6, signal: null, stdout: '', stderr: `anteroom: ${stderr}\n` })
+  const refused = (stderr: string) => ({ code: 6, signal: null, stdout: '', stderr: `error: ${stderr}\n` })
 
   test('is read from a file, a file descriptor, the environment and a credential of systemd', async () => {
     const listed = await operator.run([...list, ...there])
@@ -112,7 +112,7 @@ describe('the master key of a database', () => {
       refused("what the master key's file descriptor gives has no end: whoever writes it must close it"),
     )
     expect((await operator.run(list, 'y\n'.repeat(100_000), { ANTEROOM_MASTER_KEY_FD: '0' })).stderr).toBe(
-      "anteroom: what the master key's file descriptor gives is too large to be one\n",
+      "error: what the master key's file descriptor gives is too large to be one\n",
     )
   })
 })

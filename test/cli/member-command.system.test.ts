@@ -107,7 +107,7 @@ describe('a member', () => {
     expect(await practice.operator.ask<object>('member', 'show', ...named)).toEqual(shown)
     const { stdout } = await act('show', member.id)
     expect(stdout).toContain('shown-email@example.com')
-    expect(stdout).toMatch(/^voicemail +not told: leave none$/m)
+    expect(stdout).toMatch(/^voicemail +unknown: leave none$/m)
     expect(stdout).toMatch(/^time there +between .* and .*$/m)
   })
 
@@ -151,13 +151,17 @@ describe('a member', () => {
   test.each([
     [['show', 999], 3, 'there is no member of that id'],
     [['show', '--partner', 'Lantern', '--external-id', 'nobody'], 3, 'there is no member of that id'],
-    [['show', '--partner', 'Nobody', '--external-id', 'x'], 3, 'there is no partner of that name or id'],
+    [
+      ['show', '--partner', 'Nobody', '--external-id', 'x'],
+      3,
+      'there is no partner with that name or id\nTry: anteroom partner list',
+    ],
     [['erase', 999, '--yes'], 3, 'there is no member of that id'],
     [['release-email', 999, '--yes'], 3, 'there is no member of that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
   ])('%p is refused with %p', async (words, code, said) => {
-    expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `anteroom: ${said}\n` })
+    expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${said}\n` })
   })
 
   test('is named by whoever asks before anything is done to them', async () => {
@@ -251,7 +255,7 @@ describe('an address that is released', () => {
     expect((await practice.service.post(rightful, practice.token)).status).toBe(201)
     expect(await act('release-email', wrong.member.id, '--yes')).toMatchObject({
       code: 4,
-      stderr: 'anteroom: the member has no e-mail address\n',
+      stderr: 'error: the member has no e-mail address\n',
     })
     const actions = (await auditOf(`member ${wrong.member.id}`)).map((line) => JSON.parse(line))
     expect(actions.map(({ action, actor, outcome }) => [action, actor.split(' ')[0], outcome])).toEqual([

@@ -15,7 +15,7 @@ test('what serve measures is told on a port of its own, which is refused where i
   // As with the port for partners: whatever has it may go, and another start be of use.
   expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([
     exitCodes.failed,
-    `anteroom: port ${port} of 127.0.0.1 is taken; name another with --metrics-port`,
+    `error: port ${port} of 127.0.0.1 is in use\nTry: another --metrics-port`,
   ])
   await using service = await operator.serve('--metrics-port', '0')
   const told = /^Metrics on (http:\/\/127\.0\.0\.1:\d+\/metrics)$/m

@@ -28,8 +28,9 @@ describe('output that cannot be written', () => {
     await operator.do('init')
     await operator.do('partner', 'add', 'Lantern')
     const { code, stderr } = await sh('token issue Lantern > /dev/full')
-    const why = 'the token was made and could not be printed; it can never be shown again: rotate it'
-    expect([code, stderr]).toEqual([6, `anteroom: ${why}\n`])
+    const why =
+      'the token is in force, but it could not be printed and cannot be shown again\nTry: rotate the token'
+    expect([code, stderr]).toEqual([6, `error: ${why}\n`])
     expect(await operator.do('token', 'rotate', 'Lantern', '--yes')).toMatch(/^eyJ/)
   })
 })
@@ -42,10 +43,10 @@ describe('what is no file', () => {
 
   test.each(made)('%s as the database is refused at once', async (_, make) => {
     make(operator.database)
-    const refused = [6, 'anteroom: what is at the database path is not a file\n'] as [number, string]
+    const refused = [6, 'error: what is at the database path is not a file\n'] as [number, string]
     expect(await refusalOf('organization', 'list')).toEqual(refused)
     expect(await refusalOf('migrate')).toEqual(refused)
-    expect(await refusalOf('init')).toEqual([6, 'anteroom: there is a file at the database path already\n'])
+    expect(await refusalOf('init')).toEqual([6, 'error: there is a file at the database path already\n'])
     await using sandbox = new Sandbox(['sandbox', '--port', '0', '--database', operator.database])
     expect(await sandbox.exit()).toMatchObject({ code: 6, stderr: refused[1] })
   })
@@ -56,7 +57,7 @@ describe('what is no file', () => {
     make(key)
     expect(await refusalOf('organization', 'list', '--master-key-file', key)).toEqual([
       6,
-      'anteroom: what is at the master key path is not a file\n',
+      'error: what is at the master key path is not a file\n',
     ])
   })
 
@@ -64,6 +65,6 @@ describe('what is no file', () => {
     await operator.do('init')
     const place = operator.folder.file('backup')
     make(place)
-    expect(await refusalOf('backup', place)).toEqual([6, 'anteroom: there is a file at that path already\n'])
+    expect(await refusalOf('backup', place)).toEqual([6, 'error: there is a file at that path already\n'])
   })
 })

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { kidOf } from '../../src/auth/token'
 import { provider, region } from '../support/builders'
 import { testOfFile } from '../support/engine'
-import { Operator, type Served, stopping, toldIn } from '../support/operator'
+import { messagesIn, Operator, type Served, stopping } from '../support/operator'
 import { eventually, theProgram } from '../support/process'
 
 const regions = '/partners/v1/provider-regions/?country_code=CA'
@@ -23,7 +23,7 @@ describe('an operator onboards partners while the service runs', () => {
   afterAll(async () => {
     const { code, stderr } = await service.stop()
     operator[Symbol.dispose]()
-    expect([code, toldIn(stderr)]).toEqual([0, stopping])
+    expect([code, messagesIn(stderr)]).toEqual([0, stopping])
   })
 
   testOfFile('init makes both files for their owner alone and never overwrites them', async () => {
@@ -50,7 +50,7 @@ describe('an operator onboards partners while the service runs', () => {
       code: 4,
       signal: null,
       stdout: '',
-      stderr: 'error: the partner already has a token; rotate it instead\n',
+      stderr: 'error: the partner already has a token\nTry: anteroom token rotate\n',
     })
   })
 

@@ -155,11 +155,11 @@ describe('no control character of what is stored reaches the terminal', () => {
     const long = operator.folder.file('x'.repeat(300))
     expect(await operator.run(['organization', 'list', '--database', loop])).toMatchObject({
       code: 1,
-      stderr: `anteroom: ${loop}: a path that was named leads in a circle\n`,
+      stderr: `error: ${loop}: the path contains a loop of symbolic links\n`,
     })
     expect(await operator.run(['backup', long])).toMatchObject({
       code: 1,
-      stderr: `anteroom: ${long}: a path that was named is too long\n`,
+      stderr: `error: ${long}: the path is too long\n`,
     })
   })
 

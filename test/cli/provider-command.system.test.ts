@@ -82,7 +82,7 @@ describe('an operator looks after providers while the service runs', () => {
     expect(await practice.slotsOf('on-1')).toContain(slot)
     expect(await run('time-off', 'remove', 'on-1', day, until)).toMatchObject({
       code: 3,
-      stderr: 'anteroom: there is no such time off\n',
+      stderr: 'error: there is no such time off\n',
     })
   })
 
@@ -95,7 +95,7 @@ describe('an operator looks after providers while the service runs', () => {
   ])('being away from %s to %s is refused', async (from, until, fault) => {
     const { code, stderr, stdout } = await run('away', 'on-1', from, until)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toStartWith(`anteroom: ${fault}`)
+    expect(stderr).toStartWith(`error: ${fault}`)
   })
 
   test('deactivation asks, takes effect at once, and can be undone', async () => {
@@ -153,7 +153,7 @@ describe('an operator looks after providers while the service runs', () => {
     )
     expect(await run('away', 'qc-1', 'tomorrow', 'today')).toMatchObject({
       code: 2,
-      stderr: 'anteroom: until: must be after from\n',
+      stderr: 'error: until: must be after from\n',
     })
     const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1'])
     expect(stdout).toMatch(/provider\.time-off-add +provider 3 +field_invalid/)
@@ -162,7 +162,7 @@ describe('an operator looks after providers while the service runs', () => {
   test('what is not there, and what is no instant, is refused with its exit code', async () => {
     expect(await run('show', 'nobody')).toMatchObject({
       code: 3,
-      stderr: 'anteroom: there is no provider of that ref or id\n',
+      stderr: 'error: there is no provider with that ref or id\nTry: anteroom provider list\n',
     })
     expect(await run('slots', 'on-1', '--region', 'ZZ')).toMatchObject({ code: 3 })
     expect(await run('why', 'on-1', '2026-12-01')).toMatchObject({ code: 2, stdout: '' })

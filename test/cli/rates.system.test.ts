@@ -81,14 +81,14 @@ describe('an operator', () => {
   })
 
   test.each([
-    [[], 'anteroom: give --reads-per-minute, --bookings-per-minute or both\n'],
+    [[], 'error: give --reads-per-minute, --bookings-per-minute or both\n'],
     [
       ['--reads-per-minute', '0'],
-      "error: option '--reads-per-minute <n>' is invalid. It must be a whole number from 1 on, off or default.\n",
+      "error: option '--reads-per-minute <n>' must be off, default or a whole number from 1\n",
     ],
     [
       ['--bookings-per-minute', 'none'],
-      "error: option '--bookings-per-minute <n>' is invalid. It must be a whole number from 1 on, off or default.\n",
+      "error: option '--bookings-per-minute <n>' must be off, default or a whole number from 1\n",
     ],
   ])('who sets a partner no rates, or none that can be, is told so: %p', async (flags, stderr) => {
     const refused = await operator.run(['partner', 'set-rates', 'Lantern', ...flags])

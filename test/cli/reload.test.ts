@@ -86,7 +86,7 @@ test('a fault in the settings changes nothing, and is told in one line', () => {
   const { told, limits } = running()
   set('ANTEROOM_OPEN_REQUESTS=4', 'ANTEROOM_PORT=x', 'nothing')
   expect(reload(told)).toBe(
-    `settings were read again, and nothing is changed: ${path} line 5: is neither NAME=value, without export and without spaces before =, nor a comment; ${path} line 4: ANTEROOM_PORT: must be a port from 0 to 65535`,
+    `settings were read again, and nothing is changed: ${path} line 5: must be NAME=value without spaces before =, or a comment; ${path} line 4: ANTEROOM_PORT: must be a port from 0 to 65535`,
   )
   expect(limits).toEqual([])
 })

@@ -122,7 +122,7 @@ describe('declining all of a partner since an instant', () => {
       code: 2,
       signal: null,
       stdout: '',
-      stderr: 'anteroom: name a request by id, or many by both --partner and --since\n',
+      stderr: 'error: name a request by id, or many by both --partner and --since\n',
     })
   })
 })
@@ -142,7 +142,7 @@ describe('assigning', () => {
 
   test('somebody without a license where the member is tells so and asks, before anything is done', async () => {
     const id = await submit()
-    const told = 'anteroom: note that qc-1 holds no license in CA-ON, where the member is\n'
+    const told = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
     const asked = await act('assign', id, '--provider', 'qc-1')
     expect(asked).toMatchObject({ code: 2, stdout: '' })
     expect(asked.stderr).toStartWith(told)

@@ -61,7 +61,7 @@ test('tokens and members that become valid again, counts and audit heads are lis
   expect(lines.slice(-4)).toEqual([
     expect.stringMatching(/^ {2}newest audit line: \d+:[0-9a-f]{64} before$/),
     expect.stringMatching(/^ {2}newest audit line: \d+:[0-9a-f]{64} in the backup$/),
-    'anteroom: this needs --yes where there is no terminal to ask on',
+    'error: there is no terminal to ask on',
     '',
   ])
   expect(stderr).not.toContain('Canary')
@@ -133,7 +133,7 @@ test('what is no later state of the same database is refused, and nothing is mad
         code: 6,
         signal: null,
         stdout: '',
-        stderr: `anteroom: --against: ${fault}\n`,
+        stderr: `error: --against: ${fault}\n`,
       })
       expect(existsSync(file('refused.sqlite'))).toBe(false)
     }

@@ -236,7 +236,7 @@ describe('--port, --host and --base-url', () => {
       code: failed,
       signal: null,
       stdout: '',
-      stderr: `anteroom: port ${port} of 127.0.0.1 is taken; name another with --port\n`,
+      stderr: `error: port ${port} of 127.0.0.1 is in use\nTry: another --port\n`,
     })
     for (let call = 0; call < 20; call++) {
       expect((await first.get('/partners/v1/provider-regions/?country_code=CA')).status).toBe(200)
@@ -295,7 +295,7 @@ describe('--database', () => {
     await Bun.file(`${path}.key`).delete()
     const exit = await runProgram(['sandbox', '--port', '0', '--database', path])
     expect([exit.code, exit.stdout]).toEqual([databaseUnusable, ''])
-    expect(exit.stderr).toMatch(/^anteroom: .*key.*\n$/)
+    expect(exit.stderr).toMatch(/^error: .*key.*\n$/)
     expect(existsSync(`${path}.key`)).toBe(false)
     writeFileSync(`${path}.key`, key, { mode: 0o600 })
     await using again = await startSandbox(['--database', path])
@@ -371,7 +371,7 @@ describe('--directory', () => {
     expect([code, stdout]).toEqual([fileInvalid, ''])
     expect(
       stderr
-        .replace(/^anteroom: /, '')
+        .replace(/^error: /, '')
         .trimEnd()
         .split('\n')
         .sort(),
@@ -400,8 +400,7 @@ describe('--directory', () => {
 })
 
 describe('options that are wrong', () => {
-  const invalid = (option: string, fault: string) =>
-    `error: option '${option}' is invalid. It must be ${fault}.\n`
+  const invalid = (option: string, fault: string) => `error: option '${option}' must be ${fault}\n`
   const port = 'a whole number from 0 to 65535'
   const instant = 'a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498'
   const address = 'an http or https address without a query'
@@ -410,7 +409,7 @@ describe('options that are wrong', () => {
     [['--port', 'abc'], invalid('--port <n>', port)],
     [['--port', '65536'], invalid('--port <n>', port)],
     [['--port='], invalid('--port <n>', port)],
-    [['--port'], "error: option '--port <n>' argument missing\n"],
+    [['--port'], "error: option '--port <n>' needs a value\n"],
     [['--providers', 'many'], invalid('--providers <n>', 'a whole number from 0 to 1000000')],
     [['--now', 'tomorrow'], invalid('--now <instant>', instant)],
     [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', instant)],
@@ -418,11 +417,11 @@ describe('options that are wrong', () => {
     // An empty query and an empty fragment swallow every path that is put behind them.
     [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', address)],
     [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', address)],
-    [['--open-requests', '0'], invalid('--open-requests <n>', 'a whole number from 1 on, or off')],
+    [['--open-requests', '0'], invalid('--open-requests <n>', 'off or a whole number from 1')],
     [['--database', ''], /^(error|anteroom): .*--database.*\n$/],
-    [['--nonsense'], "error: unknown option '--nonsense'\n"],
-    [['--prot', '1'], "error: unknown option '--prot' (Did you mean --port?)\n"],
-    [['extra'], "error: too many arguments for 'sandbox'. Expected 0 arguments but got 1.\n"],
+    [['--nonsense'], "error: unknown option '--nonsense'\nTry: anteroom sandbox --help\n"],
+    [['--prot', '1'], "error: unknown option '--prot'\nTry: --port\n"],
+    [['extra'], 'error: too many arguments\nUsage: anteroom sandbox [options]\n'],
   ])('%j are told on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()
     mkdirSync(folder.file('tmp'))

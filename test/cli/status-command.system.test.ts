@@ -72,7 +72,7 @@ testOfFile('a backup made beside a service has nothing of it, and one too old is
     expect.stringContaining('too old'),
   )
   expect((await operator.run(['status', '--backup-max-age', '36'])).stderr).toBe(
-    'anteroom: --backup-max-age: must be hours or days, as 36h or 2d\n',
+    'error: --backup-max-age: must be hours or days, for example 36h or 2d\n',
   )
 })
 

@@ -103,7 +103,7 @@ describe('on a terminal', () => {
   ])('%s at a question changes nothing, and says so', async (_, answer) => {
     const { code, shown } = await runOnTerminal(['organization', 'deactivate', 'North'], { env, answer })
     expect(code).toBe(2)
-    expect(shown).toEndWith('\nanteroom: nothing was changed\n')
+    expect(shown).toEndWith('\nerror: not confirmed, so nothing was changed\n')
     expect(await operator.ask('organization', 'list')).toMatchObject([{ name: 'North', active: true }])
   })
 
@@ -121,7 +121,7 @@ test('nothing is cut and nothing in color where stdout is no terminal', async ()
   expect(stdout).toBe(Bun.stripANSI(stdout))
 })
 
-const unwritten = 'anteroom: the output could not be written; what the command changes, it may have changed\n'
+const unwritten = 'error: the output could not be written, but the command may have made its changes\n'
 
 test('a stdout without room is told in one line, whatever is printed', async () => {
   for (const words of [

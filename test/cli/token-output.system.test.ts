@@ -20,7 +20,7 @@ describe('token --output', () => {
     expect(await operator.run([...issue, file('taken')])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'anteroom: --output: there is a file at that path already\n',
+      stderr: 'error: --output: there is a file at that path already\n',
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
@@ -28,7 +28,7 @@ describe('token --output', () => {
     expect(await operator.run([...issue, ''])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: "error: option '-o, --output <file>' is invalid. It must not be empty.\n",
+      stderr: "error: option '-o, --output <file>' must not be empty\n",
     })
     expect(await tokens()).toEqual([])
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
@@ -38,7 +38,8 @@ describe('token --output', () => {
     for (const stdout of ['>&-', '> /dev/null']) {
       expect(await operator.runShell(`token issue Lantern ${stdout}`)).toMatchObject({
         code: 2,
-        stderr: 'anteroom: nobody can read the token on a stdout that leads nowhere\n',
+        stderr:
+          'error: the token cannot be printed, because stdout is closed or /dev/null\nTry: --output <file>\n',
       })
     }
     expect(await tokens()).toEqual([])

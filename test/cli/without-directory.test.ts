@@ -19,7 +19,10 @@ test('status, request list and appointments do not load the directory, and name 
     expect(load).not.toHaveBeenCalled()
     for (const words of [['request', 'list'], ['appointments']]) {
       const { code, stderr } = await operator.run([...words, '--provider', 'nobody'])
-      expect([code, stderr]).toEqual([3, 'anteroom: there is no provider of that ref or id\n'])
+      expect([code, stderr]).toEqual([
+        3,
+        'error: there is no provider with that ref or id\nTry: anteroom provider list\n',
+      ])
     }
     await operator.do('provider', 'list')
     expect(load).toHaveBeenCalled()

@@ -195,6 +195,7 @@ describe('the appointments of a day', () => {
       ...facts,
       directory: {
         findId: (ref) => facts.directory.findId(ref),
+        listProviderRefs: () => facts.directory.listProviderRefs(),
         listTimeZones: () => facts.directory.listTimeZones(),
         findProviders: () => ({ providers: [], unreadable: [named] }),
       },

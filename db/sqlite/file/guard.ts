@@ -36,7 +36,7 @@ export function recognizeFile(path: string, mayBeVacant: boolean): void {
 function recognize(path: string, mayBeVacant: boolean): void {
   if (isVacant(path)) {
     if (mayBeVacant) return
-    throw unusable(`there is no database at ${path}; anteroom init makes one`)
+    throw unusable(`there is no database at ${path}`, 'anteroom init')
   }
   if (!isDatabase(path)) throw unusable('the file is not a database that can be read')
   const head = readHead(path)

@@ -2,7 +2,7 @@ _anteroom() {
   local offer word="${COMP_WORDS[COMP_CWORD]}"
   local program="${COMP_WORDS[0]/#\~\//$HOME/}"
   COMPREPLY=()
-  # What is quoted keeps its quotes, and what a shell acts on between those is escaped; what is not gets quotes where it needs them.
+  # A quoted word keeps its quotes, with special characters escaped. printf %q quotes other words if necessary.
   local plain="${word//\\/}" quote=
   [[ "$plain" == [\"\']* ]] && quote="${plain:0:1}" && plain="${plain:1}"
   local escape=

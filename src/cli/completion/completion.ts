@@ -9,14 +9,13 @@ import bash from './completion.bash' with { type: 'text' }
 import fish from './completion.fish' with { type: 'text' }
 import zsh from './completion.zsh' with { type: 'text' }
 
-/** What each shell is given: a function that asks the program itself, by `anteroom complete`. */
+/** Each script defines a function that calls `anteroom complete`. */
 const scripts = { bash, zsh, fish }
 
-/** `anteroom completion`: lets a shell complete commands, options and values. */
 export function completionCommand(): Command {
   return plainCommand({
     name: 'completion',
-    words: [new Argument('<shell>', 'which shell').choices(Object.keys(scripts))],
+    words: [new Argument('<shell>', 'the shell').choices(Object.keys(scripts))],
     examples: [
       'anteroom completion bash > /etc/bash_completion.d/anteroom',
       'anteroom completion zsh > /usr/local/share/zsh/site-functions/_anteroom',
@@ -26,25 +25,25 @@ export function completionCommand(): Command {
   })
 }
 
-/** Makes the command line as far as some words need it. */
+/** Loads the commands that the words name. */
 type Create = (words: readonly string[]) => Promise<Command>
 
-/** `anteroom complete`: for the scripts of `anteroom completion` alone; what the last word can become, a line each. */
+/** `anteroom complete`, for the scripts of `anteroom completion`: prints completions of the last word, one a line. */
 export function completeCommand(create: Create): Command {
   return plainCommand({
     name: 'complete',
-    words: [['[words...]', 'behind --: all after the program, at last the one that is being typed']],
+    words: [['[words...]', 'after --: the words of the command line; the last one is being typed']],
     run: async (words: string[]) => {
-      // A fault offers nothing: an error message would break the line that is being typed.
+      // An error message would break the line that is being typed.
       const offers = await offersFor(words, create).catch(() => [])
       return { json: offers, text: verbatim(offers.map((offer) => `${offer}\n`).join('')) }
     },
   })
 }
 
-/** What the last of some words can become; `:files` and `:folders` for a shell to offer itself. */
+/** Completions of the last word. The shell itself completes `:files` and `:folders`. */
 export async function offersFor(given: readonly string[], create: Create): Promise<readonly string[]> {
-  // bash takes --format=csv for three words.
+  // bash splits --format=csv into three words.
   const before = given.slice(0, -1).filter((word) => word !== '=')
   const begin = (given.at(-1) ?? '').replace(/^=$/, '')
   const { words } = takeStorageFlags(before)
@@ -68,13 +67,13 @@ export async function offersFor(given: readonly string[], create: Create): Promi
   return [...below, ...(await offer({ name: argument.name(), choices: argument.argChoices }, begin))]
 }
 
-/** What an argument or the value of an option is: by its name in help, and its choices where it has some. */
+/** An argument or the value of an option: its name in help, and its choices if it has some. */
 interface Wanted {
   readonly name: string
   readonly choices: readonly string[] | undefined
 }
 
-/** How far a command's words have come: how many are in place, and what the last of them waits for. */
+/** Counts the arguments before the last word. `waiting` is the option whose value is being typed. */
 function readWords(command: Command, rest: readonly string[], last: string | undefined) {
   let waiting = storageFlags.includes(last ?? '') ? wantedStorage(last) : undefined
   let places = 0
@@ -116,7 +115,7 @@ function optionFlags(command: Command): string[] {
 }
 
 function namesBelow(command: Command, isHelp: boolean): string[] {
-  // Hidden commands are for shells, and not for whoever types.
+  // Without hidden commands, which only shells call.
   const listed = command.createHelp().visibleCommands(command)
   const names = listed.map((each) => each.name()).filter((name) => name !== 'help')
   return isGroup(command) && !isHelp ? [...names, 'help'] : names
@@ -124,7 +123,7 @@ function namesBelow(command: Command, isHelp: boolean): string[] {
 
 const fileNames: readonly string[] = ['file', 'files', 'path', 'backup', 'place']
 
-/** What a value can be; nothing where nobody but the person who types it can know. */
+/** Completions of a value. Empty for values such as new names. */
 async function offeredValues({ name, choices }: Wanted, begin: string, before: readonly string[]) {
   if (choices) return choices
   if (fileNames.includes(name)) return [':files']
@@ -138,7 +137,7 @@ async function offeredValues({ name, choices }: Wanted, begin: string, before: r
   return (await databaseAt(setting)).listOffers(offered, begin)
 }
 
-/** What can be named on a command line, by the names of arguments and options. */
+/** Records that complete a value, by the name of the argument or option. */
 const offeredBy: Readonly<Record<string, Offered>> = {
   organization: 'organization',
   partner: 'partner',
@@ -149,7 +148,7 @@ const offeredBy: Readonly<Record<string, Offered>> = {
   region: 'region',
 }
 
-/** Where the data is, as far as the words tell. */
+/** The storage flags among the words. */
 function storageOf(words: readonly string[]): Flags {
   const flags: Partial<Record<(typeof storageSettings)[number], string>> = {}
   for (const name of storageSettings) {

@@ -7,7 +7,7 @@ _anteroom() {
   offers=(${offers:#:*})
   (( $#offers )) && compadd -- $offers
 }
-# A file of fpath is the function itself; what is sourced has to say what it is for.
+# In fpath, this file is the body of the function. If it is sourced, it registers the function.
 if [[ "$funcstack[1]" == _anteroom ]]; then
   _anteroom "$@"
 else

@@ -15,7 +15,9 @@ function begin(place: string) {
   try {
     return beginFolder(join(place, 'anteroom-backup'))
   } catch {
-    throw new Refusal('database_unusable', `no folder can be made in ${place}: have TMPDIR name another`)
+    throw new Refusal('database_unusable', `no folder can be made in ${place}`, {
+      hint: 'TMPDIR with another folder',
+    })
   }
 }
 
@@ -28,7 +30,7 @@ const toStdout = '-'
 /** `--output` for secrets and personal data: only its owner can read the file. */
 export const toOutput = [
   '-o, --output <file>',
-  'write it to this new file, which its owner alone can read; - is stdout',
+  'write to this new file, which only its owner can read; - is stdout',
   (text: string) => (text === toStdout ? text : fileName(text)),
 ] as const
 
@@ -44,7 +46,7 @@ export function beginOutput(path: string): UnfinishedFile {
     return beginFile(path)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
-    throw new Refusal('field_invalid', '--output: there is a file at that path already')
+    throw new Refusal('field_invalid', '--output: there is already a file at that path')
   }
 }
 
@@ -67,7 +69,7 @@ export async function writeSecret(
   try {
     file.publish()
   } catch {
-    const why = `the ${name} was made and could not be written; it can never be shown again: rotate it`
-    throw new Refusal('storage_failed', why)
+    const why = `the ${name} is in force, but it could not be written and cannot be shown again`
+    throw new Refusal('storage_failed', why, { hint: `rotate the ${name}` })
   }
 }

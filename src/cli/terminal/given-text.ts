@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/errors'
 /** Longer than any text that a command accepts. */
 const mostBytes = 64 * 1024
 
-/** Reads stdin for `-`: process lists and shell history show arguments. @throws Refusal field_invalid */
+/** Reads stdin for `-`, because process lists and shell history show arguments. @throws Refusal field_invalid */
 export async function givenText(word: string): Promise<string> {
   return word === '-' ? readText() : word
 }
@@ -20,7 +20,7 @@ async function readText(): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)).trimEnd()
   } catch {
-    throw new Refusal('field_invalid', 'what stands on stdin is no text in UTF-8')
+    throw new Refusal('field_invalid', 'stdin: the text is not UTF-8')
   }
 }
 

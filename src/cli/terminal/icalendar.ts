@@ -1,6 +1,6 @@
 /** Instants are in ms. */
 export interface CalendarEvent {
-  /** Stable: exporting the same event again must give the same uid. */
+  /** The same event must have the same uid in every export. */
   readonly uid: string
   readonly startsAt: number
   readonly endsAt: number
@@ -41,7 +41,7 @@ function dateTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
 }
 
-/** §3.3.11. Of the control characters, only line breaks and tabs are kept (§3.1). */
+/** §3.3.11. Replaces control characters except line breaks and tabs (§3.1). */
 function escapeText(text: string): string {
   return text
     .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')

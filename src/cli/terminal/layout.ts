@@ -17,13 +17,13 @@ export function joined(parts: readonly string[]): string {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
-/** How a table fits a narrow terminal. All are titles of columns. */
+/** How a table fits a narrow terminal, by titles of columns. */
 export interface GiveWay {
-  /** Left out first, in this order, then the other columns from the last. */
+  /** Hidden first, in this order. Then the other columns are hidden, from the last. */
   readonly leaveOut?: readonly string[]
   /** Wrapped instead of shortened; DETAIL by default. */
   readonly fold?: readonly string[]
-  /** Left out rather than shortened, for example a time that ends with a place. */
+  /** Hidden instead of shortened, for example a time followed by its time zone. */
   readonly whole?: readonly string[]
 }
 
@@ -32,7 +32,7 @@ export interface Layout {
   readonly titles: readonly string[]
   /** Lines of cells per row: more than one if a column is wrapped. */
   readonly rows: readonly (readonly (readonly string[])[])[]
-  /** Titles of the columns that had no room. */
+  /** Titles of the hidden columns. */
   readonly leftOut: readonly string[]
 }
 
@@ -41,15 +41,15 @@ const gap = 2
 const leastWidth = 12
 /** Minimum width of a wrapped column. */
 const leastFolded = 24
-/** Never left out or shortened: staff must not miss them. */
+/** Never hidden or shortened: staff must not miss them. */
 const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
 const prose: readonly string[] = ['DETAIL']
-/** Numbers, dates, instants and phone numbers, optionally with a weekday or zone. Half of one misleads. */
+/** Numbers, dates, instants and phone numbers, optionally with a weekday or zone. A shortened one would mislead. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
 /**
- * Fits a table into a width: shortens the widest columns first, then leaves columns out. Never shortens the
- * first column, STATE, RISK, SEVERITY or figures.
+ * Fits a table into a width: shortens the widest columns first, then hides columns. Never shortens the first
+ * column, STATE, RISK, SEVERITY or figures.
  *
  * @param width in terminal columns; Infinity for no limit
  */
@@ -82,7 +82,7 @@ export function layOut(
   }
 }
 
-/** Drops columns in order until the rest fits, then takes back those that fit after all. */
+/** Hides columns in order until the rest fits, then shows those again that still fit. */
 function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
   const fits = (out: readonly Column[]) => {
     const left = columns.filter((column) => !out.includes(column))

@@ -48,7 +48,7 @@ async function openJsonLog(clock: Clock): Promise<Log> {
 }
 
 function droppedText(count: number): string {
-  return `${counted(count, 'line')} of this log were dropped, for want of somebody to take them`
+  return `log overflow: ${counted(count, 'line')} dropped because the reader is too slow`
 }
 
 type Format = Parameters<typeof styleText>[0]

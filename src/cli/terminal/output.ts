@@ -46,12 +46,12 @@ let opened: typeof process.stdout | undefined
 
 /** Opened at first use: opening takes as long as loading half of a server's modules. */
 export function stdout(): typeof process.stdout {
-  // A reader that stops early, such as `| head`, is no error.
+  // A reader that stops early, for example `| head`, is not an error.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
     if (error.code === 'EPIPE') process.exit(0)
-    // Commands print after their changes, and this one may have made some.
+    // Commands print after they have made their changes.
     process.stderr.write(
-      'anteroom: the output could not be written; what the command changes, it may have changed\n',
+      'error: the output could not be written, but the command may have made its changes\n',
     )
     process.exit(1)
   })
@@ -88,7 +88,7 @@ export async function printJsonLine(value: unknown): Promise<void> {
  */
 export type Text = string | (() => string) | readonly Text[]
 
-/** What a command prints on stdout: `json` with --json, `text` without. */
+/** The result of a command: `json` is printed with --json, `text` without. */
 export interface Answer {
   readonly json: unknown
   readonly text: Text
@@ -117,7 +117,9 @@ export function printLines(...lines: Text[]): void {
 export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
   if (nowhere === undefined || fstatSync(stdout().fd).rdev !== nowhere.rdev) return
-  throw new Refusal('field_invalid', `nobody can read the ${name} on a stdout that leads nowhere`)
+  throw new Refusal('field_invalid', `the ${name} cannot be printed, because stdout is closed or /dev/null`, {
+    hint: '--output <file>',
+  })
 }
 
 /**
@@ -129,8 +131,8 @@ export function printSecret(flags: CommonFlags, name: string, secret: string): v
   try {
     writeSync(stdout().fd, `${secretText(flags, name, secret)}\n`)
   } catch {
-    const why = `the ${name} was made and could not be printed; it can never be shown again: rotate it`
-    throw new Refusal('storage_failed', why)
+    const why = `the ${name} is in force, but it could not be printed and cannot be shown again`
+    throw new Refusal('storage_failed', why, { hint: `rotate the ${name}` })
   }
 }
 
@@ -145,7 +147,12 @@ export function verbatim(text: string): Text {
 
 /** Prints one or more lines to stderr. */
 export function printNotice(text: string): void {
-  process.stderr.write(`anteroom: ${eachLine(text)}\n`)
+  printError(`anteroom: ${text}`)
+}
+
+/** Prints the lines of an error to stderr. */
+export function printError(text: string): void {
+  process.stderr.write(`${eachLine(text)}\n`)
 }
 
 function eachLine(text: string): string {

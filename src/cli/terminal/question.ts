@@ -6,17 +6,18 @@ import { type CommonFlags, oneLine } from './output'
 export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
-    throw new Refusal('not_confirmed', 'this needs --yes where there is no terminal to ask on')
+    throw new Refusal('not_confirmed', 'there is no terminal to ask on', { hint: '--yes' })
   const answer = await ask(`${oneLine(question)} [y/N] `)
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('not_confirmed', 'nothing was changed')
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new Refusal('not_confirmed', 'not confirmed, so nothing was changed')
 }
 
-/** These count as no, so that the program still reports the outcome. */
+/** These signals count as no, so that the program still reports the result. */
 const noAnswer: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 const typedAheadMillis = 30
 
-/** Empty for Ctrl-C, Ctrl-D and a signal. */
+/** Returns an empty text for Ctrl-C, Ctrl-D and signals. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

@@ -86,7 +86,7 @@ export function providerOf({ directory }: Context, { providerId }: RequestRecord
 /** The answers as given, and their score. */
 export function screeningText({ answers, score }: Screening): Text {
   const rows = answers.map(({ question, answer }, index) => ({ place: index + 1, question, answer }))
-  const given = ['', table(rows, screeningColumns, 'No screening answers are held.')]
+  const given = ['', table(rows, screeningColumns, 'There are no screening answers.')]
   if (answers.length === 0) return given
   return [
     given,
@@ -103,14 +103,14 @@ const screeningColumns: Columns<ScreeningAnswer & { readonly place: number }> = 
 }
 
 function totalLine({ total, readCount, isComplete, severity }: Screening['score']): string {
-  if (total === null) return 'Total: none, no answer could be read.'
+  if (total === null) return 'Total: none, because no answer could be read.'
   if (isComplete) return `Total: ${total} of 27, ${severity}.`
-  return `Partial total: ${total}, of ${readCount} answers; a severity needs the nine items, all of them read.`
+  return `Partial total: ${total} from ${readCount} answers. The severity needs all nine items.`
 }
 
 const ninthItemLines: Record<NinthItem, string> = {
   'non-zero': '!! NON-ZERO',
-  unclear: '?? could not be read: look at it.',
+  unclear: '?? could not be read. Read the answer.',
   zero: 'zero.',
   'not asked': 'not asked.',
 }
@@ -120,12 +120,12 @@ export function suggestionsAnswer(id: number, found: Suggestions, limit: number)
   const needs = presentNeeds(found)
   const shown = found.suggestions.slice(0, limit)
   const { country, state, region, language, preferredModality, modalities } = needs
-  const taken = modalities.length > 0 ? modalities.join(' or ') : 'no preference that is known'
+  const taken = modalities.length > 0 ? modalities.join(' or ') : 'no known preference'
   const wanted = fields({
     intake: id,
-    region: region ?? `${country}, region unknown${state ? ` (they say "${state}")` : ''}`,
+    region: region ?? `${country}, region unknown${state ? ` (given as "${state}")` : ''}`,
     language: languageName(language),
-    modality: preferredModality ? `${taken} (they say "${preferredModality}")` : taken,
+    modality: preferredModality ? `${taken} (given as "${preferredModality}")` : taken,
   })
   const more = found.suggestions.length - shown.length
   return {
@@ -133,8 +133,8 @@ export function suggestionsAnswer(id: number, found: Suggestions, limit: number)
     text: [
       wanted,
       shown.map((suggestion, index) => suggestionText(index + 1, suggestion)),
-      more > 0 ? ['', `${more} more; --limit shows them.`] : [],
-      found.suggestions.length === 0 ? ['', 'No provider is licensed there now.'] : [],
+      more > 0 ? ['', `${more} more. Use --limit to show them.`] : [],
+      found.suggestions.length === 0 ? ['', 'No provider has a license there now.'] : [],
     ],
   }
 }
@@ -185,6 +185,6 @@ function reasonText(reason: Reason): string {
 
 export function warningOf(warning: AssignmentWarning, { ref }: Provider): string {
   return warning.about === 'unlicensed'
-    ? `${ref} holds no license in ${warning.region}, where the member is`
-    : `the member's region in ${warning.country} cannot be told, nor whether ${ref} is licensed there`
+    ? `${ref} has no license in ${warning.region}, where the member is`
+    : `the member's region in ${warning.country} is unknown, so check that ${ref} has a license there`
 }

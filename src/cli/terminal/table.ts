@@ -2,10 +2,10 @@ import { styleText } from 'node:util'
 import { type GiveWay, layOut, wrap } from './layout'
 import { type Answer, oneLine, stdout, type Text } from './output'
 
-/** The columns of a table: by title, what each shows of a row. */
+/** The columns of a table, by title. Each function returns the cell of a row. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
 
-/** The columns that show properties of a row as they are, each under its name. */
+/** Columns for properties of a row, titled with their names. */
 export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
   return Object.fromEntries(
     names.map((name) => [name.toUpperCase(), (row: Row) => (row[name] ?? null) as string | number | null]),
@@ -52,7 +52,7 @@ function formatRows<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: 
     }
   }
   if (layout.leftOut.length > 0) {
-    const note = `Left out for want of room: ${layout.leftOut.join(', ')}`
+    const note = `Hidden columns (terminal too narrow): ${layout.leftOut.join(', ')}`
     lines.push(...wrap(note, terminalWidth()).map((line) => emphasized('dim', line)))
   }
   return `${lines.join('\n')}\n`

@@ -101,7 +101,7 @@ export interface KeyFacts {
 export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   if (currentKeys(keys, at).length > 0) {
-    return new Refusal('token_exists', 'the partner already has a token; rotate it instead')
+    return new Refusal('token_exists', 'the partner already has a token', { hint: 'anteroom token rotate' })
   }
   return outcome('token.issue', 'partner', partner.id, [addKey(partner, key, at)])
 }
@@ -111,7 +111,9 @@ export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }:
   if (!partner) return unknownRecord('partner')
   if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')
   if (!currentKeys(keys, at).some((known) => keyStateAt(known, at) === 'in force')) {
-    return new Refusal('record_unknown', 'the partner has no token to rotate; issue one instead')
+    return new Refusal('record_unknown', 'the partner has no token to rotate', {
+      hint: 'anteroom token issue',
+    })
   }
   return outcome('token.rotate', 'partner', partner.id, [
     ...endKeys(keys, at, key.startsAt, 'rotated'),
@@ -137,10 +139,10 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
   }
   const cancelled = waiting.map((key) => cancel(key))
   // After the cancellations: only one key of a partner may have no end.
-  const goesOn: Write[] = current
+  const reopened: Write[] = current
     ? [{ set: 'key', id: current.id, to: { endsAt: null, endReason: null } }]
     : []
-  return outcome('token.cancel', 'partner', partner.id, [...cancelled, ...goesOn])
+  return outcome('token.cancel', 'partner', partner.id, [...cancelled, ...reopened])
 }
 
 /** Returns the key in force at an instant (ms) and the keys that wait for their cutover. */

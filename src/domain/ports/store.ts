@@ -142,7 +142,7 @@ interface AuditFacts {
   /** By partner and reason, the highest count first. */
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
   /** Returns the requests whose screening answers staff have read. */
-  looksAtRisk(requestIds: readonly number[]): MaybePromise<number[]>
+  listReviewed(requestIds: readonly number[]): MaybePromise<number[]>
   /** The newest line, except refused authentications. */
   head(): MaybePromise<AuditHead>
 }
@@ -167,7 +167,7 @@ export interface Facts {
   }
   readonly changes: {
     /** Directory changes after a version, except taken slots; null if some are no longer stored. */
-    sinceButTaken(version: Version): MaybePromise<readonly Change[] | null>
+    sinceExceptTaken(version: Version): MaybePromise<readonly Change[] | null>
   }
   readonly placement: {
     find(requestId: number, placed: Placed): MaybePromise<PlacementFacts>

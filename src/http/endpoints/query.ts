@@ -1,5 +1,6 @@
 import type { TObject, TProperties, TSchema } from '@sinclair/typebox'
-import { editDistance, Refusal } from '../../domain/errors'
+import { editDistance } from '../../domain/did-you-mean'
+import { Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
 /** Parameters that the schema defines. @throws Refusal field_invalid if one is repeated or not UTF-8 */

@@ -1,0 +1,179 @@
+import { dirname, resolve } from 'node:path'
+import type { Command, CommanderError } from 'commander'
+import { didYouMean } from '../domain/did-you-mean'
+import { Refusal } from '../domain/errors'
+import { shellWord } from './terminal/output'
+
+/** Other words for subcommands, in order of preference. A word is suggested only if its group has it. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  add: ['issue', 'load', 'init'],
+  approve: ['accept'],
+  cancel: ['decline', 'remove', 'revoke'],
+  change: ['rename', 'move', 'rotate'],
+  check: ['verify', 'doctor'],
+  confirm: ['accept'],
+  create: ['add', 'issue', 'init'],
+  delete: ['remove', 'erase', 'revoke', 'deactivate'],
+  deny: ['decline'],
+  disable: ['deactivate'],
+  enable: ['reactivate'],
+  export: ['backup'],
+  forget: ['erase'],
+  get: ['show', 'list'],
+  import: ['load', 'restore'],
+  install: ['init'],
+  log: ['audit', 'list'],
+  logs: ['audit', 'list'],
+  ls: ['list'],
+  new: ['add', 'issue', 'init'],
+  refuse: ['decline'],
+  reject: ['decline'],
+  remove: ['erase', 'revoke', 'deactivate'],
+  renew: ['rotate'],
+  reschedule: ['move'],
+  rm: ['remove', 'erase', 'revoke', 'deactivate'],
+  run: ['serve'],
+  search: ['find', 'list'],
+  start: ['serve'],
+  suspend: ['deactivate'],
+  update: ['rename', 'move', 'rotate'],
+  upgrade: ['migrate'],
+  view: ['show'],
+}
+
+/** The text of an error. @param words the command line */
+export function errorText(error: unknown, words: readonly string[]): string {
+  const { what, hint, usage } = error instanceof Refusal ? ofRefusal(error) : ofSystem(error, words)
+  return linesOf({ what, hint, usage })
+}
+
+/** The same for an error of Commander. @param command the command that the words name */
+export function usageErrorText({ code, message }: CommanderError, command: Command): string {
+  return linesOf(ofUsage(code, message.replace(/^error: /, ''), command))
+}
+
+interface Described {
+  readonly what: string
+  /** A command or an action. */
+  readonly hint?: string | null | undefined
+  /** The usage line of a command. */
+  readonly usage?: string | undefined
+}
+
+function linesOf({ what, hint, usage }: Described): string {
+  const lines = [`error: ${what}`, ...(usage ? [usage] : []), ...(hint ? [`Try: ${hint}`] : [])]
+  return lines.join('\n')
+}
+
+/** A subcommand of another name or spelling. */
+export function unknownCommand(above: Command, word: string, names: readonly string[]): Refusal {
+  const meant = synonyms[word.toLowerCase()]?.find((name) => names.includes(name)) ?? didYouMean(word, names)
+  const hint = meant === null ? `${pathOf(above)} --help` : `${pathOf(above)} ${meant}`
+  return new Refusal('field_invalid', `unknown command '${word}'`, { hint })
+}
+
+/** For example `anteroom token issue`. */
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
+}
+
+/** Commander's code of an error, the start of its message, and the text in its place. */
+function ofUsage(code: string, message: string, command: Command): Described {
+  const usage = `Usage: ${command.createHelp().commandUsage(command)}`
+  const [, named = ''] = /'([^']*)'/.exec(message) ?? []
+  switch (code) {
+    case 'commander.missingArgument':
+      return { what: `missing argument '${named}'`, usage }
+    case 'commander.missingMandatoryOptionValue':
+      return { what: `missing option '${named}'`, usage }
+    case 'commander.optionMissingArgument':
+      return { what: `option '${named}' needs a value`, usage }
+    case 'commander.excessArguments':
+      return { what: 'too many arguments', usage }
+    case 'commander.unknownOption': {
+      // A value behind = may be personal data.
+      const [flag = ''] = named.split('=', 1)
+      return { what: `unknown option '${flag}'`, hint: didYouMean(flag, flagsOf(command)) ?? helpOf(command) }
+    }
+    case 'commander.invalidArgument':
+      return { what: invalidValueText(message), hint: null }
+    default:
+      return { what: message }
+  }
+}
+
+function flagsOf({ options }: Command): string[] {
+  return ['--help', ...options.flatMap(({ long }) => long ?? [])]
+}
+
+function helpOf(command: Command): string {
+  return `${pathOf(command)} --help`
+}
+
+/** Commander's messages for a rejected value. */
+const rejected = [
+  /^(option '[^']*') argument '.*' is invalid\. (.*)$/s,
+  /^command-argument value '.*' is invalid for (argument '[^']*')\. (.*)$/s,
+]
+
+/** Drops the rejected value, which may be a token or personal data: `argument 'file' must not be empty`. */
+function invalidValueText(message: string): string {
+  const found = rejected.map((form) => form.exec(message)).find(Boolean)
+  const [, name = 'a value', rule = 'is invalid'] = found ?? []
+  const plain = rule.replace(/^It /, '').replace(/^Allowed choices are /, 'must be one of ')
+  return `${name} ${plain.replace(/\.$/, '')}`
+}
+
+function ofRefusal({ message, hint, candidates }: Refusal): Described {
+  const again = /; try again$/
+  if (again.test(message)) return { what: message.replace(again, ''), hint: 'the same command again' }
+  if (candidates === null) return { what: message, hint }
+  const meant = didYouMean(candidates.word, candidates.known)
+  return { what: message, hint: meant === null ? `anteroom ${candidates.noun} list` : shellWord(meant) }
+}
+
+/** Errno codes in words. */
+const systemFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EEXIST: 'there is already a file or folder at that path',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENAMETOOLONG: 'the path is too long',
+  ELOOP: 'the path contains a loop of symbolic links',
+  EISDIR: 'the path is a folder, not a file',
+  EACCES: 'permission denied for a file, folder or port',
+  EPERM: 'permission denied for a file, folder or port',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EIO: 'the disk failed to read or write',
+  EMFILE: 'this process has too many open files',
+  ENFILE: 'the machine has too many open files',
+  EDQUOT: 'the disk quota of this user is used up',
+  EADDRNOTAVAIL: 'the host is not an address of this machine',
+  ENOTFOUND: 'unknown host',
+}
+
+/** Shows only typed paths and no messages of unexpected errors: they may contain personal data. */
+function ofSystem(error: unknown, words: readonly string[]): Described {
+  const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
+  if (code === 'EADDRINUSE') return { what: `port ${port} of ${address} is in use`, hint: `another ${flag}` }
+  // Bun reports an unknown host name as EINVAL.
+  const meaning = code === 'EINVAL' && syscall === 'listen' ? 'ENOTFOUND' : code
+  const known = meaning && systemFaults[meaning]
+  if (known) return { what: [givenPath(error, words), known].filter(Boolean).join(': ') }
+  const facts = [syscall, error instanceof Error ? error.constructor.name : typeof error, code]
+  return {
+    what: `unexpected error (${facts.filter(Boolean).join(' ')})`,
+    hint: 'a bug report with this line',
+  }
+}
+
+/** The typed path that a file system error is about, or a typed path in the same folder. */
+function givenPath(error: unknown, words: readonly string[]): string | undefined {
+  const { path } = error as { path?: unknown }
+  if (typeof path !== 'string') return undefined
+  const paths = words.filter((word) => word !== '' && !word.startsWith('-'))
+  const folderOf = (word: string) => dirname(resolve(word))
+  const isSibling = (word: string) => word.includes('/') && [path, dirname(path)].includes(folderOf(word))
+  return paths.find((word) => resolve(word) === resolve(path)) ?? paths.findLast(isSibling)
+}
