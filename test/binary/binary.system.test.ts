@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import * as packageJson from '../../package.json'
-import { buildWords, Folder, runProgram } from '../support/process'
+import { buildArguments, Folder, runProgram } from '../support/process'
 
 setDefaultTimeout(300_000)
 
@@ -11,7 +11,7 @@ const built = new Folder()
 const executable = built.file('anteroom')
 
 beforeAll(() => {
-  const words = buildWords(executable)
+  const words = buildArguments(executable)
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...words], { cwd: root })
   expect([exitCode, exitCode === 0 ? '' : stderr.toString()]).toEqual([0, ''])
 })

@@ -150,7 +150,7 @@ describe('db: opening a SQLite database', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     expect(refusalOf(() => openTestDatabase(path, { create: false }))).toEqual(
-      unusable(`there is no database at ${path}`, 'anteroom init'),
+      unusable(`there is no database at ${path}`),
     )
     expect(readdirSync(folder.path)).toEqual([])
   })

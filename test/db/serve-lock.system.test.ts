@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { times } from '../support/long'
-import { Operator, stopping, toldIn } from '../support/operator'
+import { messagesIn, Operator, stopping } from '../support/operator'
 import { eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(300_000)
@@ -49,7 +49,7 @@ test('db: a second serve on the same file is refused, also through a link, while
   await operator.do('doctor')
   expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
   const stopped = await service.stop()
-  expect([stopped.code, toldIn(stopped.stderr)]).toEqual([0, stopping])
+  expect([stopped.code, messagesIn(stopped.stderr)]).toEqual([0, stopping])
   // The lock file stays behind, empty, and blocks nothing.
   expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
     'anteroom.sqlite.serving',
@@ -83,7 +83,7 @@ test('db: of two servers that start at the same moment exactly one serves', asyn
     const { code, stdout, stderr } = await loser.exit()
     expect([code, stderr, stdout]).toEqual([...refused, ''] as [number, string, string])
     const stopped = await winner.stop()
-    expect([stopped.code, toldIn(stopped.stderr)]).toEqual([0, stopping])
+    expect([stopped.code, messagesIn(stopped.stderr)]).toEqual([0, stopping])
   }
 })
 

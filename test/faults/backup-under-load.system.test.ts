@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { booking, provider, region } from '../support/builders'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
@@ -65,7 +65,7 @@ test('faults: a backup during bookings and searches refuses none of them and del
   const stop = startLoad(service, 8)
   await operator.do('backup', file('backup.age'))
   const { booked, statuses, slowestMillis } = await stop()
-  tellFigure(
+  printFigure(
     `backup of ${megabytes} MB: ${booked} bookings, the slowest took ${Math.round(slowestMillis)} ms`,
   )
   expect(statuses).toEqual([200, 201])

@@ -11,8 +11,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { booking } from '../support/builders'
-import { tellFigure } from '../support/long'
-import { Operator, toldIn } from '../support/operator'
+import { printFigure } from '../support/long'
+import { messagesIn, Operator } from '../support/operator'
 import { eventually, runProgram } from '../support/process'
 import { faultsIn } from './database'
 
@@ -128,8 +128,10 @@ describe('faults: damage in pages that the start does not read', () => {
       using operator = copied()
       damage(operator.database)
       await using service = await operator.serve()
-      await eventually('the page check to end', () => service.told.length > 0)
-      expect(service.told).toEqual(['error: not ready: the database is damaged: anteroom doctor tells more'])
+      await eventually('the page check to end', () => service.messages.length > 0)
+      expect(service.messages).toEqual([
+        'error: not ready: the database is damaged: anteroom doctor tells more',
+      ])
       expect((await service.get('/readyz', '')).status).toBe(503)
       expect((await service.get('/livez', '')).status).toBe(200)
       expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
@@ -179,7 +181,7 @@ describe('faults: a database file changed under a running server', () => {
       expect(code).toBe(0)
       // The page check of the start may have come too late to read the file.
       const unchecked = 'warn: the database could not be checked: run anteroom doctor'
-      expect(toldIn(stderr).filter((line) => line !== unchecked)).toEqual([
+      expect(messagesIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,
         `warn: ${notes} could not be stored; retrying every second`,
         'info: stopping',
@@ -204,7 +206,7 @@ describe('faults: a database file changed under a running server', () => {
     expect((await service.get('/readyz', '')).status).toBe(503)
     const { code, stderr } = await service.stop()
     expect(code).toBe(0)
-    expect(toldIn(stderr)[0]).toStartWith('error: not ready: the database file was written over: ')
+    expect(messagesIn(stderr)[0]).toStartWith('error: not ready: the database file was written over: ')
     expect(readFileSync(operator.database).equals(readFileSync(backup))).toBe(true)
     await using again = await operator.serve()
     const look = (id: string) =>
@@ -250,7 +252,7 @@ describe('faults: a database file changed under a running server', () => {
         ends.push((await service.post(booking(`n-${index}`), token)).status)
       expect(ends.filter((status) => status !== 201 && status !== 503)).toEqual([])
       const ready = (await service.get('/readyz', '')).status
-      tellFigure(`database ${fault} under a server: bookings answered ${ends.join(' ')}, /readyz ${ready}`)
+      printFigure(`database ${fault} under a server: bookings answered ${ends.join(' ')}, /readyz ${ready}`)
       expect(service.isRunning).toBe(true)
       await service.stop()
     },

@@ -5,7 +5,7 @@ import { below, eachOf, pick, type Random, randomFrom, seed } from '../hostile/r
 import { knownLimitations, Material } from '../hostile/socket-cases'
 import { exchange, message } from '../hostile/wire'
 import { booking } from '../support/builders'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 import { eventually, Folder, type OfferedSlot, type Sandbox, startSandbox } from '../support/process'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
@@ -80,7 +80,7 @@ function counted(): { members: number; requests: number } {
 test(`faults: a booking whose connection is cut at a random moment is stored once after a retry with its key (HOSTILE_SEED=${seed})`, async () => {
   const rounds = Array.from({ length: times(100, 5_000) }, (_, round) => round)
   const before = counted()
-  let [stored, anew] = [0, 0]
+  let [stored, added] = [0, 0]
   await eachOf(rounds, 8, async (round) => {
     const random = randomFrom(seed + round)
     const key = `cut-${round}`
@@ -98,7 +98,7 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
     const { id, member } = JSON.parse(first.text)
     expect(requestsOf(member.id), key).toEqual([id])
     if (first.isReplay && second.isReplay) stored++
-    else anew++
+    else added++
   })
   // Waits for requests still running: if they stored one more, the count would be too high.
   await Bun.sleep(100)
@@ -108,8 +108,8 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
     rounds.length,
   ])
   // Some cuts came before the booking was stored and some after.
-  expect(Math.min(stored, anew)).toBeGreaterThan(0)
-  tellFigure(`${rounds.length} bookings cut: ${stored} were stored but unanswered; each is stored once`)
+  expect(Math.min(stored, added)).toBeGreaterThan(0)
+  printFigure(`${rounds.length} bookings cut: ${stored} were stored but unanswered; each is stored once`)
 })
 
 /** A request with an idempotency key. */

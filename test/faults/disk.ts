@@ -164,7 +164,7 @@ interface Naming {
 }
 
 /** How much of unsynced changes a power cut keeps: nothing, whole writes, or single sectors. */
-export const leavings = ['nothing', 'writes', 'sectors'] as const
+export const unsyncedRemains = ['nothing', 'writes', 'sectors'] as const
 
 const sectorBytes = 512
 
@@ -176,7 +176,7 @@ export function cutPower(
   steps: readonly Step[],
   before: Files,
   moment: number,
-  leaves: (typeof leavings)[number],
+  leaves: (typeof unsyncedRemains)[number],
   random: Random,
 ): Files {
   const chance = leaves === 'nothing' ? 0 : pick(random, [0.1, 0.5, 0.9])

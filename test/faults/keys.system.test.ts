@@ -108,16 +108,13 @@ describe('faults: a rotation of the master key', () => {
 
   test('a rotation of a key that is in no file writes the new key to --new-key-file', async () => {
     const settings = { ANTEROOM_MASTER_KEY: contentOf(old).trim() }
-    const untold = await operator.run(rotate, '', settings)
-    expect([untold.code, untold.stderr]).toEqual([
+    const unsetProfile = await operator.run(rotate, '', settings)
+    expect([unsetProfile.code, unsetProfile.stderr]).toEqual([
       2,
       'error: --new-key-file: is required if the current master key is not in a file\n',
     ])
     const same = await operator.run([...rotate, '--new-key-file', old], '', settings)
-    expect([same.code, same.stderr]).toEqual([
-      2,
-      'error: --new-key-file: contains the current master key\n',
-    ])
+    expect([same.code, same.stderr]).toEqual([2, 'error: --new-key-file: contains the current master key\n'])
     const place = operator.folder.file('new.key')
     const { code, stdout } = await operator.run([...rotate, '--new-key-file', place], '', settings)
     expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
@@ -192,7 +189,10 @@ test('faults: a link in the place of the .next file is refused and never replace
     symlinkSync(target, next)
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
     const { code, stderr } = await operator.run(rotate)
-    expect([code, stderr]).toEqual([6, `error: ${next} is not a key file\nTry: move it away, then rotate again\n`])
+    expect([code, stderr]).toEqual([
+      6,
+      `error: ${next} is not a key file\nTry: move it away, then rotate again\n`,
+    ])
     expect([lstatSync(key).isFile(), contentOf(key)]).toEqual([true, contentOf(old)])
     rmSync(next)
   }

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { tellFigure, times } from '../support/long'
+import { printFigure, times } from '../support/long'
 import type { Operator } from '../support/operator'
 import { Program } from '../support/process'
 
@@ -45,7 +45,7 @@ export async function killInside(operator: Operator, name: string, command: Kill
     else [startMillis, millis] = [startMillis * 0.8, millis * 0.8]
   }
   const inside = left.old + left.new
-  tellFigure(
+  printFigure(
     `${name}: ${inside} of ${tried} kills came before its end (run time ${Math.round(millis)} ms); ` +
       `they left the old state ${left.old} times and the new state ${left.new} times`,
   )

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, type Random, randomFrom, seed } from '../hostile/random'
 import { booking } from '../support/builders'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 import type { Operator, Served } from '../support/operator'
 import {
   eventually,
@@ -141,15 +141,15 @@ test(`faults: a server killed ${cycles} times during bookings loses, corrupts an
     const victim = new Victim(practice, operator, tally)
     for (const end = Math.min(cycles, done + cyclesPerDatabase); done < end; done++) {
       const place = somePlace(done, random)
-      const told = { seed, cycle: done, place }
-      expect({ ...told, found: await victim.live(place) }).toEqual({ ...told, found: [] })
+      const context = { seed, cycle: done, place }
+      expect({ ...context, found: await victim.live(place) }).toEqual({ ...context, found: [] })
     }
     expect({ seed, done, found: await victim.end() }).toEqual({ seed, done, found: [] })
   }
   const starts = tally.startMillis.toSorted((one, other) => one - other)
   const [median = Infinity, worst = Infinity] = [starts[starts.length >> 1], starts.at(-1)]
   const kills = Object.entries(tally.killed).map(([where, count]) => `${count} ${where}`)
-  tellFigure(
+  printFigure(
     `${cycles} kills (${kills.join(', ')}), ${tally.acknowledged} bookings acknowledged, none lost, corrupted or duplicated; ` +
       `first answer after a start: median ${Math.round(median)} ms, slowest ${Math.round(worst)} ms`,
   )

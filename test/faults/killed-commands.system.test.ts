@@ -70,20 +70,20 @@ describe('faults: commands killed while a server runs', () => {
 
   test('a killed directory load leaves the old or the new directory', async () => {
     let [before, after] = ['One', 'Other']
-    const told = (bio: string) => count(`providers WHERE bio = '${bio}'`)
+    const withBio = (bio: string) => count(`providers WHERE bio = '${bio}'`)
     const all = count('providers')
     await killInside(operator, 'directory load', {
       ready: () => ['directory', 'load', folder.file(`${after}.json`), '--yes'],
       async check() {
         await goesOn()
-        const state = told(before) === 0 ? 'new' : 'old'
-        expect([told(before), told(after)]).toEqual(state === 'new' ? [0, all] : [all, 0])
+        const state = withBio(before) === 0 ? 'new' : 'old'
+        expect([withBio(before), withBio(after)]).toEqual(state === 'new' ? [0, all] : [all, 0])
         if (state === 'new') [before, after] = [after, before]
         return state
       },
     })
     await operator.do('directory', 'load', folder.file(`${after}.json`), '--yes')
-    expect(told(after)).toBe(all)
+    expect(withBio(after)).toBe(all)
   })
 
   test('a killed backup leaves no file or a complete backup', async () => {

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { copyPathOf, ourMigrations } from '../../db/sqlite/migration'
 import { openTestDatabase } from '../db/place'
 import { Folder } from '../support/folder'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
 
@@ -60,6 +60,6 @@ test('faults: an upgrade killed at a random moment leaves the old or the new dat
     expect(names.filter((name) => name.includes('unfinished'))).toEqual([])
     expect(names).toContain(copyPathOf('a.sqlite', wider))
   }
-  tellFigure(`upgrade: ${inside} of ${rounds} kills came before its end (run time ${Math.round(millis)} ms)`)
+  printFigure(`upgrade: ${inside} of ${rounds} kills came before its end (run time ${Math.round(millis)} ms)`)
   expect(inside).toBeGreaterThan(0)
 })

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { booking } from '../support/builders'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 import { Operator } from '../support/operator'
 import {
   eventually,
@@ -12,7 +12,7 @@ import {
   startSandbox,
   theProgram,
   withFewProviders,
-  withFilesUpTo,
+  withFileSizeLimit,
 } from '../support/process'
 import { faultsIn } from './database'
 
@@ -85,7 +85,7 @@ async function goThrough(
 test('faults: on a full disk bookings are refused, and stored again once there is space', async () => {
   using folder = new Folder()
   const isMounted = run('mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', folder.path)
-  tellFigure(
+  printFigure(
     `a full disk: ${isMounted ? 'a small tmpfs' : 'a file size limit, because no tmpfs can be mounted'}`,
   )
   try {
@@ -96,8 +96,8 @@ test('faults: on a full disk bookings are refused, and stored again once there i
       const fault = isMounted ? onTmpfs : { begin() {}, end: lift }
       const furnished = await startSandbox(['--database', path, ...withFewProviders])
       expect((await furnished.stop()).code).toBe(0)
-      const told = await goThrough(path, fault, isMounted ? theProgram : withFilesUpTo(300))
-      expect(told).toMatch(/there is no room on the disk|fails to read or write/)
+      const reason = await goThrough(path, fault, isMounted ? theProgram : withFileSizeLimit(300))
+      expect(reason).toMatch(/there is no room on the disk|fails to read or write/)
       rmSync(path)
     }
   } finally {
@@ -108,7 +108,7 @@ test('faults: on a full disk bookings are refused, and stored again once there i
 test('faults: serve and doctor on a full disk say so and end', async () => {
   using operator = new Operator()
   await operator.do('init')
-  using crowded = new Operator(withFilesUpTo(40))
+  using crowded = new Operator(withFileSizeLimit(40))
   for (const words of [['serve', '--port', '0', '--base-url', 'https://api.example'], ['doctor']]) {
     const { code, stderr } = await crowded.run([...words, '--database', operator.database])
     expect([code, stderr]).toEqual([6, 'error: there is no room on the disk\n'])
@@ -143,7 +143,7 @@ test.each([
     }
     // The log fits below the size limit, but the database it is checkpointed to does not.
     const { code, stdout, stderr } = await runProgram(args, {
-      command: withFilesUpTo(200),
+      command: withFileSizeLimit(200),
       env: { ANTEROOM_DATABASE: operator.database },
     })
     const line = new RegExp(
@@ -203,7 +203,7 @@ test('faults: without free file descriptors open connections are served, and new
     expect(held.length).toBeWithin(20, 80)
     const before = cpuSeconds(sandbox.pid)
     await Bun.sleep(1_000)
-    tellFigure(
+    printFigure(
       `without file descriptors: ${(cpuSeconds(sandbox.pid) - before).toFixed(2)} s of CPU in a second`,
     )
     const [first] = held as [Connection]

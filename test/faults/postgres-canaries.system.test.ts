@@ -50,9 +50,9 @@ async function serve(): Promise<void> {
 async function send(path: string, init: RequestInit = {}): Promise<number> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json', ...init.headers }
   const answer = await fetch(`http://127.0.0.1:${port}/partners/v1/${path}`, { ...init, headers })
-  const told = JSON.stringify([...answer.headers]) + (await answer.text())
+  const answered = JSON.stringify([...answer.headers]) + (await answer.text())
   // Successful answers may contain the caller's own values.
-  if (answer.status >= 400) answers.push(told)
+  if (answer.status >= 400) answers.push(answered)
   return answer.status
 }
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { realpathSync } from 'node:fs'
 import { pick, randomFrom, seed } from '../hostile/random'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 import { Folder, theProgram } from '../support/process'
 import { readTrace, traced, whyUntraceable } from '../support/trace'
 import { faultsIn } from './database'
-import { cutPower, leavings, type Step, someMoment, stepsOf } from './disk'
+import { cutPower, type Step, someMoment, stepsOf, unsyncedRemains } from './disk'
 import { differences, operatorWith, Practice, type Submission } from './submissions'
 
 setDefaultTimeout(isLong ? 900_000 : 300_000)
@@ -130,9 +130,9 @@ describe('faults: the simulated disk after a power cut', () => {
     { kind: 'write', file: 'a', offset: 256, bytes: Buffer.alloc(1_024, 2), ...at(8) },
     { kind: 'create', file: 'b', ...at(10) },
   ]
-  const cutAt = (moment: number, leaves: (typeof leavings)[number], start = seed) =>
+  const cutAt = (moment: number, leaves: (typeof unsyncedRemains)[number], start = seed) =>
     cutPower(steps, new Map(), moment, leaves, randomFrom(start))
-  const many = (leaves: (typeof leavings)[number]) =>
+  const many = (leaves: (typeof unsyncedRemains)[number]) =>
     new Set(Array.from({ length: 400 }, (_, start) => cutAt(20, leaves, start).get('a')?.toString('hex')))
   const [old, next] = [Buffer.alloc(2_048, 1), Buffer.alloc(2_048, 1).fill(2, 256, 1_280)]
 
@@ -160,7 +160,7 @@ test.skipIf(untraceable !== null)(
       steps.filter((step) => step.kind === 'sync' && step.file === file).length
     // The stop makes one checkpoint. Without another during the bookings the test would prove little.
     expect(syncsOf(database)).toBeGreaterThan(1)
-    tellFigure(
+    printFigure(
       `${answersOf(steps).length} bookings and intakes in ${commitsIn(writesTo(log, steps)).length} transactions, ` +
         `${syncsOf(log)} syncs of the log and ${syncsOf(database)} of the database; none was answered before it was synced`,
     )
@@ -178,7 +178,7 @@ describe('faults: a power cut that loses unsynced writes', () => {
     async (cut) => {
       const random = randomFrom(seed + cut)
       const moment = someMoment(recorded.steps, random)
-      const leaves = leavings[cut % leavings.length] as (typeof leavings)[number]
+      const leaves = unsyncedRemains[cut % unsyncedRemains.length] as (typeof unsyncedRemains)[number]
       using operator = practice.place(cutPower(recorded.steps, practice.files, moment, leaves, random))
       const started = performance.now()
       await using service = await practice.serve(operator)
@@ -198,7 +198,7 @@ describe('faults: a power cut that loses unsynced writes', () => {
 
   afterAll(() => {
     if (untraceable) return
-    tellFigure(
+    printFigure(
       `after ${tally.survived} of ${cuts.length} power cuts all of the ${tally.acknowledged} acknowledged bookings and intakes ` +
         `were complete; the slowest start took ${Math.round(tally.worstStart)} ms`,
     )
@@ -235,12 +235,12 @@ describe.each([
         Infinity,
       ]
       const moment = moments[cut] ?? someMoment(steps, random)
-      const leaves = cut < moments.length ? 'nothing' : pick(random, leavings)
+      const leaves = cut < moments.length ? 'nothing' : pick(random, unsyncedRemains)
       using operator = operatorWith(cutPower(steps, before, moment, leaves, random))
       const { code, stderr } = await operator.run(init)
       const wasThere = stderr === 'error: there is a file at the database path already\n'
-      const told = [where, seed, cut, leaves, moment]
-      expect([...told, wasThere ? '' : stderr]).toEqual([...told, ''])
+      const context = [where, seed, cut, leaves, moment]
+      expect([...context, wasThere ? '' : stderr]).toEqual([...context, ''])
       if (moment === Infinity) expect([code, wasThere]).toEqual([6, true])
       const list = ['organization', 'list', '--master-key-file', key]
       expect(await operator.run(list)).toMatchObject({ code: 0, stderr: '' })

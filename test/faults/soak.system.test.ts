@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
-import { tellFigure, times } from '../support/long'
+import { printFigure, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 import { eventually } from '../support/process'
 
@@ -197,7 +197,7 @@ test(`faults: memory, descriptors and log do not grow in ${seconds} s of a mixed
     taken.push(found)
     const [memory, log] = [found.memory, found.log].map((bytes) => `${Math.round(bytes / mebibyte)} MiB`)
     const at = Math.round((sample * seconds) / samples)
-    tellFigure(`soak, ${at} s: memory ${memory}, ${found.descriptors} descriptors, log ${log}`)
+    printFigure(`soak, ${at} s: memory ${memory}, ${found.descriptors} descriptors, log ${log}`)
   }
   expect(load.unexpected).toEqual([])
   const growth = inThird(taken, 2, 'memory') - inThird(taken, 1, 'memory')

@@ -15,7 +15,7 @@ import { builtInDirectory, withGenerated } from '../../src/directory-files/sandb
 import { booking } from '../support/builders'
 import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
-import { eventually, type Folder, Program, runProgram, withFilesUpTo } from '../support/process'
+import { eventually, type Folder, Program, runProgram, withFileSizeLimit } from '../support/process'
 import { killInside } from './kill-inside'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
@@ -122,7 +122,7 @@ describe('faults: an interrupted backup', () => {
 
   test('a backup without enough disk space leaves no file, says so, and is neither recorded nor audited', async () => {
     const { code, stderr, stdout } = await runProgram(['backup', operator.folder.file('backup.sqlite')], {
-      command: withFilesUpTo(300),
+      command: withFileSizeLimit(300),
       cwd: operator.folder.path,
       env: { ANTEROOM_DATABASE: operator.database },
     })

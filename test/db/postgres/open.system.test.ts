@@ -6,7 +6,7 @@ import { currentSchema } from '../../../db/postgres/migration'
 import { openDatabase } from '../../../db/postgres/open'
 import { requirePostgres } from '../../../db/postgres/server/recognize'
 import { masterKeyOf } from '../../../src/vault/vault'
-import { haveLongPatience, haveRealPatience } from '../../support/patience'
+import { useLongTimeouts, useRealTimeouts } from '../../support/patience'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgres, sharedPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
@@ -20,8 +20,8 @@ import {
 } from './connections'
 import { openPostgresEngine } from './place'
 
-beforeAll(haveRealPatience)
-afterAll(haveLongPatience)
+beforeAll(useRealTimeouts)
+afterAll(useLongTimeouts)
 
 const opening = (made: TestConnections, different = {}) =>
   refusalOf(() => openDatabase(made.on, openingOf(made.url, different)))
@@ -173,9 +173,9 @@ describeOnPostgres('postgres: opening a database', () => {
     let steps = 0
     for (let isOpen = false; !isOpen; steps++) {
       left = steps + 1
-      const told = await refusalOf(async () => (await openPostgresEngine(made.url)).close())
+      const message = await refusalOf(async () => (await openPostgresEngine(made.url)).close())
       isOpen = left > 0
-      expect(told).toBe(isOpen ? 'nothing' : 'storage_busy: the database is busy; try again')
+      expect(message).toBe(isOpen ? 'nothing' : 'storage_busy: the database is busy; try again')
     }
     expect(steps).toBeGreaterThan(3)
   })
