@@ -104,7 +104,7 @@ function store({ setState, hashes }: Log, state: AuditState): MaybePromise<numbe
 }
 
 function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly AuditLine[]> {
-  // Most bookings have no entries and need no read of the state.
+  // Most bookings have no entries, and then the state is not read.
   if (entries.length === 0) return []
   return then(stand(log), (ends) => {
     const { lines, state } = linesFor(log.hashes, ends, entries)
@@ -113,7 +113,7 @@ function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly
   })
 }
 
-/** The chain then starts after `start`. Returns 0 if `start` is not in the log. */
+/** Removes lines, so that the chain starts after `start`. Returns 0 if `start` is not in the log. */
 function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise<number> {
   return then(all([stand(log), linesAfter(log, start.id - 1, 1)]), ([{ state }, [first]]) => {
     const isThere = first?.id === start.id && first.hash === start.hash && chainOf(first) === chain
@@ -136,13 +136,13 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     walked,
     /** Returns the new lines. On PostgreSQL, requires a transaction with the audit lock. */
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    /** Shows if a COMMIT without an answer took place. */
+    /** True if a COMMIT without an answer succeeded. */
     isThere: ({ id, hash }: AuditHead): MaybePromise<boolean> =>
       then(log.line({ id, hash }), ({ length }) => length > 0),
     conflictAt: whenCalled(() => conflictQuery(engine)),
     list: whenCalled(() => auditLists(engine)),
     countRefusals: whenCalled(() => refusalCounts(engine)),
-    looksAtRisk: whenCalled(() => looksAtRisk(engine)),
+    listReviewed: whenCalled(() => listReviewed(engine)),
     head: (): MaybePromise<AuditHead> => then(stand(log), headOfLog),
     verify: (noted: AuditHead | null) => verifyLog(walked, noted),
     setState: (state: AuditState) => store(log, state),
@@ -155,7 +155,7 @@ export type AuditQueries = ReturnType<typeof auditQueries>
 
 type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
 
-/** A log that is read in parts: no connection or snapshot is held between two parts. */
+/** Reads a log in batches, and holds no connection or snapshot between two batches. */
 export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
   return {
     hashes,
@@ -164,7 +164,7 @@ export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
   }
 }
 
-/** @param act runs its work in a transaction that may append to the log */
+/** @param act runs work in a transaction that may append to the log */
 export function archivesOf(log: WalkedLog, act: WithLog) {
   return auditArchives(log, (chain, upTo, entries) =>
     act((audit) =>
@@ -175,7 +175,7 @@ export function archivesOf(log: WalkedLog, act: WithLog) {
   )
 }
 
-/** Matching lines, oldest first: the newest ones, or the first ones after a line. */
+/** Matching lines, oldest first: the newest ones, or those that follow a line. */
 export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'until', 'actor', 'record', 'action', 'afterAt', 'after', 'limit')
   const select = () => db.select().from(audit)
@@ -184,7 +184,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const behind = prepare(select().where(gt(audit.id, open.after)).orderBy(asc(audit.id)).limit(open.limit))
 
   const prepareStream = (names: readonly (keyof AuditStream)[], isForward: boolean) => {
-    // An expression hides the actor's index: an actor may have many lines, a record has few.
+    // The expression disables the actor's index: an actor may have many lines, but a record has few.
     const columnOf = (name: keyof AuditStream) =>
       name === 'actor' && names.includes('record') ? sql`(${audit.actor} || '')` : sql`${audit[name]}`
     const isOne = names.map((name) => eq(columnOf(name), open[name]))
@@ -225,7 +225,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Refused authentications by record and outcome, most frequent first. Counts the newest `most` only. */
+/** Failed authentications by record and outcome, most frequent first, among the newest `most`. */
 export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'most', 'record')
   const prepareCount = (isOne: boolean) => {
@@ -256,8 +256,8 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Ids of the requests whose screening answers were read. Seeing the flag in a list does not count. */
-export function looksAtRisk({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
+/** Ids of requests whose screening answers staff have read. Seeing the flag in a list does not count. */
+export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)
   const looks = prepare(db.selectDistinct({ record: audit.record }).from(audit).where(and(areNamed, isLook)))
@@ -267,7 +267,7 @@ export function looksAtRisk({ db, tables: { audit }, prepare, isAmong, list }: Q
     )
 }
 
-/** Time in ms of the e-mail conflict that is `back` from the newest; null if there are fewer. */
+/** Time (ms) of the newest e-mail conflict but `back - 1`; null if there are fewer. */
 export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')
   const isConflict = eq(audit.action, 'member.email-conflict')

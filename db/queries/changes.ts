@@ -1,23 +1,23 @@
 import { and, asc, gte, lte, max, sql } from 'drizzle-orm'
 import type { TakenSlot, Version } from '../../src/domain/ports/directory-feed'
 import type { MaybePromise } from '../../src/domain/ports/store'
-import { type Change, type ChangedNoun, type Outcome, shownAs } from '../../src/domain/ports/writes'
+import { type Change, type ChangedNoun, directoryNouns, type Outcome } from '../../src/domain/ports/writes'
 import { placeholders, type QueryEngine, then } from './engine'
 
-/** Changes that are kept. A reader that is further behind reads everything. */
+/** Number of changes kept. A reader that is further behind loads the whole directory. */
 export const keptChanges = 10_000
 
-/** A directory change. A booking includes its slot: the provider's other slots did not change. */
+/** A booking includes its slot, so that readers need not load the provider's other slots. */
 export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot | undefined]
 
 export interface Since {
   readonly version: Version
   readonly changes: readonly Change[]
-  /** New bookings by provider, except providers whose slots are all read again. */
+  /** New bookings by provider, except providers whose slots are all loaded again. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
-/** The last four values are null unless the row is a booking. */
+/** The last four values are null, except for a booking. */
 type Row = readonly [
   version: number,
   noun: ChangedNoun,
@@ -25,7 +25,7 @@ type Row = readonly [
   ...([requestId: null] | [requestId: number, startsAt: number, endsAt: number, localOffsetMinutes: number]),
 ]
 
-/** Versions are in commit order: SQLite has one writer, PostgreSQL uses a lock. They may have gaps. */
+/** Versions are in commit order, with gaps: SQLite has one writer, and PostgreSQL uses a lock. */
 export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
   const { changes } = tables
   const { version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes } = changes
@@ -53,17 +53,15 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
     newestVersion: (): MaybePromise<Version> =>
       then(newest(), ([row]) => (row?.version ?? 0) as unknown as Version),
 
-    // The queries start at the row of the version itself. If it is missing, later rows may be missing too.
-
-    /** Null if some of the changes are no longer kept. */
+    /** Null if the row of `version` is missing, because later rows may then be missing too. */
     since: (version: Version): MaybePromise<Since | null> =>
       then(from({ version }), (rows) => {
         const [first, ...rest] = rows as unknown as readonly Row[]
         return first?.[0] === (version as unknown as number) ? toSince(version, rest) : null
       }),
 
-    /** Changes without taken slots, which make no decision stale and are many. Null as in `since`. */
-    sinceButTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
+    /** Skips taken slots, which are many and make no decision stale. Null as in `since`. */
+    sinceExceptTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
       then(untaken({ version }), (rows) =>
         rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,
       ),
@@ -90,15 +88,15 @@ function toSince(version: Version, rows: readonly Row[]): Since {
   return { version: (rows.at(-1)?.[0] as unknown as Version | undefined) ?? version, changes, booked }
 }
 
-/** Directory changes of an outcome. @param ids the record of each write, in order */
+/** @param ids the record of each write, in order */
 export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly number[]): Changed[] {
   const changed: Changed[] = []
   let slot: TakenSlot | undefined
   for (const [index, write] of writes.entries()) {
     const id = ids[index] as number
-    const shown = shownAs['add' in write ? write.add : 'set' in write ? write.set : write.remove]
+    const shown = directoryNouns['add' in write ? write.add : 'set' in write ? write.set : write.remove]
     if (shown) changed.push([shown, id])
-    // A new request with a slot is a booking.
+    // Only a new request adds a slot without other changes.
     if ('add' in write && write.add === 'request') {
       const { startsAt, endsAt, localOffsetMinutes } = write.row
       slot = { requestId: id, startsAt, endsAt, localOffsetMinutes } as TakenSlot

@@ -37,7 +37,7 @@ async function submit(
     const { partnerId, externalUserId, slot, retry, submittedAt } = draft
     const member = members.find(partnerId, externalUserId)
     const decision = decideSubmission(draft, {
-      since: changes.sinceButTaken(draft.version),
+      since: changes.sinceExceptTaken(draft.version),
       member,
       emailOwnerId: members.ownerOf(draft.member.email),
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],

@@ -25,7 +25,7 @@ export function isDatabaseAddress(text: string): boolean {
 }
 
 /** Mistyped addresses: another scheme, a missing slash, a leading space or quote, or libpq keywords. */
-const nearly = [
+const mistypedAddresses = [
   /^[\s'"]*[a-z][a-z+:]*:\/\//i,
   /^[\s'"]*postgres(?:ql)?(?::|\/\/)/i,
   /(?:^|[\s'"])(?:host|dbname) *=/,
@@ -37,8 +37,8 @@ const nearly = [
  * valid.
  */
 export function mistakenPathFault(path: string): string | null {
-  if (/^\.{0,2}\//.test(path) || !nearly.some((each) => each.test(path))) return null
-  return `is not a valid address: it ${form}; for a file with this name, write ./ before it`
+  if (/^\.{0,2}\//.test(path) || !mistypedAddresses.some((each) => each.test(path))) return null
+  return `is not a valid address: it ${expectedForm}; for a file with this name, write ./ before it`
 }
 
 /** Parses a server address. Returns the fault as a text if it is invalid. */
@@ -65,8 +65,8 @@ export function shownAddress(text: string): string {
   if (sslMode !== 'disable') query.set('sslmode', sslMode)
   if (sslRootCert !== null) query.set('sslrootcert', sslRootCert)
   const shown = `${query}`.replaceAll('%2F', '/')
-  const place = isSocket ? '' : hosts.map(shownHost).join(',')
-  return `postgres://${encodeURIComponent(user)}@${place}/${encodeURIComponent(database)}${shown && `?${shown}`}`
+  const authority = isSocket ? '' : hosts.map(formatHost).join(',')
+  return `postgres://${encodeURIComponent(user)}@${authority}/${encodeURIComponent(database)}${shown && `?${shown}`}`
 }
 
 /** Returns true for a Unix socket or a loopback address (RFC 6761 §6.3). Such connections need no TLS. */
@@ -78,22 +78,24 @@ function isLoopback(host: string): boolean {
 class Fault extends Error {}
 
 const usualPort = 5432
-const form = 'must look like postgres://user@host:5432/name?sslmode=verify-full'
+const expectedForm = 'must look like postgres://user@host:5432/name?sslmode=verify-full'
 
 function parse(text: string): DatabaseAddress {
-  if (!scheme.test(text)) throw new Fault(form)
+  if (!scheme.test(text)) throw new Fault(expectedForm)
   if (/[\s\p{Cc}]/u.test(text))
     throw new Fault('must not contain spaces or line breaks; write a space in a name or password as %20')
   if (text.includes('#')) throw new Fault('must not contain a fragment; write # in a name or password as %23')
-  const [, user, password, place, path, search] =
+  const [, user, password, authority, path, search] =
     /^\w+:\/\/(?:([^@:/?]*)(?::([^@/?]*))?@)?([^@/?]*)(?:\/([^/?]*))?(?:\?(.*))?$/.exec(text) ?? []
-  if (place === undefined) {
-    throw new Fault(`${form}; in a user, password or name, write @ as %40, : as %3A, / as %2F and ? as %3F`)
+  if (authority === undefined) {
+    throw new Fault(
+      `${expectedForm}; in a user, password or name, write @ as %40, : as %3A, / as %2F and ? as %3F`,
+    )
   }
-  if (!user) throw new Fault(`has no user: it ${form}`)
-  if (!path) throw new Fault(`has no database: it ${form}`)
+  if (!user) throw new Fault(`has no user: it ${expectedForm}`)
+  if (!path) throw new Fault(`has no database: it ${expectedForm}`)
   const query = readAddressQuery(search ?? '')
-  const hosts = place === '' ? [socketOf(query)] : hostsOf(place, query)
+  const hosts = authority === '' ? [socketOf(query)] : hostsOf(authority, query)
   return Object.freeze({
     hosts,
     user: decoded(user),
@@ -121,17 +123,17 @@ function readAddressQuery(search: string): Query {
 }
 
 function socketOf({ host, port }: Query): DatabaseHost {
-  if (host === undefined) throw new Fault(`has no host: it ${form}`)
+  if (host === undefined) throw new Fault(`has no host: it ${expectedForm}`)
   if (!host.startsWith('/')) throw new Fault('host: must be the folder of a socket, such as /run/postgresql')
   return { host, port: portOf(port) }
 }
 
-function hostsOf(place: string, { host, port }: Query): DatabaseHost[] {
+function hostsOf(authority: string, { host, port }: Query): DatabaseHost[] {
   if (host !== undefined || port !== undefined)
     throw new Fault(
       'has host or port as a parameter and a host before the name; parameters are for sockets only',
     )
-  return place.split(',').map((each) => {
+  return authority.split(',').map((each) => {
     const [, bracketed, name, port] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(.*))?$/s.exec(each) ?? []
     const host = bracketed ?? name ?? ''
     const isHost =
@@ -177,7 +179,7 @@ function decoded(text: string): string {
   return plain
 }
 
-function shownHost({ host, port }: DatabaseHost): string {
+function formatHost({ host, port }: DatabaseHost): string {
   const name = host.includes(':') ? `[${host}]` : host
   return port === usualPort ? name : `${name}:${port}`
 }
@@ -195,11 +197,11 @@ export function parseNetworks(text: string): Networks | string {
   for (const part of text.split(',')) {
     const [address = '', prefix, more] = part.trim().split('/')
     const version = isIP(address)
-    if ((version !== 4 && version !== 6) || address.includes('%') || more !== undefined) return notNetworks
+    if ((version !== 4 && version !== 6) || address.includes('%') || more !== undefined) return networksFault
     const bits = bitsOf[version]
     // A prefix of length 0 would include every address.
     const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
-    if (!isPrefix) return notNetworks
+    if (!isPrefix) return networksFault
     list.addSubnet(address, Number(prefix ?? bits), version === 4 ? 'ipv4' : 'ipv6')
   }
   return { include: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
@@ -210,7 +212,7 @@ export function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%')
 }
 
-const notNetworks =
+const networksFault =
   'must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed'
 
 export interface CertificateFiles {

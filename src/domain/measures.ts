@@ -22,10 +22,10 @@ export class Distribution {
   /** Records a value. This runs on every request, so it must be cheap. */
   note(value: number): void {
     const { bounds, counts } = this
-    let place = 0
+    let bucket = 0
     // Linear search: most values fall into the first buckets.
-    while (place < bounds.length && value > (bounds[place] as number)) place++
-    counts[place] = (counts[place] as number) + 1
+    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket++
+    counts[bucket] = (counts[bucket] as number) + 1
     this.#sum += value
   }
 }
@@ -59,4 +59,4 @@ export interface EngineMeasures {
 }
 
 /** Reports the current step of a long operation. `share` is the completed part, from 0 to 1. */
-export type ReportProgress = (what: string, share?: number) => void
+export type ReportProgress = (step: string, share?: number) => void

@@ -82,13 +82,13 @@ export function foldEmail(email: string): string {
 export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
 
 /** Shorter digit strings match too many phone numbers. */
-const leastDigits = 4
+const minDigits = 4
 
 /** Names match regardless of Unicode form, case and accents, phone numbers regardless of spacing. */
 export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   const wanted = foldName(text)
   const digits = /^[+\d ().-]+$/.test(text) ? digitsOf(text) : ''
-  const isNumber = digits.length >= leastDigits
+  const isNumber = digits.length >= minDigits
   const isAddress = text.includes('@')
   return ({ profile }) => {
     const { firstName, lastName, preferredName, phoneNumber, email } = profile

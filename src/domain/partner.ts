@@ -1,7 +1,7 @@
 import { Refusal } from './errors'
 import type { PartnerRates } from './limits'
 
-const mostNameCharacters = 200
+const maxNameCharacters = 200
 
 /**
  * Commands accept a name or an id, and `none` for no organization, so a name must look like neither.
@@ -15,7 +15,7 @@ export function requireName(name: string): void {
 
 function nameFault(name: string): string | null {
   if (name === '') return 'must not be empty'
-  if ([...name].length > mostNameCharacters) return `must have at most ${mostNameCharacters} characters`
+  if ([...name].length > maxNameCharacters) return `must have at most ${maxNameCharacters} characters`
   // Includes characters that reorder or hide text: two names must not look the same.
   if (
     /[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u.test(name) ||

@@ -95,7 +95,10 @@ export interface Provider {
   readonly inPersonRegionIds: readonly number[]
 }
 
-export const unsaid: Pick<Provider, 'suspended' | 'staffTimeOff'> = { suspended: false, staffTimeOff: [] }
+export const defaultStaffFields: Pick<Provider, 'suspended' | 'staffTimeOff'> = {
+  suspended: false,
+  staffTimeOff: [],
+}
 
 /** Returns true if a provider can be found and booked. */
 export function isWorking({ active, suspended }: Pick<Provider, 'active' | 'suspended'>): boolean {

@@ -52,23 +52,23 @@ export function scoreOf(answer: string): number | null {
 
 /** Scores a screening. The severity is null unless all nine items are recognized and readable. */
 export function scoreScreening(answers: readonly ScreeningAnswer[]): ScreeningScore {
-  const places = answers.map(({ question, answer }, index) => ({
-    place: index + 1,
-    asked: askedBy(question),
+  const answered = answers.map(({ question, answer }, index) => ({
+    position: index + 1,
+    subject: subjectOfQuestion(question),
     score: scoreOf(answer),
   }))
   // The PHQ-9 asks about functional difficulty after the nine items. That answer is never counted.
-  const items = places.filter(({ asked }) => asked.about !== 'difficulty')
+  const items = answered.filter(({ subject }) => subject.category !== 'difficulty')
   const scores = items.flatMap(({ score }) => score ?? [])
   const total = scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0)
-  const questions = new Set(items.map(({ asked }) => asked.words))
+  const questions = new Set(items.map(({ subject }) => subject.words))
   const isComplete = [scores.length, items.length, questions.size].every((count) => count === itemCount)
   return {
     total,
     readCount: scores.length,
     isComplete,
     severity: isComplete ? severityOf(total as number) : null,
-    unread: items.filter(({ score }) => score === null).map(({ place }) => place),
+    unread: items.filter(({ score }) => score === null).map(({ position }) => position),
     ninthItem: ninthItemOf(items),
   }
 }
@@ -78,7 +78,7 @@ function severityOf(total: number): Severity {
 }
 
 interface Item {
-  readonly asked: Subject
+  readonly subject: Subject
   readonly score: number | null
 }
 
@@ -87,27 +87,27 @@ interface Subject {
   /** The index in `otherItems`; null for the ninth item and unrecognized questions. */
   readonly item: number | null
   /** `unknown` may also be the ninth item. */
-  readonly about:
+  readonly category:
     | 'ninth item'
-    | 'like the ninth'
-    | 'reversed ninth'
+    | 'paraphrased ninth'
+    | 'negated ninth'
     | 'another item'
     | 'difficulty'
     | 'unknown'
 }
 
 // Partners send the same questions every time, and a sort reads thousands of them.
-const askedBy = memo(1_000, (question): Subject => {
+const subjectOfQuestion = memo(1_000, (question): Subject => {
   const words = foldQuestion(question)
-  const about = subjectOf(words)
-  const item = about === 'another item' ? otherItems.findIndex((each) => each.test(words)) : null
-  return { words, item, about }
+  const category = categoryOf(words)
+  const item = category === 'another item' ? otherItems.findIndex((each) => each.test(words)) : null
+  return { words, item, category }
 })
 
-function subjectOf(words: string): Subject['about'] {
+function categoryOf(words: string): Subject['category'] {
   if (ninthWords.test(words)) {
-    if (reversingWords.test(words)) return 'reversed ninth'
-    return publishedNinth.test(words) ? 'ninth item' : 'like the ninth'
+    if (negatingWords.test(words)) return 'negated ninth'
+    return publishedNinth.test(words) ? 'ninth item' : 'paraphrased ninth'
   }
   if (wordsOfLife.test(words)) return 'unknown'
   if (difficultyWords.test(words)) return 'difficulty'
@@ -134,7 +134,7 @@ const publishedNinth = anyOf(
 )
 
 /** Negated wordings, such as "life is worth living". An answer of zero then does not mean zero risk. */
-const reversingWords = anyOf(
+const negatingWords = anyOf(
   /\b(no|not(?! at all)|never|none|without|\w+n't|safe)\b|worth living/,
   /\b(ne|n'\w+|pas(?! du tout)|aucune?|sans)\b/,
   /\b(ningun(?! dia)|ninguna|nunca|sin)\b/,
@@ -169,45 +169,46 @@ const difficultyWords =
  * about something else.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
-  const worded = items.filter(({ asked }) => isLikeNinth(asked))
-  const twice = itemsAskedTwice(items)
-  const candidates = items.filter(({ asked }) => asked.item === null || twice.has(asked.item))
+  const byWords = items.filter(({ subject }) => isLikeNinth(subject))
+  const repeated = itemsWithTwoWordings(items)
+  const candidates = items.filter(({ subject }) => subject.item === null || repeated.has(subject.item))
   if (candidates.length === 0) return 'not asked'
   const isNumbered = areNumbered(items)
   const last = candidates.filter((item) => items.length === itemCount && item === items.at(-1))
-  const found = worded.length === 0 || isNumbered ? [...worded, ...last] : worded
-  if (found.some(({ score }) => score !== null && score > 0)) return 'non-zero'
+  const matches = byWords.length === 0 || isNumbered ? [...byWords, ...last] : byWords
+  if (matches.some(({ score }) => score !== null && score > 0)) return 'non-zero'
   if (
-    found.length === 0 ||
-    found.some(({ score, asked }) => score === null || asked.about === 'reversed ninth')
+    matches.length === 0 ||
+    matches.some(({ score, subject }) => score === null || subject.category === 'negated ninth')
   ) {
     return 'unclear'
   }
-  const isKnown = isNumbered || found.some(({ asked }) => asked.about === 'ninth item')
+  const isKnown = isNumbered || matches.some(({ subject }) => subject.category === 'ninth item')
   return isKnown || candidates.every(({ score }) => score === 0) ? 'zero' : 'unclear'
 }
 
 /** Returns the items asked in more than one wording. One of these questions may be the ninth item. */
-function itemsAskedTwice(items: readonly Item[]): ReadonlySet<number> {
+function itemsWithTwoWordings(items: readonly Item[]): ReadonlySet<number> {
   const wordings = new Map<number, string>()
-  const twice = new Set<number>()
-  for (const { asked } of items) {
-    if (asked.item === null) continue
-    const words = wordings.get(asked.item)
-    if (words === undefined) wordings.set(asked.item, asked.words)
-    else if (words !== asked.words) twice.add(asked.item)
+  const repeated = new Set<number>()
+  for (const { subject } of items) {
+    if (subject.item === null) continue
+    const words = wordings.get(subject.item)
+    if (words === undefined) wordings.set(subject.item, subject.words)
+    else if (words !== subject.words) repeated.add(subject.item)
   }
-  return twice
+  return repeated
 }
 
-function isLikeNinth({ about }: Subject): boolean {
-  return about === 'ninth item' || about === 'like the ninth' || about === 'reversed ninth'
+function isLikeNinth({ category }: Subject): boolean {
+  return category === 'ninth item' || category === 'paraphrased ninth' || category === 'negated ninth'
 }
 
 /** Returns true for nine questions numbered 1 to 9 in order. The last is then the ninth item. */
 function areNumbered(items: readonly Item[]): boolean {
-  const numbers = items.map(({ asked }) => asked.words.match(/\d+/g) ?? [])
-  const isInOrder = (place: number) => numbers.every((found, index) => found.at(place) === `${index + 1}`)
+  const numbers = items.map(({ subject }) => subject.words.match(/\d+/g) ?? [])
+  const isInOrder = (position: number) =>
+    numbers.every((found, index) => found.at(position) === `${index + 1}`)
   return items.length === itemCount && (isInOrder(0) || isInOrder(-1))
 }
 

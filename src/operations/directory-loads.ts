@@ -62,7 +62,7 @@ export function previewLoad(context: Context, comparison: DirectoryComparison, n
 export async function loadCompared(context: Context, comparison: DirectoryComparison, act: Act) {
   const loaded = context.store.change(
     act,
-    ({ changes }) => [changes.sinceButTaken(comparison.version)],
+    ({ changes }) => [changes.sinceExceptTaken(comparison.version)],
     (since) => decideLoad(comparison, since),
     { isLarge: true },
   )

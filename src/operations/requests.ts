@@ -229,7 +229,7 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
 export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
   const atRisk: number[] = []
   for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)
-  return atRisk.length - (await store.read(({ audit }) => audit.looksAtRisk(atRisk))).length
+  return atRisk.length - (await store.read(({ audit }) => audit.listReviewed(atRisk))).length
 }
 
 /** Whether a request's ninth item is not zero, or for a person to look at; the audit log keeps that this was told. */

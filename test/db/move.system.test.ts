@@ -32,7 +32,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
 }
 
 /** Checks that a source does not contain what is written while it is read. */
-async function readsOneMoment(place: DatabaseLocation, connection: Place): Promise<void> {
+async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
   const seen = await place.readSource(whileServing, async (source) => {
@@ -50,7 +50,7 @@ const elsewhere = { to: '/elsewhere.sqlite', at: now }
 const stopped: ReadingSource = { ...whileServing, whileServing: false }
 
 /** Checks that servers refuse a database that was copied elsewhere, until it is reactivated. */
-async function isLeftForItsCopy(
+async function isRefusedOnceCopied(
   place: DatabaseLocation,
   connection: Place,
   freeAt: () => DatabaseLocation,
@@ -69,8 +69,8 @@ async function isLeftForItsCopy(
   const { purpose, takeKey } = whileServing
   const serve = () => place.open({ purpose, takeKey, create: false, upgrade: true, alone: true })
   expect(await refusalOf(serve)).toBe(
-    'database_unusable: the database was copied to /elsewhere.sqlite at 2026-12-01T12:00:00Z: use that one, or go on ' +
-      'with this one: anteroom database reactivate',
+    'database_unusable: the database was copied to /elsewhere.sqlite at 2026-12-01T12:00:00Z: use the copy, or ' +
+      'reactivate this database: anteroom database reactivate',
   )
   const [request] = await store.listRequests({})
   expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
@@ -121,7 +121,7 @@ async function blocksWriters(place: DatabaseLocation, connection: Place): Promis
 describe('db: a SQLite file as the source of a copy', () => {
   test('servers refuse a SQLite file that is marked as copied, until it is reactivated', async () => {
     await using place = await openPlace()
-    await isLeftForItsCopy(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
+    await isRefusedOnceCopied(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
   })
 
   test('copying a SQLite file blocks writers until the file is marked as copied', async () => {
@@ -131,7 +131,7 @@ describe('db: a SQLite file as the source of a copy', () => {
 
   test('copying a SQLite file reads one snapshot', async () => {
     await using place = await openPlace()
-    await readsOneMoment(fileDatabase(place.path), place)
+    await readsOneSnapshot(fileDatabase(place.path), place)
   })
 
   test('a server does not start on a SQLite file while it is copied', async () => {
@@ -147,7 +147,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
   test('servers refuse a PostgreSQL database that is marked as copied, until it is reactivated', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
-    await isLeftForItsCopy(onServer(place.url), place, () => onServer(free.url))
+    await isRefusedOnceCopied(onServer(place.url), place, () => onServer(free.url))
   })
 
   test('copying a PostgreSQL database blocks writers until it is marked as copied', async () => {
@@ -174,26 +174,26 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     const url = new URL(place.url)
     url.username = 'reader'
     const asReader = onServer(url.href)
-    const told = await asReader.readSource(stopped, async (source) => [
+    const reported = await asReader.readSource(stopped, async (source) => [
       await idsIn(source, 'members'),
       await source.markCopied(elsewhere),
     ])
-    expect(told).toEqual([[], false])
+    expect(reported).toEqual([[], false])
     expect(await place.maintenance?.findCopyNote()).toBeNull()
   })
 
   test('a server that was frozen and dropped from the node list is not ready once its database was copied', async () => {
     await using place = await openPostgresPlace()
     const server = await openPostgresEngine(place.url)
-    const told: string[] = []
-    const watched = server.watch((line) => void told.push(line), false)
+    const reported: string[] = []
+    const watched = server.watch((line) => void reported.push(line), false)
     expect(await watched.isReady()).toBe(true)
     // As if the server was frozen for so long that the other nodes dropped it.
     await runSql(place.url, 'DELETE FROM nodes')
     await onServer(place.url).readSource(stopped, (source) => source.markCopied(elsewhere))
     await Bun.sleep(1_100)
     expect(await watched.isReady()).toBe(false)
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringContaining('not ready: the database was copied to /elsewhere.sqlite at '),
     ])
     await server.close()
@@ -201,7 +201,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
 
   test('copying a PostgreSQL database reads one snapshot', async () => {
     await using place = await openPostgresPlace()
-    await readsOneMoment(onServer(place.url), place)
+    await readsOneSnapshot(onServer(place.url), place)
   })
 
   test('a copy contains what an upgrade committed while the copy waited for its table lock', async () => {

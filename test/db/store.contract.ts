@@ -3,20 +3,21 @@ import { slotMillis } from '../../src/domain/booking-request'
 import { unlimited } from '../../src/domain/limits'
 import type { Partner } from '../../src/domain/partner'
 import type { DirectoryChanges, Version } from '../../src/domain/ports/directory-feed'
-import { absencesOf, type Provider, unsaid } from '../../src/domain/provider'
+import { absencesOf, defaultStaffFields, type Provider } from '../../src/domain/provider'
 import { formatDate, parseDate } from '../../src/scheduling/calendar'
 import { nextTurn } from '../support/turns'
 import {
   act,
   actAt,
   type Connection,
+  changesAfter,
   compare,
   draftOf,
   endOf,
   entry,
   everything,
   fill,
-  furnishWithIntake,
+  fillWithIntake,
   load,
   minutes,
   nine,
@@ -24,26 +25,25 @@ import {
   ontario,
   type Place,
   quebec,
-  shownBy,
   stored,
   takenOf,
-  toldSince,
-  untold,
+  unsetProfile,
   update,
   versionOf,
+  wholeDirectory,
 } from './furniture'
 
 /** Everything that a refused submission could have changed. */
 async function shown(place: Connection, partner: Partner, externalUserIds: readonly string[]) {
   const members = await Promise.all(externalUserIds.map((id) => place.store.findMember(partner.id, id)))
   const requests = await place.store.listRequests({})
-  return { members, requests, directory: await shownBy(place), head: await place.store.auditHead() }
+  return { members, requests, directory: await wholeDirectory(place), head: await place.store.auditHead() }
 }
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
 /** Contract: the promises of a store, for each engine. */
-export function storeKeepsItsPromises(open: () => Promise<Place>): void {
+export function storeContract(open: () => Promise<Place>): void {
   describe('submitting requests', () => {
     test('an intake creates its member and is unassigned', async () => {
       await using place = await open()
@@ -53,7 +53,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         partnerId: partner.id,
         externalUserId: 'robin',
         active: true,
-        profile: { ...untold, ...update },
+        profile: { ...unsetProfile, ...update },
       }
       expect(await stored(intake('robin'))).toEqual({
         id: expect.any(Number),
@@ -87,7 +87,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
           partnerId: partner.id,
           externalUserId: 'robin',
           active: true,
-          profile: { ...untold, ...update },
+          profile: { ...unsetProfile, ...update },
         },
       })
       const slot = {
@@ -119,7 +119,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(second.member).toEqual({
         ...first.member,
         profile: {
-          ...untold,
+          ...unsetProfile,
           ...update,
           email: 'ROBIN@new.example.com',
           firstName: 'Robyn',
@@ -202,15 +202,15 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await store.setProviderActive(first, true, act)
       const everyone = ['kim', 'robin', 'gone', 'new']
       const before = await shown(place, partner, everyone)
-      const told = { ...update, firstName: 'Changed', phoneNumber: '+1 416 555 0199' }
+      const changed = { ...update, firstName: 'Changed', phoneNumber: '+1 416 555 0199' }
       const ends = [
-        await endOf(book('gone', nine + minutes(90), { member: { ...told, email: 'gone@example.com' } })),
-        await endOf(book('new', nine + minutes(90), { member: { ...told, email: 'kim@example.com' } })),
-        await endOf(book('new', nine, { member: { ...told, email: 'new@example.com' } })),
-        await endOf(book('robin', nine, { member: { ...told, email: 'robin@example.com' } })),
-        await endOf(book('robin', nine + minutes(90), { slotState: 'not offered', member: told })),
-        await endOf(book('robin', nine + minutes(90), { slotState: 'provider unknown', member: told })),
-        await endOf(book('robin', nine + minutes(90), { version, member: told })),
+        await endOf(book('gone', nine + minutes(90), { member: { ...changed, email: 'gone@example.com' } })),
+        await endOf(book('new', nine + minutes(90), { member: { ...changed, email: 'kim@example.com' } })),
+        await endOf(book('new', nine, { member: { ...changed, email: 'new@example.com' } })),
+        await endOf(book('robin', nine, { member: { ...changed, email: 'robin@example.com' } })),
+        await endOf(book('robin', nine + minutes(90), { slotState: 'not offered', member: changed })),
+        await endOf(book('robin', nine + minutes(90), { slotState: 'provider unknown', member: changed })),
+        await endOf(book('robin', nine + minutes(90), { version, member: changed })),
       ]
       expect(ends).toEqual([
         'member_deactivated',
@@ -255,7 +255,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('a member at the limit of open requests gets too_many_open_requests until one is declined or past', async () => {
       await using place = await open()
       const { store } = place
-      const { first, second, intake, book, assign } = await furnishWithIntake(place)
+      const { first, second, intake, book, assign } = await fillWithIntake(place)
       const limits = { ...unlimited, openRequests: 3 }
       const slots = [0, 1, 2, 3, 4].map((index) => nine + index * minutes(45)) as [number, ...number[]]
       const limited = (startsAt: number, different = {}) => book('robin', startsAt, { limits, ...different })
@@ -384,17 +384,17 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
-      const told = (email: string) => ({ version, member: { ...update, email } })
-      await intake('robin', told('old@example.com'))
+      const withEmail = (email: string) => ({ version, member: { ...update, email } })
+      await intake('robin', withEmail('old@example.com'))
       await Promise.all([
-        intake('robin', told('new@example.com')),
-        intake('kim', told('old@example.com')).catch(() => {}),
+        intake('robin', withEmail('new@example.com')),
+        intake('kim', withEmail('old@example.com')).catch(() => {}),
         intake('robin', {
-          ...told('new@example.com'),
-          member: { ...told('new@example.com').member, city: 'Ajax' },
+          ...withEmail('new@example.com'),
+          member: { ...withEmail('new@example.com').member, city: 'Ajax' },
         }),
       ])
-      await intake('kim', told('old@example.com'))
+      await intake('kim', withEmail('old@example.com'))
       const robin = await place.store.findMember(partner.id, 'robin')
       const kim = await place.store.findMember(partner.id, 'kim')
       expect([robin?.profile.email, robin?.profile.city]).toEqual(['new@example.com', 'Ajax'])
@@ -406,7 +406,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('slots of all providers that start in the range are listed in order of time', async () => {
       await using place = await open()
       const { store } = place
-      const { first, second, book, intake, assign, id } = await furnishWithIntake(place)
+      const { first, second, book, intake, assign, id } = await fillWithIntake(place)
       const late = await stored(book('late', nine + minutes(90)))
       const early = await stored(book('early', nine))
       const other = await stored(book('other', nine + minutes(45), { providerId: second }))
@@ -459,9 +459,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await using place = await open()
       const { book, second: providerId } = await fill(place)
       const before = await versionOf(place)
-      const told = { minimumNoticeMinutes: 60 }
-      await load(place, [ontario, quebec], [entry('first', told), entry('second')])
-      await load(place, [ontario, quebec], [entry('first', told), entry('second', told)])
+      const changed = { minimumNoticeMinutes: 60 }
+      await load(place, [ontario, quebec], [entry('first', changed), entry('second')])
+      await load(place, [ontario, quebec], [entry('first', changed), entry('second', changed)])
       const version = await versionOf(place)
       const ends = await Promise.all([
         endOf(book('robin', nine, { version: before })),
@@ -635,7 +635,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         id: expect.any(Number),
         licenses: [{ regionId, from: '2020-01-01', until: null }],
         inPersonRegionIds: [regionId],
-        ...unsaid,
+        ...defaultStaffFields,
       }
       expect(providers).toEqual([
         { ...profile, ...tied },
@@ -647,7 +647,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await using place = await open()
       await load(place, both, [entry('first'), entry('second')])
       const before = await everything(place)
-      const told = await load(
+      const changed = await load(
         place,
         [{ ...quebec, localName: 'Le Québec' }, ontario],
         [
@@ -662,7 +662,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
           }),
         ],
       )
-      expect(told).toEqual({ added: [], changed: ['CA-QC', 'first'], deactivated: [], unchanged: 2 })
+      expect(changed).toEqual({ added: [], changed: ['CA-QC', 'first'], deactivated: [], unchanged: 2 })
       const [on, qc] = before.regions ?? []
       const [first, second] = before.providers
       const after = await everything(place)
@@ -789,10 +789,10 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const since = async (change: () => Promise<unknown>) => {
         const before = await everything(place)
         await change()
-        const changes = await toldSince(place, before)
+        const changes = await changesAfter(place, before)
         expect(await place.feed.changesSince(changes?.version ?? null, 0)).toBeNull()
-        const { version: _, ...told } = changes ?? { version: null }
-        return told
+        const { version: _, ...changed } = changes ?? { version: null }
+        return changed
       }
       const all = () => everything(place)
 
@@ -831,7 +831,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       await book('robin', nine)
       await store.setPartnerActive(partner.id, false, act)
       await load(place, [ontario], [entry('first'), entry('second', { bio: 'New' })])
-      const changes = await toldSince(place, before)
+      const changes = await changesAfter(place, before)
       const all = await everything(place)
       expect(changes).toEqual({
         ...all,
@@ -843,9 +843,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('a reader of an empty directory gets its first record', async () => {
       await using place = await open()
       const before = await everything(place)
-      expect(await shownBy(place)).toEqual({ ...nothing, keys: [], regions: [] })
+      expect(await wholeDirectory(place)).toEqual({ ...nothing, keys: [], regions: [] })
       await place.store.addPartner('First', null, act)
-      const changes = await toldSince(place, before)
+      const changes = await changesAfter(place, before)
       expect(changes).toEqual({ ...(await everything(place)), regions: null })
     })
 
@@ -858,7 +858,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       }
       await book('robin', nine)
       await book('kim', nine + minutes(45))
-      const changes = await toldSince(place, before)
+      const changes = await changesAfter(place, before)
       expect(changes?.providers.map(({ id, bio }) => [id, bio])).toEqual([[first, 'three']])
       expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
     })
@@ -875,7 +875,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       expect(all.providers).toHaveLength(2)
       expect(await place.feed.changesSince(early, 0)).toEqual(all)
       // The version just before the oldest recorded change misses nothing.
-      const changes = await toldSince(place, late)
+      const changes = await changesAfter(place, late)
       expect(changes).toEqual({
         ...nothing,
         version: all.version,
@@ -906,8 +906,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const { feed } = await place.openAgain()
       let shown = await everything(place)
       return async () => {
-        const told = await toldSince({ feed }, shown)
-        if (told) shown = { ...shown, version: told.version, taken: new Map([...shown.taken, ...told.taken]) }
+        const changed = await changesAfter({ feed }, shown)
+        if (changed)
+          shown = { ...shown, version: changed.version, taken: new Map([...shown.taken, ...changed.taken]) }
         expect(shown.taken).toEqual((await everything(place)).taken)
       }
     }
@@ -915,7 +916,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
     test('a following reader has the stored slots after each change, and after all of them at once', async () => {
       await using place = await open()
       const { store } = place
-      const { first, second, id, book, assign, move } = await furnishWithIntake(place)
+      const { first, second, id, book, assign, move } = await fillWithIntake(place)
       const [isShown, isShownInTheEnd] = [await follow(place), await follow(place)]
       const requests: number[] = []
       const booking = async (externalUserId: string, startsAt: number) => {
@@ -972,8 +973,8 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
         await commit()
         for (const [index, { feed }] of [place, other].entries()) stamps[index]?.push(feed.stamp?.())
       }
-      const told = stamps.map((seen) => seen.filter((stamp) => stamp != null))
-      for (const seen of told.filter(({ length }) => length > 0)) {
+      const changed = stamps.map((seen) => seen.filter((stamp) => stamp != null))
+      for (const seen of changed.filter(({ length }) => length > 0)) {
         expect(new Set(seen).size).toBe(1 + commits.length)
       }
     })
@@ -997,9 +998,9 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
       const { partner, first, book } = await fill(place)
       const other = await place.openAgain()
       const before = await everything(other)
-      expect(await toldSince(place, before)).toBeNull()
+      expect(await changesAfter(place, before)).toBeNull()
       await book('robin', nine)
-      const changes = await toldSince(other, before)
+      const changes = await changesAfter(other, before)
       expect([...(changes?.taken.keys() ?? [])]).toEqual([first])
       expect(await other.store.findMember(partner.id, 'robin')).toEqual(
         await place.store.findMember(partner.id, 'robin'),
@@ -1203,7 +1204,7 @@ export function storeKeepsItsPromises(open: () => Promise<Place>): void {
 }
 
 /** Contract of engines that several processes use: the feed reports the booked slots alone. */
-export function storeFollowsBookings(open: () => Promise<Place>): void {
+export function bookingFeedContract(open: () => Promise<Place>): void {
   test('changes list only the booked slots of a provider, or all its slots after a request was declined', async () => {
     await using place = await open()
     const { store, feed } = place

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
-import { type Provider, unsaid } from '../../src/domain/provider'
+import { defaultStaffFields, type Provider } from '../../src/domain/provider'
 import { parseDate } from '../../src/scheduling/calendar'
 import type { TimeZone } from '../../src/scheduling/time-zone'
 import { provider } from '../support/builders'
@@ -9,7 +9,7 @@ const utc: TimeZone = { name: 'UTC', transitions: [], offsets: [0] }
 const midnight = (date: string) => (parseDate(date) as number) * 1_440
 
 function compiled(different: Partial<Provider>) {
-  const lists = { workingHours: [], overrides: [], timeOff: [], ...unsaid, ...different }
+  const lists = { workingHours: [], overrides: [], timeOff: [], ...defaultStaffFields, ...different }
   return compileSchedule({ ...provider('compiled'), ...lists } as unknown as Provider, utc)
 }
 

@@ -5,12 +5,12 @@ import { changeActive } from '../../src/operations/maintenance'
 
 const copied: CopyNote = { to: '/there', at: Date.UTC(2026, 11, 1, 12) }
 
-/** Records of a database with these notes of its copy, one for each time it is asked. */
+/** Records of a database that returns one of these copy notes at each call. */
 function recordsWith(...notes: (CopyNote | null)[]): Records {
   return { maintenance: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
 }
 
-/** Runs a change. Returns how often it was made, and why it was refused. */
+/** Runs a change. Returns how often it ran, and the reason if it was refused. */
 async function tryChange(records: Records, change = async () => {}) {
   let made = 0
   const counted = () => {
@@ -21,19 +21,19 @@ async function tryChange(records: Records, change = async () => {}) {
   return [made, refusal]
 }
 
-test('changes an active database', async () => {
+test('operations: changeActive changes an active database', async () => {
   expect(await tryChange(recordsWith(null, null))).toEqual([1, undefined])
 })
 
-test('does not change a database that was copied', async () => {
+test('operations: changeActive does not change a database that was copied', async () => {
   expect(await tryChange(recordsWith(copied))).toEqual([
     0,
-    'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z: use that one, or go on with this one: ' +
+    'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z: use the copy, or reactivate this database: ' +
       'anteroom database reactivate',
   ])
 })
 
-test('reports a copy that was made during the change', async () => {
+test('operations: changeActive reports a copy that was made during the change', async () => {
   expect(await tryChange(recordsWith(null, copied))).toEqual([
     1,
     'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z while this command ran: check whether ' +
@@ -41,7 +41,7 @@ test('reports a copy that was made during the change', async () => {
   ])
 })
 
-test('reports why a change failed, whether or not a copy was made meanwhile', async () => {
+test('operations: changeActive reports why a change failed, even if a copy was made meanwhile', async () => {
   const fail = () => Promise.reject(Object.assign(new Error('busy'), { kind: 'storage_busy' }))
   expect(await tryChange(recordsWith(null, copied), fail)).toEqual([1, 'storage_busy: busy'])
 })

@@ -3,7 +3,7 @@ import { type DirectoryFile, readDirectoryFile } from '../../src/directory-files
 import { tableNames } from '../../src/directory-files/table-rows'
 import { formatTable } from '../../src/directory-files/tables'
 import type { DirectoryEntries } from '../../src/domain/decisions/compare-directory'
-import { isAskedAbout } from '../../src/domain/decisions/describe-load'
+import { needsConfirmation } from '../../src/domain/decisions/describe-load'
 import { absenceOfRequest, listUnavailableBookings } from '../../src/operations/check-bookings'
 import {
   compareWithDirectory,
@@ -40,7 +40,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-/** The file with what differs of some providers; null leaves one out. */
+/** The file with the given differences of its providers; null removes a provider. */
 function fileWith(different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) {
   const providers = file.providers.flatMap((one) => {
     const other = different[one.ref]
@@ -52,32 +52,32 @@ function fileWith(different: Record<string, Partial<ProviderInFile> | null>, reg
 const read = (document: unknown) =>
   readDirectoryFile(document, (name) => service.context.directory.knowsZone(name))
 
-/** What loading a file would do; nothing is loaded. */
-function foretell(entries: DirectoryEntries) {
+/** Previews loading a file, without loading it. */
+function preview(entries: DirectoryEntries) {
   const { context } = service
   return previewLoad(context, compareWithDirectory(context, entries), context.clock.now())
 }
 
-/** Loads a file, as it is done every night, and tells what was told of it. */
+/** Loads a file as a nightly job does, and returns the preview and the result. */
 async function nightly(document: unknown) {
   const { context } = service
   const comparison = compareWithDirectory(context, read(document))
-  const told = previewLoad(context, comparison, context.clock.now())
-  return { told, done: await loadCompared(context, comparison, service.act()) }
+  const previewed = previewLoad(context, comparison, context.clock.now())
+  return { told: previewed, done: await loadCompared(context, comparison, service.act()) }
 }
 
 const find = (ref: string) => requireProvider(service.context, ref)
 
-/** Books a slot of a provider and tells its request's id. */
+/** Books a slot of a provider and returns the id of the request. */
 async function book(ref: string, utcStartTime: string): Promise<number> {
   const slot = { providerId: find(ref).id, startsAt: Date.parse(utcStartTime) }
   return (await service.submit(`m-${ref}-${Date.parse(utcStartTime)}`, { slot })).id
 }
 
-describe('what staff have said of a provider', () => {
+describe('operations: the settings that staff made for a provider', () => {
   const illness = { from: '2026-12-02', until: '2026-12-04' }
 
-  test('outlives a nightly load: nobody suspended is offered, and an illness is not wiped', async () => {
+  test('survive a nightly load: a suspended provider stays hidden, and staff time off stays', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-2'), illness, service.act())
@@ -88,11 +88,11 @@ describe('what staff have said of a provider', () => {
     const before = freeOf('on-2')
     expect(before).not.toHaveLength(0)
 
-    const { told, done } = await nightly(file)
-    expect(told).toMatchObject({ changes: [], staySuspended: ['on-1'] })
+    const { told: previewed, done } = await nightly(file)
+    expect(previewed).toMatchObject({ changes: [], staySuspended: ['on-1'] })
     expect(done.unchanged).toBe(6)
-    expect(isAskedAbout(told)).toBe(false)
-    // One that does change them leaves both as staff have said.
+    expect(needsConfirmation(previewed)).toBe(false)
+    // A load that changes the providers keeps both settings too.
     const other = { bio: 'New', timeOff: [{ from: '2027-01-04', until: '2027-01-05' }] }
     expect(await nightly(fileWith({ 'on-1': other, 'on-2': other }))).toMatchObject({
       done: { changed: ['on-1', 'on-2'] },
@@ -108,7 +108,7 @@ describe('what staff have said of a provider', () => {
     expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).told.staySuspended).toEqual([])
   })
 
-  test('is no part of an export, which loaded again changes nothing, as JSON and as CSV', async () => {
+  test('are not exported, and loading the export again changes nothing, as JSON or CSV', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-1'), illness, service.act())
@@ -124,20 +124,20 @@ describe('what staff have said of a provider', () => {
     }
   })
 
-  test('a suspended provider whom the files reactivate is told to stay so, and is not asked about', async () => {
+  test('keep a provider suspended whom the file reactivates, without a confirmation', async () => {
     await deactivateProvider(service.context, find('off'), service.act())
-    const told = foretell(read(fileWith({ off: { active: true } })))
-    expect(told).toMatchObject({
+    const previewed = preview(read(fileWith({ off: { active: true } })))
+    expect(previewed).toMatchObject({
       changes: [{ ref: 'off', kind: 'changed', fields: [{ field: 'active', from: false, to: true }] }],
       reactivated: { regions: [], providers: [] },
       staySuspended: ['off'],
     })
-    expect(isAskedAbout(told)).toBe(false)
+    expect(needsConfirmation(previewed)).toBe(false)
   })
 })
 
-describe('a load is told field by field', () => {
-  test('of a provider who loses some and gets some', () => {
+describe('operations: the preview of a load', () => {
+  test('lists each changed field of a provider, with losses and gains', () => {
     const wanted = fileWith({
       'on-1': { timeOff: [], firstName: 'Tobin', timeZone: 'America/Halifax' },
       both: {
@@ -148,8 +148,8 @@ describe('a load is told field by field', () => {
       off: { active: true },
       'on-2': null,
     })
-    const told = foretell(read(wanted))
-    expect(told.changes).toEqual([
+    const previewed = preview(read(wanted))
+    expect(previewed.changes).toEqual([
       {
         noun: 'provider',
         ref: 'on-1',
@@ -196,7 +196,7 @@ describe('a load is told field by field', () => {
         fields: [{ field: 'active', from: true, to: false }],
       },
     ])
-    expect(told).toMatchObject({
+    expect(previewed).toMatchObject({
       losses: [
         { field: 'licenses', count: 2, providers: 1 },
         { field: 'workingHours', count: 1, providers: 1 },
@@ -206,29 +206,29 @@ describe('a load is told field by field', () => {
       reactivated: { regions: [], providers: ['off'] },
       emptied: [],
     })
-    expect(isAskedAbout(told)).toBe(true)
+    expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('of a region, and of what only adds, which nobody is asked about', () => {
+  test('lists a changed region and additions, which need no confirmation', () => {
     const regions = [
       { ...region(), stateProvinceLabel: 'Canton' },
       quebec,
       region({ stateProvinceCode: 'BC' }),
     ]
     const wanted = fileWith({ 'on-1': { bio: 'New', modalities: ['in-video', 'telephonic'] } }, regions)
-    const told = foretell(read({ ...wanted, providers: [...wanted.providers, provider('bc-1')] }))
+    const previewed = preview(read({ ...wanted, providers: [...wanted.providers, provider('bc-1')] }))
     expect(
-      told.changes.map(({ ref, kind, fields }) => [ref, kind, fields.map(({ field }) => field)]),
+      previewed.changes.map(({ ref, kind, fields }) => [ref, kind, fields.map(({ field }) => field)]),
     ).toEqual([
       ['CA-ON', 'changed', ['stateProvinceLabel']],
       ['CA-BC', 'added', []],
       ['on-1', 'changed', ['bio', 'modalities']],
       ['bc-1', 'added', []],
     ])
-    expect(isAskedAbout(told)).toBe(false)
+    expect(needsConfirmation(previewed)).toBe(false)
   })
 
-  test('whatever the order in which members are told, and with every element that is one more of its like', async () => {
+  test('ignores the order of fields and elements, but lists each additional element', async () => {
     const [monday, friday] = [
       { date: '2026-12-07', windows: [{ start: '09:00', end: '10:00' }] },
       { date: '2026-12-11', windows: [] },
@@ -236,8 +236,8 @@ describe('a load is told field by field', () => {
     await service.load(fileWith({ 'on-1': { overrides: [monday], licenses: both('2020-01-01') } }))
     const swapped = { windows: [{ end: '10:00', start: '09:00' }], date: '2026-12-07' }
     const licenses = [...both('2020-01-01').reverse(), { from: '2020-01-01', region: 'CA-ON' }]
-    const told = foretell(read(fileWith({ 'on-1': { overrides: [friday, swapped], licenses } })))
-    expect(told.changes[0]?.fields).toEqual([
+    const previewed = preview(read(fileWith({ 'on-1': { overrides: [friday, swapped], licenses } })))
+    expect(previewed.changes[0]?.fields).toEqual([
       {
         field: 'licenses',
         removed: [],
@@ -246,68 +246,68 @@ describe('a load is told field by field', () => {
       },
       { field: 'overrides', removed: [], added: [friday], lost: 0 },
     ])
-    expect(isAskedAbout(told)).toBe(false)
+    expect(needsConfirmation(previewed)).toBe(false)
   })
 
   const asked: [what: string, different: Partial<ProviderInFile>][] = [
     ['a language', { languagesSpoken: ['fr'] }],
     ['a modality', { modalities: ['telephonic'] }],
-    ['hours of a day', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '12:00' }] }],
+    ['the hours of a weekday', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '12:00' }] }],
     ['a license', { licenses: [] }],
-    ['the provider', { active: false }],
-    ['all hours, which are others in another time zone', { timeZone: 'America/Vancouver' }],
+    ['a provider', { active: false }],
+    ['all hours by a change of time zone', { timeZone: 'America/Vancouver' }],
   ]
-  test.each(asked)('and somebody is asked where it takes away %s', (_, different) => {
-    expect(isAskedAbout(foretell(read(fileWith({ 'on-2': different }))))).toBe(true)
+  test.each(asked)('needs a confirmation if the load removes %s', (_, different) => {
+    expect(needsConfirmation(preview(read(fileWith({ 'on-2': different }))))).toBe(true)
   })
 
-  test('and somebody is asked before a region is deactivated or comes back', async () => {
+  test('needs a confirmation before a region is deactivated or reactivated', async () => {
     const without = { ...file, regions: [region(), { ...quebec, active: false }] }
-    expect(foretell(read(without)).deactivated).toEqual({ regions: ['CA-QC'], providers: [] })
+    expect(preview(read(without)).deactivated).toEqual({ regions: ['CA-QC'], providers: [] })
     await nightly(without)
-    const back = foretell(read(file))
+    const back = preview(read(file))
     expect(back.reactivated).toEqual({ regions: ['CA-QC'], providers: [] })
-    expect([isAskedAbout(foretell(read(without))), isAskedAbout(back)]).toEqual([false, true])
+    expect([needsConfirmation(preview(read(without))), needsConfirmation(back)]).toEqual([false, true])
   })
 })
 
-describe('a table that has nothing but its header row', () => {
+describe('operations: loading a table with only a header row', () => {
   const rows: [table: string, header: string, emptied: string[], lost: string[]][] = [
     ['licenses', 'ref,region,from', ['licenses'], ['licenses']],
     ['schedules', 'ref,kind', ['workingHours'], ['workingHours', 'timeOff']],
   ]
-  test.each(rows)('%s: all that it takes away is told and asked about', (table, header, emptied, lost) => {
+  test.each(rows)('lists and confirms everything that it removes: %s', (table, header, emptied, lost) => {
     const { context } = service
     const bytes = new TextEncoder().encode(`${header}\n`)
-    const told = foretell(readDirectoryTables(context, [{ name: `${table}.csv`, bytes }]))
-    expect(told.emptied).toEqual(emptied as never)
-    expect(told.losses.map(({ field }) => field)).toEqual(lost as never)
-    expect(told.losses[0]?.providers).toBe(4)
-    expect(isAskedAbout(told)).toBe(true)
+    const previewed = preview(readDirectoryTables(context, [{ name: `${table}.csv`, bytes }]))
+    expect(previewed.emptied).toEqual(emptied as never)
+    expect(previewed.losses.map(({ field }) => field)).toEqual(lost as never)
+    expect(previewed.losses[0]?.providers).toBe(4)
+    expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('providers: all of them are deactivated, and asked about', () => {
+  test('deactivates all providers after a confirmation', () => {
     const header = 'ref,firstName,lastName,timeZone,languagesSpoken,modalities\n'
     const files = [{ name: 'providers.csv', bytes: new TextEncoder().encode(header) }]
-    const told = foretell(readDirectoryTables(service.context, files))
-    expect(told.deactivated.providers).toEqual(['on-1', 'on-2', 'both'])
-    expect(isAskedAbout(told)).toBe(true)
+    const previewed = preview(readDirectoryTables(service.context, files))
+    expect(previewed.deactivated.providers).toEqual(['on-1', 'on-2', 'both'])
+    expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('nothing is said to be emptied that was empty before', async () => {
+  test('does not list what was empty before', async () => {
     await service.load(fileWith(Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [] }]))))
     const emptied = fileWith(
       Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [], bio: 'New' }])),
     )
-    expect(foretell(read(emptied)).emptied).toEqual([])
+    expect(preview(read(emptied)).emptied).toEqual([])
   })
 })
 
-describe('sessions to come that fall outside', () => {
+describe('operations: future bookings that a load puts out of availability', () => {
   const wednesday = '2026-12-02T14:00:00Z'
   const thursday = '2026-12-03T14:00:00Z'
-  const told = (different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) =>
-    foretell(read(fileWith(different, regions))).fallen
+  const previewed = (different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) =>
+    preview(read(fileWith(different, regions))).fallen
 
   const rows: [reason: string, different: Partial<ProviderInFile> | null][] = [
     ['provider_deactivated', { active: false }],
@@ -318,9 +318,9 @@ describe('sessions to come that fall outside', () => {
     ['outside_hours', { workingHours: [{ weekdays: ['wednesday'], start: '09:00', end: '12:00' }] }],
     ['time_off', { timeOff: [{ from: '2026-12-03', until: '2026-12-03' }] }],
   ]
-  test.each(rows)('are named with the reason %s: %j', async (reason, different) => {
+  test.each(rows)('are listed with the reason %s: %j', async (reason, different) => {
     const requestId = await book('on-2', thursday)
-    expect(told({ 'on-2': different })).toEqual([
+    expect(previewed({ 'on-2': different })).toEqual([
       {
         requestId,
         provider: 'on-2',
@@ -343,43 +343,45 @@ describe('sessions to come that fall outside', () => {
     expect<string | null>(absenceOfRequest(context, request, now)).toBe(reason)
   })
 
-  test('are told by the clock of the zone that the provider has afterwards', async () => {
+  test('are listed in the time zone that the provider has after the load', async () => {
     await book('on-2', wednesday)
-    expect(told({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
+    expect(previewed({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
       { local: 'Wed 2026-12-02 06:00', timeZone: 'America/Los_Angeles', reason: 'outside_hours' },
     ])
   })
 
-  test('are those of a region that is deactivated, but of providers who have a license elsewhere', async () => {
+  test('include those of a deactivated region, unless the provider has a license elsewhere', async () => {
     const [requestId] = [await book('on-2', wednesday), await book('both', wednesday)]
     const regions = [region({ active: false }), quebec]
-    expect(told({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
+    expect(previewed({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
   })
 
-  test('are none where the provider keeps the time, off the grid too, or who it is is told otherwise', async () => {
+  test('do not include bookings that the provider can still hold, also off the grid', async () => {
     await book('on-2', wednesday)
     const hours = { weekdays: ['wednesday' as const], start: '08:50', end: '12:00' }
-    expect(told({ 'on-2': { workingHours: [hours], minimumNoticeMinutes: 43_200, bio: 'New' } })).toEqual([])
+    expect(
+      previewed({ 'on-2': { workingHours: [hours], minimumNoticeMinutes: 43_200, bio: 'New' } }),
+    ).toEqual([])
   })
 
-  test('are not those that were outside before, declined, or are over', async () => {
+  test('do not include bookings that were out of availability before, declined or over', async () => {
     const { context } = service
     await book('on-2', wednesday)
     const declined = await book('both', wednesday)
     await actsOf(context).decline(declined, service.act())
     await context.directory.catchUp()
     await addTimeOff(context, find('on-2'), { from: '2026-12-02', until: '2026-12-02' }, service.act())
-    expect(told({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
+    expect(previewed({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
 
     const over = await book('on-1', wednesday)
-    expect(told({ 'on-1': null })).toMatchObject([{ requestId: over }])
+    expect(previewed({ 'on-1': null })).toMatchObject([{ requestId: over }])
     service.setNow('2026-12-02T14:44:59Z')
-    expect(told({ 'on-1': null })).toMatchObject([{ requestId: over }])
+    expect(previewed({ 'on-1': null })).toMatchObject([{ requestId: over }])
     service.setNow('2026-12-02T14:45:00Z')
-    expect(told({ 'on-1': null })).toEqual([])
+    expect(previewed({ 'on-1': null })).toEqual([])
   })
 
-  test('stay booked when it is loaded, and are named no more', async () => {
+  test('stay booked after the load, and are not listed again', async () => {
     const requestId = await book('on-2', wednesday)
     const document = fileWith({ 'on-2': { licenses: [] } })
     expect((await nightly(document)).told.fallen).toMatchObject([{ requestId }])
@@ -388,7 +390,7 @@ describe('sessions to come that fall outside', () => {
   })
 })
 
-test('a load leaves one line in the audit log', async () => {
+test('operations: a load adds one line to the audit log', async () => {
   const { context } = service
   await loadDirectory(context, fileWith({ 'on-1': null, 'on-2': { licenses: [] } }), service.act())
   expect(await actsOf(context).listAudit(1)).toMatchObject([

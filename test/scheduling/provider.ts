@@ -1,10 +1,10 @@
 import { compileLicenses, compileSchedule } from '../../src/directory/compile'
 import type { ZoneData } from '../../src/domain/ports/time'
 import {
+  defaultStaffFields,
   type License,
   type Provider,
   type TimeOff,
-  unsaid,
   type WeeklyHours,
 } from '../../src/domain/provider'
 import {
@@ -131,7 +131,7 @@ function asProvider({ taken: _, licenses, ...of }: Practice): Provider {
     languagesSpoken: ['en'],
     modalities: ['in-video'],
     active: true,
-    ...unsaid,
+    ...defaultStaffFields,
     licenses: licenses.map((license) => ({ ...license, regionId: 1 })),
     inPersonRegionIds: [],
   }

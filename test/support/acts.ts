@@ -67,7 +67,7 @@ export function actsOf({
     loadDirectory: (comparison: DirectoryComparison, act: Act) =>
       store.change(
         act,
-        ({ changes }) => [changes.sinceButTaken(comparison.version)],
+        ({ changes }) => [changes.sinceExceptTaken(comparison.version)],
         (since) => decideLoad(comparison, since),
         { isLarge: true },
       ),
@@ -127,7 +127,7 @@ export function actsOf({
 
     listAudit: (limit: number, filter?: AuditFilter) => store.read(({ audit }) => audit.list(limit, filter)),
     countRefusals: (asked: RefusalQuery) => store.read(({ audit }) => audit.countRefusals(asked)),
-    listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.looksAtRisk(ids)),
+    listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.listReviewed(ids)),
     auditHead: () => store.read(({ audit }) => audit.head()),
     verifyAudit: (noted: AuditHead | null) => records.maintenance.verifyAudit(noted),
   }

@@ -15,12 +15,12 @@ interface Sources {
 
 export function placementQueries({ directory, requests, slots, changes }: Sources) {
   return {
-    /** Facts for assigning a provider to a request, and a slot if the draft names one. */
+    /** Returns the facts for assigning a provider, and a slot if the draft has one. */
     find(requestId: number, { providerId, startsAt, version }: Placed): MaybePromise<PlacementFacts> {
       const found = all([
         requests.find(requestId),
         directory.findProviders([providerId]),
-        changes.sinceButTaken(version),
+        changes.sinceExceptTaken(version),
         startsAt === null ? [] : slots.touching(providerId, startsAt),
       ])
       return then(found, ([request, { providers }, since, holders]) => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Refusal } from '../errors'
 import type { UnreadableProvider, Version } from '../ports/directory-feed'
 import { type Change, type Decision, outcome, type Write } from '../ports/writes'
-import { type Provider, unsaid } from '../provider'
+import { defaultStaffFields, type Provider } from '../provider'
 import { type Region, regionRef } from '../region'
 
 /** A region of a directory file. The id is null if the file gives none. */
@@ -10,7 +10,7 @@ export type RegionEntry = Omit<Region, 'id'> & { readonly id: number | null }
 
 /** A provider of a directory file. Regions are named as by `regionRef`. */
 export interface ProviderEntry
-  extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds' | keyof typeof unsaid> {
+  extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds' | keyof typeof defaultStaffFields> {
   readonly licenses: readonly { region: string; from: string; until: string | null }[]
   readonly inPersonRegions: readonly string[]
 }
@@ -158,21 +158,21 @@ function compareRegions(
   regions: readonly Region[],
   ids: ReadonlyMap<string, number>,
 ): Difference[] {
-  const left = new Map(regions.map((region) => [regionRef(region), region]))
+  const omitted = new Map(regions.map((region) => [regionRef(region), region]))
   const described = entries.map((entry) => {
     const ref = regionRef(entry)
-    const before = left.get(ref)
-    left.delete(ref)
+    const before = omitted.get(ref)
+    omitted.delete(ref)
     const after: Region = { ...entry, id: ids.get(ref) as number }
     const write: Write = before ? { set: 'region', id: after.id, to: after } : { add: 'region', row: after }
     return differenceOf({ noun: 'region', ref, before, after }, write)
   })
-  const others = Array.from(left, ([ref, region]) => {
+  const deactivated = Array.from(omitted, ([ref, region]) => {
     const after = { ...region, active: false }
     const write: Write = { set: 'region', id: region.id, to: after }
     return differenceOf({ noun: 'region', ref, before: region, after }, write)
   })
-  return [...described, ...others]
+  return [...described, ...deactivated]
 }
 
 function compareProviders(
@@ -180,36 +180,38 @@ function compareProviders(
   { providers, unreadable }: DirectoryFacts,
   regionIds: ReadonlyMap<string, number>,
 ): Difference[] {
-  const left = new Map(providers.map((provider) => [provider.ref, provider]))
-  const broken = new Map(unreadable.map(({ ref, id }) => [ref, id]))
+  const omitted = new Map(providers.map((provider) => [provider.ref, provider]))
+  const unreadableIds = new Map(unreadable.map(({ ref, id }) => [ref, id]))
   const described = entries.map((entry) => {
     const { ref } = entry
-    const before = left.get(ref)
-    const id = before?.id ?? broken.get(ref)
-    left.delete(ref)
-    broken.delete(ref)
+    const before = omitted.get(ref)
+    const id = before?.id ?? unreadableIds.get(ref)
+    omitted.delete(ref)
+    unreadableIds.delete(ref)
     const to = toProvider(entry, regionIds)
     // Loading a directory keeps what staff have entered.
-    const { suspended, staffTimeOff } = before ?? unsaid
+    const { suspended, staffTimeOff } = before ?? defaultStaffFields
     const after = { ...to, suspended, staffTimeOff, id }
     const write: Write =
-      id === undefined ? { add: 'provider', row: { ...to, ...unsaid } } : { set: 'provider', id, to }
+      id === undefined
+        ? { add: 'provider', row: { ...to, ...defaultStaffFields } }
+        : { set: 'provider', id, to }
     return differenceOf({ noun: 'provider', ref, before, after }, write)
   })
-  const others = Array.from(left, ([ref, provider]) => {
+  const deactivated = Array.from(omitted, ([ref, provider]) => {
     const write: Write = { set: 'provider', id: provider.id, to: { active: false } }
     const after = { ...provider, active: false }
     return differenceOf({ noun: 'provider', ref, before: provider, after }, write)
   })
   // A file cannot describe a provider that was unreadable when it was exported.
-  const undescribed = Array.from(broken.keys(), unchanged)
-  return [...described, ...others, ...undescribed]
+  const undescribed = Array.from(unreadableIds.keys(), unchanged)
+  return [...described, ...deactivated, ...undescribed]
 }
 
 function toProvider(
   { licenses, inPersonRegions, ...profile }: ProviderEntry,
   regionIds: ReadonlyMap<string, number>,
-): Omit<Provider, 'id' | keyof typeof unsaid> {
+): Omit<Provider, 'id' | keyof typeof defaultStaffFields> {
   const regionId = (ref: string) => regionIds.get(ref) as number
   return {
     ...profile,

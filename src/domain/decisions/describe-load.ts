@@ -52,7 +52,7 @@ export function describeLoad(
   since: number,
 ): LoadDescription {
   const changes = records.map((record) => describeRecord(record, regionRefs, since))
-  const after = afterwards(records, providers)
+  const after = providersAfter(records, providers)
   return {
     changes,
     losses: losableFields.flatMap((field) => lossIn(changes, field) ?? []),
@@ -67,15 +67,15 @@ export function describeLoad(
 }
 
 /** Returns true if the load needs confirmation: it removes something, moves hours or reactivates records. */
-export function isAskedAbout({ losses, deactivated, reactivated, rezoned }: LoadDescription): boolean {
+export function needsConfirmation({ losses, deactivated, reactivated, rezoned }: LoadDescription): boolean {
   const refs = [deactivated, reactivated].flatMap(({ regions, providers }) => [...regions, ...providers])
   return losses.length + refs.length + rezoned.length > 0
 }
 
-function afterwards(records: readonly ChangedRecord[], providers: readonly Provider[]): ProviderAfter[] {
-  const left = new Map<string, ProviderAfter>(providers.map((provider) => [provider.ref, provider]))
-  for (const record of records) if (record.noun === 'provider') left.set(record.ref, record.after)
-  return [...left.values()]
+function providersAfter(records: readonly ChangedRecord[], providers: readonly Provider[]): ProviderAfter[] {
+  const remaining = new Map<string, ProviderAfter>(providers.map((provider) => [provider.ref, provider]))
+  for (const record of records) if (record.noun === 'provider') remaining.set(record.ref, record.after)
+  return [...remaining.values()]
 }
 
 function isReactivated({ before, after }: ChangedRecord): boolean {
@@ -150,12 +150,12 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
-  // Compare plain text first. Elements left over may differ only in the order of their members.
-  const [removed, added] = [withoutThose(earlier, later, textOf), withoutThose(later, earlier, textOf)]
+  // Compare plain text first. Elements that differ in text may differ only in the order of their members.
+  const [removed, added] = [subtract(earlier, later, textOf), subtract(later, earlier, textOf)]
   return {
     field,
-    removed: shown(withoutThose(removed, added, orderedTextOf)),
-    added: shown(withoutThose(added, removed, orderedTextOf)),
+    removed: shown(subtract(removed, added, orderedTextOf)),
+    added: shown(subtract(added, removed, orderedTextOf)),
     lost: lossOf[field](before, after, since),
   }
 }
@@ -172,18 +172,18 @@ function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): un
 }
 
 /** Multiset difference: removes from `list` the elements of `others`, compared by text. */
-function withoutThose(
+function subtract(
   list: readonly unknown[],
   others: readonly unknown[],
   textOf: (element: unknown) => string,
 ): readonly unknown[] {
   if (list.length === 0 || others.length === 0) return list
-  const left = new Map<string, number>()
-  for (const other of others.map(textOf)) left.set(other, (left.get(other) ?? 0) + 1)
+  const remaining = new Map<string, number>()
+  for (const other of others.map(textOf)) remaining.set(other, (remaining.get(other) ?? 0) + 1)
   return list.filter((element) => {
     const text = textOf(element)
-    const count = left.get(text) ?? 0
-    left.set(text, count - 1)
+    const count = remaining.get(text) ?? 0
+    remaining.set(text, count - 1)
     return count <= 0
   })
 }

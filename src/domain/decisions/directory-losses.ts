@@ -46,22 +46,22 @@ export function firstDayAt(now: number): number {
   return Math.floor(now / minuteMillis / dayMinutes - 0.5)
 }
 
-function isLicenseLost(license: License, left: readonly License[], since: number): boolean {
+function isLicenseLost(license: License, remaining: readonly License[], since: number): boolean {
   const { start, end } = daysOf(license)
   if (end <= since) return false
-  const held = union(left.filter(({ regionId }) => regionId === license.regionId).map(daysOf))
-  return !held.some((days) => contains(days, { start: Math.max(start, since), end }))
+  const covered = union(remaining.filter(({ regionId }) => regionId === license.regionId).map(daysOf))
+  return !covered.some((days) => contains(days, { start: Math.max(start, since), end }))
 }
 
 function daysOf({ from, until }: { from?: string | null; until?: string | null }): Interval {
   return { start: from ? epochDay(from) : -Infinity, end: until ? epochDay(until) + 1 : Infinity }
 }
 
-function isAbsenceLost(absence: TimeOff, left: readonly TimeOff[], since: number): boolean {
+function isAbsenceLost(absence: TimeOff, remaining: readonly TimeOff[], since: number): boolean {
   if (absence.until.slice(0, 10) < formatDate(since)) return false
   const form = absenceForm(absence.from)
   // Boundaries of one form sort as text.
-  return !left.some(
+  return !remaining.some(
     ({ from, until }) => absenceForm(from) === form && from <= absence.from && absence.until <= until,
   )
 }
@@ -69,11 +69,11 @@ function isAbsenceLost(absence: TimeOff, left: readonly TimeOff[], since: number
 const weekMinutes = 7 * dayMinutes
 
 /** Returns true if some time of these hours, from `since` on, is not covered by hours of the same period. */
-function areHoursLost(hours: WeeklyHours, left: readonly WeeklyHours[], since: number): boolean {
+function areHoursLost(hours: WeeklyHours, remaining: readonly WeeklyHours[], since: number): boolean {
   const { start, end } = daysOf(hours)
   if (end <= since) return false
   const season = { start: Math.max(start, since), end }
-  const others = left.filter((one) => contains(daysOf(one), season)).flatMap(timesOf)
+  const others = remaining.filter((one) => contains(daysOf(one), season)).flatMap(timesOf)
   // Hours that pass Sunday midnight continue on Monday.
   const shifts = [-weekMinutes, 0, weekMinutes]
   const worked = union(

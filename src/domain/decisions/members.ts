@@ -38,9 +38,9 @@ export function decideEmailRelease(member: Member | null, { at }: Act): Decision
 }
 
 /** Always allowed. The audit log records the actor. */
-export function decideExport(held: MemberExport | null): Decision<MemberExport> {
-  if (!held) return unknownRecord('member')
-  return { ...outcome('member.export', 'member', held.member.id, []), answer: () => held }
+export function decideExport(data: MemberExport | null): Decision<MemberExport> {
+  if (!data) return unknownRecord('member')
+  return { ...outcome('member.export', 'member', data.member.id, []), answer: () => data }
 }
 
 /**
@@ -55,13 +55,13 @@ export function decideErasure(
   if (!member) return unknownRecord('member')
   // One shared object: engines set equal records in one statement.
   const to = { memberId: null, screeningAnswers: null }
-  const forgotten = requests.map(({ id }): Write => ({ set: 'request', id, to }))
+  const anonymized = requests.map(({ id }): Write => ({ set: 'request', id, to }))
   // Stored responses contain personal data too.
   const answers = removals(requests.map(({ id }) => id))
   const holding = requests.filter(({ state, startsAt }) => holdsSlot(state) && startsAt !== null)
   return {
     ...outcome('member.erase', 'member', member.id, [
-      ...forgotten,
+      ...anonymized,
       ...answers,
       ...noteIds.map((id): Write => ({ remove: 'note', id })),
       { remove: 'member', id: member.id },

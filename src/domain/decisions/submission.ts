@@ -49,13 +49,13 @@ export interface SlotHolder {
 export type HeldSlot = Omit<SlotHolder, 'memberId'>
 
 /** Maximum of e-mail conflicts in the audit log per partner and hour. More would flood the log. */
-const mostNoted = 1_000
+const maxAudited = 1_000
 
 /** Selects the conflict that decides about the next: `back` from the newest, and later than `after` (ms). */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
   const { actor } = submitterOf(draft)
-  return { actor, after: submittedAt - hourMillis, back: limits.emailConflicts ?? mostNoted }
+  return { actor, after: submittedAt - hourMillis, back: limits.emailConflicts ?? maxAudited }
 }
 
 export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
@@ -107,9 +107,9 @@ function refuseHolding(
       'the member already has a slot that overlaps with this one',
     )
   }
-  const toCome = held.filter((slot) => slot.startsAt > submittedAt)
+  const future = held.filter((slot) => slot.startsAt > submittedAt)
   const most = limits.openRequests
-  if (most === null || toCome.length < most) return null
+  if (most === null || future.length < most) return null
   const why = `the member has ${most} open requests with a future slot, and may not have more`
   return new Refusal('too_many_open_requests', why)
 }
@@ -166,7 +166,7 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
     writes: [
       member,
       { add: 'request', row: requestRow },
-      ...keepingAnswer(draft, facts, { memberId, request, submittedAt }, profile),
+      ...replayWrites(draft, facts, { memberId, request, submittedAt }, profile),
     ],
     taken: slot ? [slot.providerId] : [],
     audit: null,
@@ -179,7 +179,7 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
 }
 
 /** How long a response is stored for retries (decisions, Idempotency-Key). */
-const keptMillis = dayMillis
+const replayMillis = dayMillis
 
 export interface KeptAnswer {
   readonly requestId: number
@@ -194,7 +194,7 @@ export interface RetryFacts {
 }
 
 export function expiredBy(now: number): number {
-  return now - keptMillis
+  return now - replayMillis
 }
 
 /** Returns the first response without writes, even if the request has changed. Null if this is no retry. */
@@ -208,7 +208,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
 }
 
 /** Returns the writes that store a response for retries; none without a key. */
-export function keepingAnswer(
+export function replayWrites(
   { retry, partnerId }: Submission,
   { kept }: RetryFacts,
   answered: Pick<Extract<Write, { add: 'replay' }>['row'], 'memberId' | 'request' | 'submittedAt'>,

@@ -131,7 +131,7 @@ export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts):
   const refusal = refuseAssignment(request) ?? refusePlacement(draft, request, facts)
   if (refusal) return refusal
   const authorizationNumber = request.authorizationNumber ?? draft.authorizationNumber
-  return placing('request.assign', request, { ...draft, authorizationNumber })
+  return placementOutcome('request.assign', request, { ...draft, authorizationNumber })
 }
 
 /** Returns a refusal if no provider can be assigned, otherwise null. */
@@ -148,7 +148,7 @@ export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | D
   const { request } = facts
   if (!request) return unknownRecord('request')
   const refusal = refuseMoving(request, draft) ?? refusePlacement(draft, request, facts)
-  return refusal ?? placing('request.move', request, draft)
+  return refusal ?? placementOutcome('request.move', request, draft)
 }
 
 /** Returns a refusal if the request cannot be moved, otherwise null. Does not check that the slot is free. */
@@ -181,7 +181,7 @@ function refusePlacement(
 }
 
 /** A moved request waits for the provider's answer again. */
-function placing(
+function placementOutcome(
   action: 'request.assign' | 'request.move',
   request: RequestRecord,
   {
@@ -220,7 +220,7 @@ export function refuseTransition(
 }
 
 /** In UTF-16 code units. */
-const mostNoteLength = 4_000
+const maxNoteLength = 4_000
 
 /** Adds a staff note. Refused if the person was erased. Answers the note's id. */
 export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
@@ -233,8 +233,8 @@ export function decideNote(request: RequestRecord | null, text: string, act: Act
 
 function refuseText(text: string): Refusal | null {
   if (text.trim() === '') return new Refusal('field_invalid', 'the text must not be empty')
-  if (text.length <= mostNoteLength) return null
-  return new Refusal('field_invalid', `the text must have at most ${mostNoteLength} characters`)
+  if (text.length <= maxNoteLength) return null
+  return new Refusal('field_invalid', `the text must have at most ${maxNoteLength} characters`)
 }
 
 export function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {

@@ -167,7 +167,7 @@ export interface Change {
 }
 
 /** The directory noun that a stored noun belongs to; null if the directory does not contain it. */
-export const shownAs: Record<Noun, ChangedNoun | null> = {
+export const directoryNouns: Record<Noun, ChangedNoun | null> = {
   organization: 'partner',
   partner: 'partner',
   key: 'partner',

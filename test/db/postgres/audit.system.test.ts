@@ -170,11 +170,11 @@ describeOnPostgres('postgres: appended audit lines', () => {
   test('appended lines are returned with gapless ids across nodes, and a line rolled back is not found', async () => {
     await using place = await openTenLines()
     const nodes = await Promise.all([1, 2, 3].map(() => place.node()))
-    const told = await Promise.all(
+    const appended = await Promise.all(
       nodes.flatMap((node) => [place.act((audit) => audit.append([line(20), refusal(21)]), node)]),
     )
     const stored = await place.audit.list(6)
-    expect(told.flat().toSorted((a, b) => a.id - b.id)).toEqual(stored)
+    expect(appended.flat().toSorted((a, b) => a.id - b.id)).toEqual(stored)
     expect(stored.map(({ id }) => id)).toEqual([11, 12, 13, 14, 15, 16])
     let lost: Awaited<ReturnType<typeof place.append>> = []
     const failed = place.act(async (audit) => {
@@ -243,7 +243,7 @@ describeOnPostgres('postgres: statements of the audit log', () => {
     await audit.isThere({ id: 5, hash: '5' })
     await audit.countRefusals({ since: 0, most: 10 })
     await audit.countRefusals({ since: 0, most: 10, partnerId: 1 })
-    await audit.looksAtRisk([1])
+    await audit.listReviewed([1])
     await audit.conflictAt({ actor: 'partner 1', after: 0, back: 1 })
     for (const after of [undefined, 5]) {
       await audit.list(10, { after })
