@@ -56,8 +56,8 @@ const linesSince = async (line: number) =>
     outcome,
   ])
 
-describe('the appointments of a day', () => {
-  test('tell both clocks, whose they are and how to reach them', async () => {
+describe('operations: the appointments of a day', () => {
+  test('include the local times of provider and member, and how to reach the member', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z', {
       preferredName: 'Robbie',
       phoneNumber: '+1 604 555 0100',
@@ -87,7 +87,7 @@ describe('the appointments of a day', () => {
     })
   })
 
-  test('are those pending and accepted, in order of time, and each leaves its line before it is told', async () => {
+  test('are the pending and accepted ones in order of time, and each reading is added to the audit log first', async () => {
     const late = await book('late', 'on-1', '2026-12-02T15:30:00Z')
     const declined = await book('declined', 'on-1', '2026-12-02T14:00:00Z')
     const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')
@@ -104,16 +104,17 @@ describe('the appointments of a day', () => {
     expect(await linesSince(after)).toEqual([])
   })
 
-  test('are not told where their lines cannot be written', async () => {
+  test('are not returned if the audit log cannot be written', async () => {
     await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const store = { ...service.context.store, appendAudit: () => Promise.reject(new Error('disk')) }
     const asked = { on: '2026-12-02', provider: null, zone: null }
-    const told = readAppointments({ ...service.context, store }, zones, asked, service.act())
-    await expect(told).rejects.toThrow('disk')
+    const reading = readAppointments({ ...service.context, store }, zones, asked, service.act())
+    await expect(reading).rejects.toThrow('disk')
   })
 
-  test("lie on that date by each provider's own clock, or by the one that is named", async () => {
-    // 09:00 on the 3rd in Auckland, 15:00 on the 2nd in Toronto; and 09:00 on the 2nd in Vancouver, seven hours behind UTC.
+  test("are those on the date of each provider's own time zone, or of the zone that is given", async () => {
+    // 09:00 on the 3rd in Auckland is 15:00 on the 2nd in Toronto. 09:00 on the 2nd in Vancouver is seven
+    // hours behind UTC.
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const vancouver = await book('v', 'bc-1', '2026-12-02T16:00:00Z')
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [vancouver]])
@@ -132,7 +133,7 @@ describe('the appointments of a day', () => {
     ])
   })
 
-  test('today and tomorrow are told by the same clocks, and the dates that they are', async () => {
+  test('use the same time zones for today and tomorrow, and are returned with the dates', async () => {
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const toronto = await book('t', 'on-1', '2026-12-02T14:00:00Z')
     expect(await idsOn('today')).toEqual([['2026-12-01', '2026-12-02'], []])
@@ -143,21 +144,21 @@ describe('the appointments of a day', () => {
     expect(await idsOn('today', { zone: 'Pacific/Auckland' })).toEqual([['2026-12-02'], []])
   })
 
-  test('of a day that is over are told too', async () => {
+  test('are returned for a past day too', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     service.setNow('2027-12-02T14:00:00Z')
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [id]])
   })
 
-  test('of a day when the clocks change begin and end with its midnights', async () => {
+  test('begin and end at local midnight on a day of a clock change', async () => {
     service.setNow('2027-03-12T14:30:00Z')
-    // The Monday's midnight, which a day earlier was at 05:00 in UTC.
+    // Midnight of that Monday. A day earlier, midnight was at 05:00 UTC.
     const monday = await book('m', 'night', '2027-03-15T04:00:00Z')
     const at = async (on: string) => (await idsOn(on, { zone: 'America/Toronto' }))[1]
     expect([await at('2027-03-14'), await at('2027-03-15')]).toEqual([[], [monday]])
   })
 
-  test('of somebody who was erased are told as such, and nobody is noted as read', async () => {
+  test('of an erased member are returned without the member, and no reading is audited', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
@@ -173,7 +174,7 @@ describe('the appointments of a day', () => {
     expect(await linesSince(before)).toEqual([])
   })
 
-  test('of somebody who is deactivated are told, and leave their line', async () => {
+  test('of a deactivated member are returned, and the reading is audited', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).setMemberActive(member?.id as number, false, service.act())
@@ -185,13 +186,13 @@ describe('the appointments of a day', () => {
     expect(await linesSince(before)).toEqual([['request.read-appointment', `request ${id}`, 'done']])
   })
 
-  test('with a provider whose record cannot be read, or somebody who cannot be, are told all the same', async () => {
+  test('are returned even if the record of the provider or the member cannot be read', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const { store } = service.context
     const request = await requireRequest(service.context, id)
     const member = { ...(request.member as Member), ...unreadableMember }
     const named = { id: idOf('on-1'), ref: 'on-1', active: true }
-    const withoutTheirs = (facts: Facts): Facts => ({
+    const withUnreadableRecords = (facts: Facts): Facts => ({
       ...facts,
       directory: {
         findId: (ref) => facts.directory.findId(ref),
@@ -208,7 +209,7 @@ describe('the appointments of a day', () => {
       ...service.context,
       store: {
         ...store,
-        read: ((work) => store.read((facts) => work(withoutTheirs(facts)))) as Store['read'],
+        read: ((work) => store.read((facts) => work(withUnreadableRecords(facts)))) as Store['read'],
       },
     }
     const asked = { on: '2026-12-02', provider: null, zone: null }
@@ -223,14 +224,14 @@ describe('the appointments of a day', () => {
     ])
   })
 
-  test('are none, of no date, where there is no provider', async () => {
+  test('are empty, without dates, if there is no provider', async () => {
     const empty = await startService({ listens: false, directory: { regions: [], providers: [] } })
     const asked = { on: 'today', provider: null, zone: null }
     const found = readAppointments(empty.context, zones, asked, empty.act())
     expect(await found.finally(() => empty.stop())).toEqual({ dates: [], appointments: [] })
   })
 
-  test('of no day are refused', async () => {
+  test('of an invalid day are rejected', async () => {
     await expect(read('yesterweek')).rejects.toMatchObject({ kind: 'field_invalid' })
   })
 })

@@ -11,7 +11,7 @@ import { defaultNow, startService } from '../support/service'
 
 const now = Date.parse(defaultNow)
 const act = { actor: 'test', at: now }
-// 09:00 and 09:45 in Toronto on Wednesday.
+// 09:00 and 09:45 in Toronto on a Wednesday.
 const first = Date.parse('2026-12-02T14:00:00Z')
 const second = Date.parse('2026-12-02T14:45:00Z')
 
@@ -42,8 +42,8 @@ const isFree = ({ id }: Provider, at: number) => {
 const assign = (id: number, to: Provider, at: number | null = null) =>
   assignProvider(context, id, to, at, act)
 
-describe('an unassigned intake', () => {
-  test('gets a provider, an authorization number and, if one is named, a slot that nobody else gets', async () => {
+describe('operations: an unassigned intake', () => {
+  test('gets a provider, an authorization number and the requested slot, which is taken then', async () => {
     const assigned = await assign(await submit('a'), on1, first)
     expect(assigned).toMatchObject({ state: 'pending', providerId: on1.id, startsAt: first })
     expect(assigned.authorizationNumber).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/)
@@ -53,14 +53,14 @@ describe('an unassigned intake', () => {
     })
   })
 
-  test('can have a provider without a slot', async () => {
+  test('can get a provider without a slot', async () => {
     expect(await assign(await submit('a'), on1)).toMatchObject({ state: 'pending', startsAt: null })
     expect(isFree(on1, first)).toBe(true)
   })
 })
 
-describe('an intake that is assigned again', () => {
-  test('may keep the slot that it holds', async () => {
+describe('operations: an intake that is assigned again', () => {
+  test('may keep its slot', async () => {
     const id = await submit('a')
     await assign(id, on1, first)
     expect(await assign(id, on1, first)).toMatchObject({ startsAt: first })
@@ -68,7 +68,7 @@ describe('an intake that is assigned again', () => {
   })
 })
 
-describe('is refused, and nothing is changed:', () => {
+describe('operations: assigning an intake is refused and changes nothing', () => {
   async function expectRefused(id: number, to: Provider, at: number | null, kind: string): Promise<void> {
     const before = await actsOf(context).findRequest(id)
     const lines = (await actsOf(context).listAudit(1000)).length
@@ -77,19 +77,19 @@ describe('is refused, and nothing is changed:', () => {
     expect(await actsOf(context).listAudit(1000)).toHaveLength(lines)
   }
 
-  test('a provider who is deactivated', async () => {
+  test('if the provider is deactivated', async () => {
     await actsOf(context).setProviderActive(on1.id, false, act)
     await expectRefused(await submit('a'), on1, null, 'move_unknown')
   })
 
   test.each([
-    ['off the grid', first + 60_000],
-    ['outside working hours', first - 6 * 3_600_000],
-    ['in the past', now - 86_400_000],
-    ['after the horizon', first + 35 * 86_400_000],
-  ])('a slot %s', async (_, at) => expectRefused(await submit('a'), on1, at, 'slot_unavailable'))
+    ['is off the grid', first + 60_000],
+    ['is outside working hours', first - 6 * 3_600_000],
+    ['is in the past', now - 86_400_000],
+    ['is beyond the horizon', first + 35 * 86_400_000],
+  ])('if the slot %s', async (_, at) => expectRefused(await submit('a'), on1, at, 'slot_unavailable'))
 
-  test('an intake that is closed is refused as such, whatever slot is asked for', async () => {
+  test('if the intake is closed, even if its slot is taken too', async () => {
     const [id, holder] = [await submit('a'), await submit('b')]
     await actsOf(context).close(id, act)
     await assignProvider(context, holder, on1, first, act)
@@ -97,8 +97,8 @@ describe('is refused, and nothing is changed:', () => {
   })
 })
 
-describe('another process writes between the decision and the assignment:', () => {
-  /** Does something right before the first assignment is written. */
+describe('operations: assigning an intake while another process writes', () => {
+  /** Runs `happens` right before the first assignment is written. */
   function meanwhile(happens: () => Promise<unknown>): Context {
     let isDone = false
     const store: Store = {
@@ -112,13 +112,13 @@ describe('another process writes between the decision and the assignment:', () =
     return { ...context, store }
   }
 
-  test('a provider who has been deactivated is refused', async () => {
+  test('is refused if the provider was deactivated meanwhile', async () => {
     const id = await submit('a')
     const racing = meanwhile(() => actsOf(context).setProviderActive(on1.id, false, act))
     await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   })
 
-  test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
+  test('succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
     const id = await submit('a')
     const later = meanwhile(() =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
@@ -133,20 +133,20 @@ describe('another process writes between the decision and the assignment:', () =
   })
 })
 
-describe('gives concern:', () => {
+describe('operations: a warning before an assignment', () => {
   async function concern(country: string, at = now) {
     const member = (await actsOf(context).findRequest(await submit(country, null, country)))?.member
     if (!member) throw new Error('the request has no member')
     return findAssignmentWarning(context.directory, member, on1, at)
   }
 
-  test('a provider who is not licensed where the member is, and a region that is not known', async () => {
+  test("is given if the provider has no license in the member's region, or if the region is unknown", async () => {
     expect(await concern('CA')).toBeNull()
     expect(await concern('IE')).toEqual({ about: 'unlicensed', region: 'IE' })
     expect(await concern('FR')).toEqual({ about: 'region unknown', country: 'FR' })
   })
 
-  test('a license that ends before the session, and one that begins after it', async () => {
+  test('is given if the license ends before the session or begins after it', async () => {
     const licenses = [{ region: 'CA-ON', from: '2026-12-02', until: '2026-12-03' }]
     await service.load({ ...directory, providers: [provider('on-1', { licenses })] })
     const days = [-1, 0, 1, 2].map((day) => first + day * 86_400_000)

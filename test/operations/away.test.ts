@@ -38,13 +38,13 @@ const named = (ref: string) => requireProvider(service.context, ref)
 
 async function book(externalUserId: string, utcStartTime: string, member = {}, ref = 'ill') {
   const slot = { providerId: named(ref).id, startsAt: Date.parse(utcStartTime) }
-  const told = { state: 'ON', preferredModality: 'video', ...member }
-  return (await service.submit(externalUserId, { slot, member: told })).id
+  const profile = { state: 'ON', preferredModality: 'video', ...member }
+  return (await service.submit(externalUserId, { slot, member: profile })).id
 }
 
 const tomorrow = { from: '2026-12-02', until: '2026-12-02' }
 const take = (absence = tomorrow) => takeAway(service.context, zones, named('ill'), absence, service.act())
-const told = (offers: readonly Offer[] | undefined) =>
+const described = (offers: readonly Offer[] | undefined) =>
   offers?.map(({ provider: { ref }, startsAt, local }) => [ref, formatInstant(startsAt), local])
 const startsOf = (ref: string) =>
   listFreeSlots(service.context, named(ref), null, service.act().at).map(formatInstant)
@@ -56,8 +56,8 @@ async function linesDuring(work: () => Promise<unknown>) {
   return (await store.listAudit(100, { after: id })).map(({ action, record }) => [action, record])
 }
 
-describe('whoever is away tomorrow', () => {
-  test('has no slots then, and those concerned are told what they can be offered, by whom and when', async () => {
+describe('operations: a provider who is away tomorrow', () => {
+  test('has no slots then, and each affected appointment gets alternative slots', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const { isKnown, affected } = await take()
     expect(isKnown).toBe(false)
@@ -67,13 +67,13 @@ describe('whoever is away tomorrow', () => {
       [id, 'Wed 2026-12-02 09:00'],
     ])
     const { offers } = affected[0] ?? {}
-    expect(told(offers?.afterwards)).toEqual([
+    expect(described(offers?.afterwards)).toEqual([
       ['ill', '2026-12-03T14:00:00Z', 'Thu 2026-12-03 09:00'],
       ['ill', '2026-12-03T14:45:00Z', 'Thu 2026-12-03 09:45'],
       ['ill', '2026-12-03T15:30:00Z', 'Thu 2026-12-03 10:30'],
     ])
-    // In the region, in English, by video: from their own time on, not the slots of this morning.
-    const [other, west, ...more] = told(offers?.elsewhere) ?? []
+    // Alternatives in the region, in English and by video, from the time of the appointment on.
+    const [other, west, ...more] = described(offers?.elsewhere) ?? []
     expect(other).toEqual(['en-1', '2026-12-02T14:00:00Z', 'Wed 2026-12-02 09:00'])
     expect(west?.[0]).toBe('en-2')
     expect(more).toEqual([])
@@ -81,7 +81,7 @@ describe('whoever is away tomorrow', () => {
     expect(offers).toMatchObject({ region: { code: 'ON' }, isLicensed: true })
   })
 
-  test('is away once, however often it is said, and the list is told again', async () => {
+  test('is recorded as away only once, however often it is repeated, and the list is returned again', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const record = `provider ${named('ill').id}`
     expect(await linesDuring(take)).toEqual([
@@ -99,7 +99,7 @@ describe('whoever is away tomorrow', () => {
     expect(startsOf('ill')).toContain('2026-12-02T14:45:00Z')
   })
 
-  test('is previewed with the same list, and nothing changed but for the lines of who was read', async () => {
+  test('can be previewed with the same list, which only adds lines to the audit log', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const before = startsOf('ill')
     let preview: unknown
@@ -125,7 +125,7 @@ describe('whoever is away tomorrow', () => {
     })
   })
 
-  test('concerns those alone whose slot touches the absence and is neither declined nor over', async () => {
+  test('affects only appointments whose slot touches the absence and that are not declined or over', async () => {
     const early = await book('early', '2026-12-02T14:00:00Z')
     const later = await book('later', '2026-12-02T15:30:00Z')
     const declined = await book('declined', '2026-12-02T14:45:00Z')
@@ -139,7 +139,7 @@ describe('whoever is away tomorrow', () => {
     expect(await idsIn({ from: '2026-12-02T15:00:00Z', until: '2026-12-02T16:00:00Z' })).toEqual([later])
     service.setNow('2026-12-02T15:00:00Z')
     expect(await idsIn(tomorrow)).toEqual([later])
-    // Whoever sits there now is affected until their session is over.
+    // A session under way is affected until it is over.
     service.setNow('2026-12-02T16:14:59Z')
     expect(await idsIn(tomorrow)).toEqual([later])
     service.setNow('2026-12-02T16:15:00Z')
@@ -147,8 +147,8 @@ describe('whoever is away tomorrow', () => {
   })
 })
 
-describe('what is offered', () => {
-  test('is offered to one person alone, and to the next what is left', async () => {
+describe('operations: the alternative slots for an absence', () => {
+  test('are offered to one member only, and the next member gets others', async () => {
     for (const [name, at] of [
       ['a', '2026-12-02T14:00:00Z'],
       ['b', '2026-12-02T14:45:00Z'],
@@ -158,15 +158,15 @@ describe('what is offered', () => {
     }
     const { affected } = await take()
     const all = affected.flatMap(({ offers }) => [
-      ...(told(offers?.afterwards) ?? []),
-      ...(told(offers?.elsewhere) ?? []),
+      ...(described(offers?.afterwards) ?? []),
+      ...(described(offers?.elsewhere) ?? []),
     ])
     const slots = all.map(([ref, start]) => `${ref} ${start}`)
     expect(slots.length).toBe(3 * (3 + 2))
     expect(new Set(slots).size).toBe(slots.length)
   })
 
-  test('speaks their language, and sees people as they wish', async () => {
+  test('match the language and the modality of the member', async () => {
     await book('claude', '2026-12-02T14:00:00Z', { preferredSpokenLanguage: 'fr' })
     await book('kim', '2026-12-02T14:45:00Z', { preferredModality: 'by phone' })
     await book('lee', '2026-12-02T15:30:00Z', { preferredModality: 'whatever' })
@@ -178,7 +178,7 @@ describe('what is offered', () => {
     ])
   })
 
-  test('is licensed where they are, if the one who is away is not', async () => {
+  test("are with providers licensed in the member's region, even if the absent provider is not", async () => {
     await book('quebec', '2026-12-02T14:00:00Z', { state: 'Quebec' })
     const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: { code: 'QC' }, isLicensed: false })
@@ -186,14 +186,14 @@ describe('what is offered', () => {
     expect(offers?.afterwards).toHaveLength(3)
   })
 
-  test('may practise where the one who is away may, where theirs is not told', async () => {
+  test('are in the regions of the absent provider if the region of the member is unknown', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: null, isLicensed: true })
     expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['en-1', 'en-2'])
   })
 
-  test('is nothing of their neighbours to somebody of a country where nobody may practise', async () => {
+  test('are none with other providers for a member in a country without licensed providers', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     await book('abroad', '2026-12-02T14:45:00Z', { country: 'FR', state: '' })
     const { affected } = await take()
@@ -205,19 +205,19 @@ describe('what is offered', () => {
     ])
   })
 
-  test('begins with the slot at which the absence ends', async () => {
+  test('begin with the slot at which the absence ends', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (
       await take({ from: '2026-12-02T09:00', until: '2026-12-02T09:45' })
     ).affected
-    expect(told(offers?.afterwards)).toEqual([
+    expect(described(offers?.afterwards)).toEqual([
       ['ill', '2026-12-02T14:45:00Z', 'Wed 2026-12-02 09:45'],
       ['ill', '2026-12-02T15:30:00Z', 'Wed 2026-12-02 10:30'],
       ['ill', '2026-12-02T16:15:00Z', 'Wed 2026-12-02 11:15'],
     ])
   })
 
-  test('can be had as it is said', async () => {
+  test('are free', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (await take()).affected
     for (const {
@@ -228,20 +228,20 @@ describe('what is offered', () => {
     }
   })
 
-  test('lies as far off as it has to where nobody is free in the days that follow', async () => {
+  test('lie later if no provider is free in the following days', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const weeks = { from: '2026-12-02', until: '2026-12-20' }
     for (const ref of ['en-1', 'en-2']) {
       await takeAway(service.context, zones, named(ref), weeks, service.act())
     }
     const [{ offers } = { offers: null }] = (await take()).affected
-    expect(told(offers?.elsewhere)?.map(([ref, start]) => [ref, start?.slice(0, 10)])).toEqual([
+    expect(described(offers?.elsewhere)?.map(([ref, start]) => [ref, start?.slice(0, 10)])).toEqual([
       ['en-1', '2026-12-21'],
       ['en-2', '2026-12-21'],
     ])
   })
 
-  test('lies after the last appointment too, where many are free before it alone', async () => {
+  test('lie after the last appointment too, even if many providers are free only before it', async () => {
     const timeOff = [{ from: '2026-12-05', until: '2026-12-20' }]
     const others = ['a', 'b', 'c', 'd'].map((ref) => provider(ref, { timeOff }))
     await service.load({ regions: [region()], providers: [provider('ill'), ...others] })
@@ -249,7 +249,7 @@ describe('what is offered', () => {
     await book('late', '2026-12-14T14:00:00Z')
     const { affected } = await take({ from: '2026-12-02', until: '2026-12-14' })
     const elsewhere = affected.map(({ offers }) =>
-      told(offers?.elsewhere)?.map(([ref, start]) => [ref, start]),
+      described(offers?.elsewhere)?.map(([ref, start]) => [ref, start]),
     )
     expect(elsewhere).toEqual([
       ['a', 'b', 'c'].map((ref) => [ref, '2026-12-02T14:00:00Z']),
@@ -257,7 +257,7 @@ describe('what is offered', () => {
     ])
   })
 
-  test('is nothing to somebody who was erased, who is not noted as read', async () => {
+  test('are none for an erased member, and no reading is audited', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
@@ -267,11 +267,11 @@ describe('what is offered', () => {
   })
 })
 
-describe('the words of an absence', () => {
+describe('operations: the dates of an absence', () => {
   const parse = (from: string, until: string, now = '2026-12-01T12:00:00Z') =>
     parseAway(service.context, named('ill'), { from, until }, Date.parse(now))
 
-  test("today and tomorrow are dates by the provider's clock", () => {
+  test("today and tomorrow are dates in the provider's time zone", () => {
     expect(parse('today', 'tomorrow')).toEqual({ from: '2026-12-01', until: '2026-12-02' })
     expect(parse('today', 'today', '2026-12-02T04:59:00Z')).toEqual({
       from: '2026-12-01',
@@ -290,12 +290,12 @@ describe('the words of an absence', () => {
     ['2026-12-02', '2026-12-01'],
     ['2025-12-02', '2025-12-03'],
     ['2026-12-01T05:00', '2026-12-01T07:00'],
-  ])('%s to %s is refused', (from, until) => {
+  ])('%s to %s is rejected', (from, until) => {
     expect(() => parse(from, until)).toThrow(expect.objectContaining({ kind: 'field_invalid' }))
   })
 })
 
-test('a directory that is loaded brings its own absence back, and says nothing of those of staff', async () => {
+test('operations: loading a directory restores its own absences and keeps those entered by staff', async () => {
   const known = { from: '2026-12-24', until: '2026-12-26' }
   const directory = { regions: [region()], providers: [provider('ill', { timeOff: [known] })] }
   await service.load(directory)

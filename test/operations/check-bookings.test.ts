@@ -19,7 +19,10 @@ const slot = (requestId: number, startsAt: number, localOffsetMinutes: number): 
   localOffsetMinutes,
 })
 
-/** One provider in Toronto: the clock was to be four hours behind at the first of two booked times, and five at both it is. */
+/**
+ * A provider in Toronto with two bookings. The first was made for UTC-4 and the second for UTC-5; both are in
+ * UTC-5 now.
+ */
 function recordsOf() {
   const taken = [slot(booking.id, nine, -240), slot(booking.id + 1, nine + minutes(45), -300)]
   const listing = {
@@ -48,7 +51,7 @@ function recordsOf() {
   return { context, written: store.written }
 }
 
-test('a booked time at which the clock will show another is told until it has come', async () => {
+test('operations: a booking whose local time has changed is listed until it begins', async () => {
   const { context } = recordsOf()
   expect(await listShiftedBookings(context, zones, nine - 1)).toEqual([
     {
@@ -64,7 +67,7 @@ test('a booked time at which the clock will show another is told until it has co
   expect(await countShiftedBookings(context, zones, nine)).toBe(0)
 })
 
-test('it is acknowledged as the clock will show it, and what has not moved is not', async () => {
+test('operations: acknowledging a changed local time stores the new offset, and is refused if nothing changed', async () => {
   const { context, written } = recordsOf()
   await acknowledgeShift(context, booking.id, act)
   const acknowledged = { set: 'request', id: booking.id, to: { localOffsetMinutes: -300 } }

@@ -9,7 +9,7 @@ const builtIn = builtInZones()
 const now = Date.parse('2026-11-21T12:00:00Z')
 const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
 
-/** A folder's data in which some zones are others. */
+/** The data of a folder that replaces some zones. */
 function folderWith(others: readonly TimeZone[], edition: Pick<ZoneData, 'edition' | 'age'>): ZoneData {
   const zones = new Map(others.map((zone) => [zone.name, zone]))
   return {
@@ -22,24 +22,24 @@ function folderWith(others: readonly TimeZone[], edition: Pick<ZoneData, 'editio
   }
 }
 
-/** Noon UTC all year but for an hour, from one moment to another. */
-const utcBut = (name: string, from: string, until: string): TimeZone => ({
+/** UTC all year, except one hour ahead between two instants. */
+const utcExcept = (name: string, from: string, until: string): TimeZone => ({
   name,
   transitions: [minutes(from), minutes(until)],
   offsets: [0, 60, 0],
 })
 const older = { edition: '2025b', age: 'older' } as const
 
-test('zones differ that are an hour off at any minute of the year to come, and no others', () => {
+test('operations: a zone differs from the built-in data if it is an hour off at any minute of the next year', () => {
   const data = folderWith(
     [
-      utcBut('Etc/UTC', '2027-01-01T00:00:00Z', '2027-01-01T00:01:00Z'),
-      utcBut('Etc/UCT', '2026-01-01T00:00:00Z', '2026-11-21T12:01:00Z'),
-      utcBut('Zulu', '2026-01-01T00:00:00Z', '2026-11-21T12:00:00Z'),
-      utcBut('Etc/Universal', '2027-11-21T11:58:00Z', '2027-11-21T11:59:00Z'),
-      utcBut('Universal', '2027-11-21T12:00:00Z', '2028-01-01T00:00:00Z'),
-      // That the built-in data does not know a name is no difference.
-      utcBut('Mars/Olympus', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'),
+      utcExcept('Etc/UTC', '2027-01-01T00:00:00Z', '2027-01-01T00:01:00Z'),
+      utcExcept('Etc/UCT', '2026-01-01T00:00:00Z', '2026-11-21T12:01:00Z'),
+      utcExcept('Zulu', '2026-01-01T00:00:00Z', '2026-11-21T12:00:00Z'),
+      utcExcept('Etc/Universal', '2027-11-21T11:58:00Z', '2027-11-21T11:59:00Z'),
+      utcExcept('Universal', '2027-11-21T12:00:00Z', '2028-01-01T00:00:00Z'),
+      // A name that the built-in data does not contain is no difference.
+      utcExcept('Mars/Olympus', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'),
     ],
     older,
   )
@@ -47,20 +47,20 @@ test('zones differ that are an hour off at any minute of the year to come, and n
   expect(zonesUnlikeBuiltIn(builtIn, now)).toEqual([])
 })
 
-test('data of the built-in edition or a later one is not worth a note, whatever it says', () => {
-  const apart = [utcBut('Etc/UTC', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z')]
+test('operations: zone data of the built-in edition or a later one gets no note', () => {
+  const apart = [utcExcept('Etc/UTC', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z')]
   expect(zoneDataNote(builtIn, now)).toBeNull()
   expect(zoneDataNote(folderWith(apart, { edition: '2099a', age: 'current' }), now)).toBeNull()
 })
 
-test('data that is older, or of an unknown edition, is told in one line with the zones that differ', () => {
-  const of = (...names: string[]) =>
-    names.map((name) => utcBut(name, '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'))
+test('operations: the note on older zone data, or data of an unknown edition, lists the zones that differ', () => {
+  const changedZones = (...names: string[]) =>
+    names.map((name) => utcExcept(name, '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'))
   const { edition } = builtIn
-  expect(zoneDataNote(folderWith(of('Zulu', 'UTC'), older), now)).toBe(
+  expect(zoneDataNote(folderWith(changedZones('Zulu', 'UTC'), older), now)).toBe(
     `the zone data in /zones is of 2025b, older than the built-in ${edition}; within a year 2 zones differ: UTC, Zulu`,
   )
-  expect(zoneDataNote(folderWith(of('UTC'), older), now)).toBe(
+  expect(zoneDataNote(folderWith(changedZones('UTC'), older), now)).toBe(
     `the zone data in /zones is of 2025b, older than the built-in ${edition}; within a year 1 zone differs: UTC`,
   )
   expect(zoneDataNote(folderWith([], { edition: 'unknown', age: 'unknown' }), now)).toBe(

@@ -8,7 +8,7 @@ const head = { id: 7, hash: 'seven' }
 const spans = { acts: { start: head, head }, refusals: { start: head, head } }
 const lines = ['{"id":1,"text":"one"}', '{"id":2,"text":null}']
 
-/** A source with what a copy asks of it. */
+/** A source that gives a copy what it reads. */
 function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   const source: CopySource = {
     tables: [{ name: 'letters', rows: 2, lastId: 9 }],
@@ -25,7 +25,7 @@ function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   return place as DatabaseLocation
 }
 
-/** An empty target, and the steps that were taken on it. @param stored what is read back of a line */
+/** An empty target, and the steps taken on it. @param stored the lines read back for a line that was added */
 function emptyTarget(stored: (line: string) => readonly string[] = (line) => [line]) {
   const steps: string[] = []
   const added: string[] = []
@@ -61,10 +61,10 @@ function copy(
   return copyDatabase({ from, to, purpose: 'production', takeKey, whileServing, clock }, tell)
 }
 
-test('the copy is made after all rows were read back, and reports its progress', async () => {
+test('operations: a copy is made after all rows were read back, and reports its progress', async () => {
   const { place, steps } = emptyTarget()
-  const told: string[] = []
-  const tell = (what: string, share?: number) => void told.push([what, share].join(' ').trim())
+  const progress: string[] = []
+  const tell = (what: string, share?: number) => void progress.push([what, share].join(' ').trim())
   const sha256 = new Bun.CryptoHasher('sha256').update(`${lines.join('\n')}\n`).digest('hex')
   expect(await copy(sourceOf(), place, { tell })).toEqual({
     tables: { letters: { rows: 2, sha256 } },
@@ -73,7 +73,7 @@ test('the copy is made after all rows were read back, and reports its progress',
     copiedBefore: null,
   })
   expect(steps).toEqual(['letters up to 9', 'add 2 letters', 'log up to 7', 'made'])
-  expect(told).toEqual([
+  expect(progress).toEqual([
     'checking the audit log',
     'copying letters 1',
     'comparing letters 1',
@@ -85,10 +85,10 @@ const changes: [what: string, stored: (line: string) => readonly string[]][] = [
   ['another text', (line) => [line.replace('one', 'One')]],
   ['an empty text instead of null', (line) => [line.replace('null', '""')]],
   ['a text instead of a number', (line) => [line.replace('2', '"2"')]],
-  ['a row less', (line) => (line.includes('one') ? [line] : [])],
+  ['one row less', (line) => (line.includes('one') ? [line] : [])],
 ]
 
-test.each(changes)('no copy is made if %s is read back', async (_, stored) => {
+test.each(changes)('operations: a copy is not made if reading back returns %s', async (_, stored) => {
   const { place, steps } = emptyTarget(stored)
   await expect(copy(sourceOf(), place)).rejects.toThrow(
     'letters was not stored as it was read: nothing was made',
@@ -96,14 +96,14 @@ test.each(changes)('no copy is made if %s is read back', async (_, stored) => {
   expect(steps).toEqual(['letters up to 9', 'add 2 letters'])
 })
 
-test('no copy is made if a server starts meanwhile', async () => {
+test('operations: a copy is not made if a server starts meanwhile', async () => {
   const { place, steps } = emptyTarget()
   const requireStopped = () => Promise.reject(new Error('served'))
   await expect(copy(sourceOf({ requireStopped }), place)).rejects.toThrow('served')
   expect(steps).toEqual(['letters up to 9', 'add 2 letters', 'log up to 7'])
 })
 
-test('the source is marked after the copy is made, and not at all while it is served', async () => {
+test('operations: a copy marks its source after it is made, and not while the source is served', async () => {
   const marks: unknown[] = []
   const markCopied: CopySource['markCopied'] = async (note) => {
     marks.push(note)

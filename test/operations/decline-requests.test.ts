@@ -6,11 +6,11 @@ import { act, booking } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 import { nextTurn } from '../support/turns'
 
-test('many requests are declined a hundred at a time, and the directory shows it once they are', async () => {
+test('operations: many requests are declined in batches of a hundred, and the directory then shows it', async () => {
   const did: string[] = []
   const findAll = (ids: readonly number[]) => {
     did.push(`${ids.length} from ${ids[0]}`)
-    // The first of each can no longer be declined.
+    // The first of each batch can no longer be declined.
     return ids.map((id, index) => ({ ...booking, id, state: index === 0 ? 'declined' : 'pending' }) as const)
   }
   const store = factsStore({ requests: { findAll } })
@@ -18,7 +18,7 @@ test('many requests are declined a hundred at a time, and the directory shows it
   const records = { store, directory } as unknown as Records
   const ids = Array.from({ length: 250 }, (_, index) => index + 1)
   const declining = declineRequests(records, ids, act)
-  // In between others have their turn.
+  // Other work runs between two batches.
   await nextTurn()
   did.push('another')
   expect(await declining).toBe(247)

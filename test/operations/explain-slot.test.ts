@@ -17,7 +17,10 @@ import { daily, type Practice, practice } from '../scheduling/provider'
 const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
 const zones = builtInZones()
 
-/** A directory of one provider, whose licenses are in Ontario and Québec by turns; request N holds slot N. */
+/**
+ * A directory of one provider, whose licenses alternate between Ontario and Québec. Request N holds taken
+ * slot N.
+ */
 async function directoryOf(
   { taken, licenses, ...schedule }: Practice,
   different: Partial<Provider> = {},
@@ -52,7 +55,7 @@ async function directoryOf(
 
 const now = Date.parse('2026-12-01T12:00:00Z')
 
-/** The reason and the words for a slot of a practice, asked on a Tuesday at 07:00 in Toronto. */
+/** Explains a slot of a practice on a Tuesday at 07:00 in Toronto. */
 async function whyOf(
   of: Practice,
   startsAt: string,
@@ -65,7 +68,7 @@ async function whyOf(
 
 const nineToFive = practice({ workingHours: [daily('09:00', '12:00'), daily('13:00', '17:00')] })
 
-test('a slot is said to be offered exactly if it is, anywhere and by a search in a region', async () => {
+test('operations: explainSlot says that a slot is offered exactly if it is, anywhere and in a region', async () => {
   const picks = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), {
     minLength: 12,
     maxLength: 12,
@@ -95,7 +98,7 @@ test('a slot is said to be offered exactly if it is, anywhere and by a search in
   )
 }, 300_000)
 
-test('a slot that is offered', async () => {
+test('operations: explainSlot gives no reason for an offered slot', async () => {
   expect(await whyOf(nineToFive, '2026-12-01T14:00:00Z')).toEqual({
     offered: true,
     reason: null,
@@ -105,7 +108,7 @@ test('a slot that is offered', async () => {
   })
 })
 
-test('a slot that starts this very minute is offered, one that started a minute ago is over', async () => {
+test('operations: explainSlot says that a slot is offered in its first minute, and past a minute later', async () => {
   expect(
     await whyOf(practice({ workingHours: [daily('07:00', '08:00')] }), '2026-12-01T12:00:00Z'),
   ).toMatchObject({
@@ -119,44 +122,50 @@ test('a slot that starts this very minute is offered, one that started a minute 
 })
 
 const cases: [name: string, practice: Practice, startsAt: string, reason: string, why: string][] = [
-  ['over', nineToFive, '2026-11-30T14:00:00Z', 'past', 'it is over: it is Tue 2026-12-01 07:00 there now'],
   [
-    'too far ahead',
+    'that is over',
+    nineToFive,
+    '2026-11-30T14:00:00Z',
+    'past',
+    'it is over: it is Tue 2026-12-01 07:00 there now',
+  ],
+  [
+    'that is too far ahead',
     nineToFive,
     '2027-01-04T14:00:00Z',
     'horizon',
     'slots are offered 30 days ahead; this one comes within reach at Sat 2026-12-05 09:00',
   ],
   [
-    'too near for the notice',
+    'within the minimum notice',
     { ...nineToFive, minimumNoticeMinutes: 180 },
     '2026-12-01T14:00:00Z',
     'notice',
     "the provider asks for 180 minutes' notice, which ended at Tue 2026-12-01 06:00",
   ],
   [
-    'of nobody who is licensed',
+    'of a provider without a license',
     { ...nineToFive, licenses: [] },
     '2026-12-01T14:00:00Z',
     'no_license',
     'the provider holds no license for any active region',
   ],
   [
-    'after the license',
+    'after the end of the license',
     { ...nineToFive, licenses: [{ from: '2020-01-01', until: '2026-12-02' }] },
     '2026-12-03T14:00:00Z',
     'license_ended',
     'the license for CA-ON ended with 2026-12-02 in America/Toronto',
   ],
   [
-    'before the license',
+    'before the start of the license',
     { ...nineToFive, licenses: [{ from: '2026-12-04', until: null }] },
     '2026-12-03T14:00:00Z',
     'license_not_started',
     'the license for CA-ON starts with 2026-12-04 in America/Toronto',
   ],
   [
-    'after several licenses, of which the last to end is named',
+    'after several licenses, naming the last one to end',
     {
       ...nineToFive,
       licenses: [
@@ -169,7 +178,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     'the license for CA-ON ended with 2026-12-02 in America/Toronto',
   ],
   [
-    'between licenses, of which the nearer is to come',
+    'between two licenses, naming the nearer one',
     {
       ...nineToFive,
       licenses: [
@@ -195,28 +204,28 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     'the license for CA-ON ended with 2026-12-03 in America/Toronto',
   ],
   [
-    'on a date that has other hours',
+    'on a date with other hours',
     { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [{ start: '15:00', end: '17:00' }] }] },
     '2026-12-03T14:00:00Z',
     'override',
     'other hours stand in for those of Thu 2026-12-03: 15:00 to 17:00',
   ],
   [
-    'on a date without work',
+    'on a date without working hours',
     { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [] }] },
     '2026-12-03T14:00:00Z',
     'override',
     'other hours stand in for those of Thu 2026-12-03: none',
   ],
   [
-    'after midnight, of a window that an override of the day before took away',
+    'after midnight, in a window that an override of the previous day removed',
     practice({ workingHours: [daily('22:30', '02:00')], overrides: [{ date: '2026-12-03', windows: [] }] }),
     '2026-12-04T05:00:00Z',
     'override',
     'other hours stand in for those of Thu 2026-12-03: none',
   ],
   [
-    'after midnight, of a window of the day before, where both days have overrides',
+    'after midnight, in a window of the previous day, when both days have overrides',
     practice({
       workingHours: [daily('22:30', '02:00')],
       overrides: [
@@ -229,36 +238,36 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     'other hours stand in for those of Thu 2026-12-03: 09:00 to 10:00',
   ],
   [
-    'over midnight, of windows that overlap there, where the second day has an override',
+    'over midnight, in windows that overlap there, when the second day has an override',
     practice({
       workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
       overrides: [{ date: '2026-12-04', windows: [{ start: '00:10', end: '06:00' }] }],
     }),
-    // 23:30, the third from 22:00: its last five minutes are of the second day's window.
+    // 23:30 is the third slot from 22:00. Its last five minutes belong to the window of the second day.
     '2026-12-04T04:30:00Z',
     'override',
     'other hours stand in for those of Fri 2026-12-04: 00:10 to 06:00',
   ],
   [
-    'in hours whose slots an override of another date has moved',
+    'off the grid because an override of another date moved the slots',
     practice({
       workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
       overrides: [{ date: '2026-12-03', windows: [] }],
     }),
-    // 01:00, from 22:00 of the day before; the windows of Friday stand and begin at 00:00.
+    // 01:00 would be a slot of the window from 22:00 of the day before. The windows of Friday begin at 00:00.
     '2026-12-04T06:00:00Z',
     'off_grid',
     'no slot starts then; the nearest start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
   ],
   [
-    'outside the hours',
+    'outside working hours',
     nineToFive,
     '2026-12-03T13:00:00Z',
     'outside_hours',
     'it is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
   ],
   [
-    'outside hours that run over midnight',
+    'outside working hours that run over midnight',
     practice({ workingHours: [daily('22:00', '02:00')] }),
     '2026-12-03T08:00:00Z',
     'outside_hours',
@@ -266,7 +275,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
       'Wed 2026-12-02 has 22:00 to 02:00 the next day',
   ],
   [
-    'not whole inside the hours',
+    'only partly within working hours',
     nineToFive,
     '2026-12-03T16:30:00Z',
     'outside_hours',
@@ -280,14 +289,14 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     'no slot starts then; the nearest start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
   ],
   [
-    'off by a second',
+    'one second off a start',
     nineToFive,
     '2026-12-03T14:00:01Z',
     'off_grid',
     'no slot starts then; the nearest start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
   ],
   [
-    'in time off',
+    'within time off',
     { ...nineToFive, timeOff: [{ from: '2026-12-03', until: '2026-12-04' }] },
     '2026-12-03T14:00:00Z',
     'time_off',
@@ -295,11 +304,11 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
   ],
 ]
 
-test.each(cases)('a slot %s', async (_, practice, startsAt, reason, why) => {
+test.each(cases)('operations: explainSlot explains a slot %s', async (_, practice, startsAt, reason, why) => {
   expect(await whyOf(practice, startsAt)).toMatchObject({ offered: false, reason, why })
 })
 
-test('a slot that a request holds names the request, the one that touches it too', async () => {
+test('operations: explainSlot names the request that holds or touches a slot', async () => {
   const start = Date.parse('2026-12-03T14:00:00Z') / minuteMillis
   const busy = { ...nineToFive, taken: [start - 1_440, start + 10] }
   expect(await whyOf(busy, '2026-12-03T14:00:00Z')).toMatchObject({
@@ -309,7 +318,7 @@ test('a slot that a request holds names the request, the one that touches it too
   })
 })
 
-test('a deactivated provider, and a deactivated region, are told before the rest', async () => {
+test('operations: explainSlot gives a deactivated provider or region as the first reason', async () => {
   expect(await whyOf(nineToFive, '2020-01-01T00:00:00Z', { active: false })).toMatchObject({
     reason: 'provider_deactivated',
     why: 'the provider is deactivated',
@@ -321,7 +330,7 @@ test('a deactivated provider, and a deactivated region, are told before the rest
   })
 })
 
-test('a deactivated region is no reason where the license for it does not hold then', async () => {
+test('operations: explainSlot ignores a deactivated region if the license there is not valid then', async () => {
   const closed = [{ ...ontario, active: false }, quebec]
   const ended = { from: '2020-01-01', until: '2021-12-31' }
   const toCome = { from: '2026-12-04', until: null }
@@ -337,7 +346,7 @@ test('a deactivated region is no reason where the license for it does not hold t
   })
 })
 
-test('a search in a region lists nobody before their license there starts', async () => {
+test('operations: explainSlot says that a search in a region does not list a provider before their license starts', async () => {
   const later = { ...nineToFive, licenses: [{ from: '2026-12-03', until: null }] }
   const { context, provider } = await directoryOf(later)
   const startsAt = Date.parse('2026-12-03T14:00:00Z')
@@ -346,7 +355,7 @@ test('a search in a region lists nobody before their license there starts', asyn
   expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
 })
 
-test('a slot over midnight between two licenses of one region is offered, by a search there too', async () => {
+test('operations: explainSlot says that a slot over midnight between two licenses of one region is offered', async () => {
   const of = practice({
     workingHours: [daily('23:30', '00:15')],
     licenses: [

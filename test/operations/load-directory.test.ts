@@ -63,7 +63,7 @@ async function nightly(document: unknown) {
   const { context } = service
   const comparison = compareWithDirectory(context, read(document))
   const previewed = previewLoad(context, comparison, context.clock.now())
-  return { told: previewed, done: await loadCompared(context, comparison, service.act()) }
+  return { previewed, done: await loadCompared(context, comparison, service.act()) }
 }
 
 const find = (ref: string) => requireProvider(service.context, ref)
@@ -88,7 +88,7 @@ describe('operations: the settings that staff made for a provider', () => {
     const before = freeOf('on-2')
     expect(before).not.toHaveLength(0)
 
-    const { told: previewed, done } = await nightly(file)
+    const { previewed, done } = await nightly(file)
     expect(previewed).toMatchObject({ changes: [], staySuspended: ['on-1'] })
     expect(done.unchanged).toBe(6)
     expect(needsConfirmation(previewed)).toBe(false)
@@ -96,7 +96,7 @@ describe('operations: the settings that staff made for a provider', () => {
     const other = { bio: 'New', timeOff: [{ from: '2027-01-04', until: '2027-01-05' }] }
     expect(await nightly(fileWith({ 'on-1': other, 'on-2': other }))).toMatchObject({
       done: { changed: ['on-1', 'on-2'] },
-      told: { staySuspended: ['on-1'] },
+      previewed: { staySuspended: ['on-1'] },
     })
     expect(find('on-1')).toMatchObject({ bio: 'New', active: true, suspended: true })
     expect(find('on-2')).toMatchObject({ bio: 'New', staffTimeOff: [illness] })
@@ -105,7 +105,7 @@ describe('operations: the settings that staff made for a provider', () => {
     expect(before?.filter((start) => new Date(start * 60_000).toISOString() < '2026-12-05')).toHaveLength(4)
 
     await reactivateProvider(context, find('on-1'), service.act())
-    expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).told.staySuspended).toEqual([])
+    expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed.staySuspended).toEqual([])
   })
 
   test('are not exported, and loading the export again changes nothing, as JSON or CSV', async () => {
@@ -306,7 +306,7 @@ describe('operations: loading a table with only a header row', () => {
 describe('operations: future bookings that a load puts out of availability', () => {
   const wednesday = '2026-12-02T14:00:00Z'
   const thursday = '2026-12-03T14:00:00Z'
-  const previewed = (different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) =>
+  const fallenAfter = (different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) =>
     preview(read(fileWith(different, regions))).fallen
 
   const rows: [reason: string, different: Partial<ProviderInFile> | null][] = [
@@ -320,7 +320,7 @@ describe('operations: future bookings that a load puts out of availability', () 
   ]
   test.each(rows)('are listed with the reason %s: %j', async (reason, different) => {
     const requestId = await book('on-2', thursday)
-    expect(previewed({ 'on-2': different })).toEqual([
+    expect(fallenAfter({ 'on-2': different })).toEqual([
       {
         requestId,
         provider: 'on-2',
@@ -335,7 +335,7 @@ describe('operations: future bookings that a load puts out of availability', () 
   test.each(rows)('are found by doctor and accept too, with the reason %s: %j', async (reason, different) => {
     const requestId = await book('on-2', thursday)
     const document = fileWith({ 'on-2': different })
-    const { fallen } = (await nightly(document)).told
+    const { fallen } = (await nightly(document)).previewed
     const { context } = service
     const now = context.clock.now()
     expect(listUnavailableBookings(context, now)).toEqual([...fallen])
@@ -345,7 +345,7 @@ describe('operations: future bookings that a load puts out of availability', () 
 
   test('are listed in the time zone that the provider has after the load', async () => {
     await book('on-2', wednesday)
-    expect(previewed({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
+    expect(fallenAfter({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
       { local: 'Wed 2026-12-02 06:00', timeZone: 'America/Los_Angeles', reason: 'outside_hours' },
     ])
   })
@@ -353,14 +353,14 @@ describe('operations: future bookings that a load puts out of availability', () 
   test('include those of a deactivated region, unless the provider has a license elsewhere', async () => {
     const [requestId] = [await book('on-2', wednesday), await book('both', wednesday)]
     const regions = [region({ active: false }), quebec]
-    expect(previewed({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
+    expect(fallenAfter({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
   })
 
   test('do not include bookings that the provider can still hold, also off the grid', async () => {
     await book('on-2', wednesday)
     const hours = { weekdays: ['wednesday' as const], start: '08:50', end: '12:00' }
     expect(
-      previewed({ 'on-2': { workingHours: [hours], minimumNoticeMinutes: 43_200, bio: 'New' } }),
+      fallenAfter({ 'on-2': { workingHours: [hours], minimumNoticeMinutes: 43_200, bio: 'New' } }),
     ).toEqual([])
   })
 
@@ -371,22 +371,22 @@ describe('operations: future bookings that a load puts out of availability', () 
     await actsOf(context).decline(declined, service.act())
     await context.directory.catchUp()
     await addTimeOff(context, find('on-2'), { from: '2026-12-02', until: '2026-12-02' }, service.act())
-    expect(previewed({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
+    expect(fallenAfter({ 'on-2': { licenses: [] }, both: { licenses: [] } })).toEqual([])
 
     const over = await book('on-1', wednesday)
-    expect(previewed({ 'on-1': null })).toMatchObject([{ requestId: over }])
+    expect(fallenAfter({ 'on-1': null })).toMatchObject([{ requestId: over }])
     service.setNow('2026-12-02T14:44:59Z')
-    expect(previewed({ 'on-1': null })).toMatchObject([{ requestId: over }])
+    expect(fallenAfter({ 'on-1': null })).toMatchObject([{ requestId: over }])
     service.setNow('2026-12-02T14:45:00Z')
-    expect(previewed({ 'on-1': null })).toEqual([])
+    expect(fallenAfter({ 'on-1': null })).toEqual([])
   })
 
   test('stay booked after the load, and are not listed again', async () => {
     const requestId = await book('on-2', wednesday)
     const document = fileWith({ 'on-2': { licenses: [] } })
-    expect((await nightly(document)).told.fallen).toMatchObject([{ requestId }])
+    expect((await nightly(document)).previewed.fallen).toMatchObject([{ requestId }])
     expect(await actsOf(service.context).findRequest(requestId)).toMatchObject({ state: 'pending' })
-    expect((await nightly(document)).told.fallen).toEqual([])
+    expect((await nightly(document)).previewed.fallen).toEqual([])
   })
 })
 

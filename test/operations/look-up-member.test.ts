@@ -4,7 +4,7 @@ import { withActs } from '../support/acts'
 import { booking } from '../support/builders'
 import { startService } from '../support/service'
 
-test('a look-up leaves a line whether it shows the member or tells that they are deactivated', async () => {
+test('operations: a look-up adds an audit line for an active and a deactivated member, and none for an unknown one', async () => {
   const service = await startService()
   const { notebook } = service.context
   const store = withActs(service.context)

@@ -4,14 +4,14 @@ import { memberTimeAt } from '../../src/operations/members'
 import { builtInZones } from '../../src/zones/packed'
 
 const zones = builtInZones()
-// Noon in Greenwich, in winter.
+// Noon UTC in winter.
 const noon = Date.UTC(2026, 11, 1, 12)
 
 const there = (country: string, state: string | null, at = noon) =>
   memberTimeAt(zones, { country, state }, at)
 const only = (time: string, ...names: string[]) => ({ earliest: time, latest: time, zones: names })
 
-describe('the time where a member is', () => {
+describe('operations: the local time of a member', () => {
   test.each([
     ['US', 'CO', only('Tue 2026-12-01 05:00', 'America/Denver')],
     ['US', 'us-co', only('Tue 2026-12-01 05:00', 'America/Denver')],
@@ -21,7 +21,7 @@ describe('the time where a member is', () => {
     ['AU', 'ＶＩＣ', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
     ['GB', null, only('Tue 2026-12-01 12:00', 'Europe/London')],
     ['FR', 'Bretagne', only('Tue 2026-12-01 13:00', 'Europe/Paris')],
-  ])('in %s, %s, is told by the one zone of the region or country', (country, state, expected) =>
+  ])('in %s, %s, is that of the only zone of the region or country', (country, state, expected) =>
     expect(there(country, state)).toEqual(expected),
   )
 
@@ -34,41 +34,43 @@ describe('the time where a member is', () => {
       ['America/Toronto', 'America/Halifax'],
     ],
     ['US', 'TN', ['Tue 2026-12-01 06:00', 'Tue 2026-12-01 07:00'], ['America/Chicago', 'America/New_York']],
-  ] as const)('in %s, %s, lies between those of its zones', (country, state, [earliest, latest], names) =>
-    expect(there(country, state)).toEqual({ earliest, latest, zones: names }),
+  ] as const)(
+    "in %s, %s, lies between those of the region's zones",
+    (country, state, [earliest, latest], names) =>
+      expect(there(country, state)).toEqual({ earliest, latest, zones: names }),
   )
 
-  test('is one where the clocks of a region agree: all year, or for a season', () => {
+  test('is a single one while the clocks of a region agree', () => {
     expect(there('CA', 'NT')).toEqual(there('CA', 'AB'))
     const [winter, summer] = [noon, Date.UTC(2026, 6, 1, 12)].map((at) => there('US', 'AZ', at))
     expect([winter?.earliest === winter?.latest, summer?.earliest === summer?.latest]).toEqual([true, false])
   })
 
   test.each(['Nowhere', 'CA-ON', 'Ontario'])(
-    'is told by the whole country where the state, %s, says nothing that is known of it',
+    'is that of the whole country if the state %s is unknown',
     (state) => {
       const time = there('US', state)
       expect([time?.earliest, time?.latest]).toEqual(['Tue 2026-12-01 02:00', 'Tue 2026-12-01 07:00'])
     },
   )
 
-  test('is unknown where the country is none', () => {
+  test('is unknown if the country is invalid', () => {
     expect(there('(unreadable)', null)).toBeNull()
     expect(there('ZZ', null)).toBeNull()
   })
 })
 
-test('every zone that is told of a region is one of the data, and of its country', () => {
+test('operations: every zone of a region is in the zone data and belongs to the country of the region', () => {
   const countries = { CA: 13, US: 51, AU: 8 }
   const found = Object.entries(countries).map(([country]) => {
-    // Only the codes of Australia have three letters.
+    // Only Australia has codes of three letters.
     const codes = Array.from({ length: country === 'AU' ? 26 * 26 * 27 : 26 * 26 }, (_, place) => {
       const letter = (at: number) => String.fromCharCode(65 + at)
       const third = Math.floor(place / 676)
       return letter(Math.floor(place / 26) % 26) + letter(place % 26) + (third === 0 ? '' : letter(third - 1))
     })
-    const told = codes.map((state) => homeZonesOf({ country, state }, () => []))
-    const known = told.filter((names) => names.length > 0)
+    const zonesOfStates = codes.map((state) => homeZonesOf({ country, state }, () => []))
+    const known = zonesOfStates.filter((names) => names.length > 0)
     for (const name of known.flat()) expect(zones.find(name), name).not.toBeNull()
     for (const name of known.flat()) expect(zones.zonesOf(country), name).toContain(name)
     return [country, known.length]

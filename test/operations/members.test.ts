@@ -9,7 +9,10 @@ import { eraseMember, findMembers, finishErasure } from '../../src/operations/me
 import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
-/** Records of so many members, every fortieth of whom is called Sought, and what is asked of them. */
+/**
+ * Records of this many members, every fortieth with the first name Sought. Records the queries and audit
+ * lines.
+ */
 function recordsOf(count: number) {
   const members = Array.from({ length: count }, (_, index): Member => {
     const firstName = index % 40 === 0 ? 'Sought' : 'Robin'
@@ -45,13 +48,13 @@ function recordsOf(count: number) {
       audit.push(...entries)
     },
   }
-  const told = () => audit.map(({ record, outcome }) => [record, outcome])
-  return { records: { store } as unknown as Records, asked, told }
+  const auditLines = () => audit.map(({ record, outcome }) => [record, outcome])
+  return { records: { store } as unknown as Records, asked, auditLines }
 }
 
-describe('members are looked for', () => {
-  test('by name a thousand at a time; the first fifty are shown, all are counted, and a line tells of each shown', async () => {
-    const { records, asked, told } = recordsOf(2_500)
+describe('operations: searching for members', () => {
+  test('by name reads a thousand at a time, returns the first fifty and the total, and audits each that is returned', async () => {
+    const { records, asked, auditLines } = recordsOf(2_500)
     const { found, count } = await findMembers(records, 'SOUGHT', act)
     expect(count).toBe(63)
     const ids = Array.from({ length: 50 }, (_, index) => index * 40 + 1)
@@ -62,11 +65,11 @@ describe('members are looked for', () => {
       [2_000, 1_000],
       [2_500, 1_000],
     ])
-    expect(told()).toEqual([[null, '63 found'], ...ids.map((id) => [`member ${id}`, 'done'])])
+    expect(auditLines()).toEqual([[null, '63 found'], ...ids.map((id) => [`member ${id}`, 'done'])])
   })
 
-  test("by the whole of an address or a partner's id without a look at others", async () => {
-    const { records, asked, told } = recordsOf(100)
+  test('by a whole email address or external user id reads no other members', async () => {
+    const { records, asked, auditLines } = recordsOf(100)
     expect((await findMembers(records, 'P-7', act)).found).toMatchObject([
       { member: { id: 7 }, by: "partner's id" },
     ])
@@ -74,7 +77,7 @@ describe('members are looked for', () => {
       { member: { id: 9 }, by: 'e-mail' },
     ])
     expect(asked).toEqual([])
-    expect(told()).toEqual([
+    expect(auditLines()).toEqual([
       [null, '1 found'],
       ['member 7', 'done'],
       ['member 9', 'done'],
@@ -82,7 +85,7 @@ describe('members are looked for', () => {
     ])
   })
 
-  test('by what may be a name too are found under both', async () => {
+  test('by a text that is a name and an external user id finds both', async () => {
     const { records } = recordsOf(50)
     const { found, count } = await findMembers(records, 'Sought', act)
     expect(found.map(({ member: { id }, by }) => [id, by])).toEqual([
@@ -93,14 +96,14 @@ describe('members are looked for', () => {
     expect(count).toBe(3)
   })
 
-  test('where there is none the line tells that', async () => {
-    const { records, told } = recordsOf(0)
+  test('without a result audits that none was found', async () => {
+    const { records, auditLines } = recordsOf(0)
     expect(await findMembers(records, 'sought', act)).toEqual({ found: [], count: 0 })
-    expect(told()).toEqual([[null, '0 found']])
+    expect(auditLines()).toEqual([[null, '0 found']])
   })
 })
 
-/** Records that have one member erased and one key put in force, and what comes of clearing away what was before. */
+/** Records in which a member is erased and a master key rotated. `purge` removes the previous data. */
 function recordsThat(purge: () => Promise<boolean>): Records {
   const records = {
     store: factsStore({
@@ -117,7 +120,7 @@ function recordsThat(purge: () => Promise<boolean>): Records {
   return records as unknown as Records
 }
 
-describe('what was erased is erased, and a key that was put in force is in force', () => {
+describe('operations: an erasure or a key rotation is complete', () => {
   const allOf = async (records: Records): Promise<unknown[]> => [
     await eraseMember(records, member, act),
     await finishErasure(records, member.id + 1),
@@ -125,7 +128,7 @@ describe('what was erased is erased, and a key that was put in force is in force
   ]
   const keptIn = 'In backups.'
 
-  test('where the storage refuses to clear away what was before: that is still to be done', async () => {
+  test('but reports that old data is not purged if the storage refuses the purge', async () => {
     for (const kind of ['storage_failed', 'storage_busy'] as const) {
       const records = recordsThat(() => Promise.reject(new Refusal(kind, 'the disk is full')))
       expect(await allOf(records)).toEqual([
@@ -136,7 +139,7 @@ describe('what was erased is erased, and a key that was put in force is in force
     }
   })
 
-  test('where it is cleared away', async () => {
+  test('and reports that old data is purged', async () => {
     expect(await allOf(recordsThat(async () => true))).toEqual([
       { holding: [5], isPurged: true, keptIn },
       { isPurged: true, keptIn },
@@ -144,7 +147,7 @@ describe('what was erased is erased, and a key that was put in force is in force
     ])
   })
 
-  test('and what nobody foresaw is told as what it is', async () => {
+  test('but an unexpected error of the purge is thrown', async () => {
     const records = recordsThat(() => Promise.reject(new Error('a defect')))
     await expect(eraseMember(records, member, act)).rejects.toThrow('a defect')
     await expect(finishErasure(records, member.id + 1)).rejects.toThrow('a defect')

@@ -11,7 +11,7 @@ import { defaultNow, startService } from '../support/service'
 
 const now = Date.parse(defaultNow)
 const act = { actor: 'test', at: now }
-// 09:00 and 09:45 in Toronto on Wednesday.
+// 09:00 and 09:45 in Toronto on a Wednesday.
 const first = Date.parse('2026-12-02T14:00:00Z')
 const second = Date.parse('2026-12-02T14:45:00Z')
 
@@ -42,8 +42,8 @@ const isFree = ({ id }: Provider, at: number) => {
   return listing !== null && context.directory.isOffered(listing, at, now)
 }
 
-describe('a request that is moved', () => {
-  test('of an intake too, once it has a provider', async () => {
+describe('operations: moving a request', () => {
+  test('is refused for an unassigned intake, and works once it has a provider', async () => {
     const { id } = await submit('a', null)
     await expect(move(id, on1, first)).rejects.toMatchObject({
       kind: 'move_unknown',
@@ -55,7 +55,7 @@ describe('a request that is moved', () => {
   })
 })
 
-describe('is refused, and nothing is changed:', () => {
+describe('operations: moving a request is refused and changes nothing', () => {
   async function expectRefused(id: number, to: Provider, at: number, kind: string): Promise<string> {
     const before = await actsOf(context).findRequest(id)
     const lines = (await actsOf(context).listAudit(1000)).length
@@ -67,16 +67,16 @@ describe('is refused, and nothing is changed:', () => {
   }
 
   test.each([
-    ['off the grid', first + 60_000],
-    ['outside working hours', first - 6 * 3_600_000],
-    ['in the past', now - 86_400_000],
-    ['after the horizon', first + 35 * 86_400_000],
-  ])('a slot %s', async (_, at) => {
-    const said = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
-    expect(said).toStartWith('the slot is not available; the reason: anteroom provider why on-1 2')
+    ['is off the grid', first + 60_000],
+    ['is outside working hours', first - 6 * 3_600_000],
+    ['is in the past', now - 86_400_000],
+    ['is beyond the horizon', first + 35 * 86_400_000],
+  ])('if the slot %s', async (_, at) => {
+    const message = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
+    expect(message).toStartWith('the slot is not available; the reason: anteroom provider why on-1 2')
   })
 
-  test("another's slot, and one that overlaps with another of the member's", async () => {
+  test('if the slot is taken by another member, or overlaps another slot of the member', async () => {
     const { id } = await book('a')
     await book('b', second)
     await expectRefused(id, on1, second, 'slot_unavailable')
@@ -89,7 +89,7 @@ describe('is refused, and nothing is changed:', () => {
     await expectRefused(later, on1, first, 'slot_conflicts_with_yours')
   })
 
-  test('a provider who is deactivated, and a request that is not there', async () => {
+  test('if the provider is deactivated, or the request does not exist', async () => {
     const { id } = await book('a')
     await actsOf(context).setProviderActive(on2.id, false, act)
     await expectRefused(id, on2, second, 'move_unknown')
@@ -97,8 +97,8 @@ describe('is refused, and nothing is changed:', () => {
   })
 })
 
-describe('what another process writes meanwhile is caught up with:', () => {
-  /** Does something right before the first move is written. */
+describe('operations: moving a request while another process writes', () => {
+  /** Runs `happens` right before the first move is written. */
   function meanwhile(happens: () => Promise<unknown>): Context {
     let isDone = false
     const store: Store = {
@@ -112,7 +112,7 @@ describe('what another process writes meanwhile is caught up with:', () => {
     return { ...context, store }
   }
 
-  test('a schedule that still has the slot is no hindrance, one that has it no longer is', async () => {
+  test('succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
     const { id } = await book('a')
     const away = (day: string) => () => actsOf(context).addTimeOff(on1.id, { from: day, until: day }, act)
     const later = meanwhile(away('2026-12-10'))
@@ -124,7 +124,7 @@ describe('what another process writes meanwhile is caught up with:', () => {
   })
 })
 
-test('many who move to one slot at once: one gets it, and the others keep theirs', async () => {
+test('operations: if many requests move to one slot at once, one gets it and the others keep theirs', async () => {
   const workdays = [1, 2, 5, 6, 7, 8]
   const starts = workdays.map((days) => second + days * 86_400_000)
   const booked = await Promise.all(starts.map((at, index) => book(`m${index}`, at)))

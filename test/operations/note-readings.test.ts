@@ -20,11 +20,11 @@ const readings = (count: number): AuditEntry[] =>
 
 const actionsOf = async () => (await actsOf(service.context).listAudit(2_000)).map(({ action }) => action)
 
-test('what others do is noted between many readings, and all of those are there at the end', async () => {
+test('operations: auditing many readings lets other audit lines in between, and adds all of them', async () => {
   const { store } = service.context
   const before = (await actionsOf()).length
   const noting = noteReadings(service.context, readings(1_200))
-  // It waits for the first of them alone.
+  // It waits only for the first batch.
   await store.appendAudit([
     { ...service.act(), action: 'request.show', record: 'request 1', outcome: 'done' },
   ])
@@ -34,7 +34,7 @@ test('what others do is noted between many readings, and all of those are there 
   expect(noted.filter((action) => action === 'request.read-risk')).toHaveLength(1_200)
 })
 
-test('no reading leaves no line', async () => {
+test('operations: auditing no readings adds no line', async () => {
   const before = await actionsOf()
   await noteReadings(service.context, [])
   expect(await actionsOf()).toEqual(before)

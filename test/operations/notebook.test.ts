@@ -8,8 +8,8 @@ import { nextTurn } from '../support/turns'
 const minute = 60_000
 const now = Date.UTC(2026, 11, 1, 12)
 
-/** What a notebook writes to; it fails, or makes others wait, when it is told to. */
-function paper() {
+/** A store for a notebook. It can be set to fail or to wait. */
+function recorder() {
   const lines: AuditEntry[] = []
   const uses: [string, number][][] = []
   const state = {
@@ -23,10 +23,10 @@ function paper() {
       if (state.fault) throw state.fault
       lines.push(...entries)
     },
-    async noteKeyUses(told) {
+    async noteKeyUses(noted) {
       await state.turn
       if (state.fault ?? state.faultOfUses) throw state.fault ?? state.faultOfUses
-      uses.push([...told])
+      uses.push([...noted])
     },
   }
   return { lines, uses, state, store: store as Store }
@@ -37,9 +37,9 @@ const line = (actor: string, at = now, outcome: Kind = 'token_invalid') => {
   return { at, actor, action: 'authentication.refuse' as const, record: null, outcome }
 }
 
-describe('what was noted', () => {
-  test('is written down once, and never again', async () => {
-    const { store, lines, uses } = paper()
+describe('operations: the notebook', () => {
+  test('writes each note once', async () => {
+    const { store, lines, uses } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now + 1)
@@ -49,8 +49,8 @@ describe('what was noted', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('while the storage is busy is kept, and written the next time, once, in its order', async () => {
-    const { store, lines, uses, state } = paper()
+  test('keeps notes while the storage is busy, and writes them once and in order afterwards', async () => {
+    const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now)
@@ -65,8 +65,8 @@ describe('what was noted', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('of keys is kept where only that could not be written, and no line is written twice for it', async () => {
-    const { store, lines, uses, state } = paper()
+  test('keeps the uses of keys if only they could not be written, and writes no line twice', async () => {
+    const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now)
@@ -78,8 +78,8 @@ describe('what was noted', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('is written once by two who write at once', async () => {
-    const { store, lines, uses, state } = paper()
+  test('writes each note once when two flushes run at once', async () => {
+    const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     let go = () => {}
     state.turn = new Promise((resolve) => {
@@ -88,7 +88,7 @@ describe('what was noted', () => {
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now)
     const both = [notebook.flush(store), notebook.flush(store)]
-    // And what is noted meanwhile is the second one's.
+    // The second flush writes this note.
     notebook.noteRefusal('token_invalid', '::2', now)
     go()
     await Promise.all(both)
@@ -96,19 +96,19 @@ describe('what was noted', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('while it is being written is not lost with it', async () => {
-    const { store, lines, uses } = paper()
+  test('keeps a note that is added during a write', async () => {
+    const { store, lines, uses } = recorder()
     const notebook = new Notebook()
-    // Somebody notes more at the moment of each writing.
+    // Adds a note during each write.
     const meanwhile: Store = {
       ...store,
       async appendAudit(entries) {
         notebook.noteRefusal('token_invalid', '::2', now)
         await store.appendAudit(entries)
       },
-      async noteKeyUses(told) {
+      async noteKeyUses(noted) {
         notebook.noteUse('kid-1', now + minute)
-        await store.noteKeyUses(told)
+        await store.noteKeyUses(noted)
       },
     }
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -128,8 +128,8 @@ describe('what was noted', () => {
     expect(uses.slice(1)).toEqual([[['kid-1', now + minute]]])
   })
 
-  test('is written by one write after the one that is under way, however many are asked for meanwhile', async () => {
-    const { lines, state, store } = paper()
+  test('writes once after the write under way, however many flushes are requested meanwhile', async () => {
+    const { lines, state, store } = recorder()
     const notebook = new Notebook()
     const slow = Promise.withResolvers<void>()
     state.turn = slow.promise
@@ -146,14 +146,14 @@ describe('what was noted', () => {
 })
 
 async function written(note: (notebook: Notebook) => void): Promise<AuditEntry[]> {
-  const { store, lines } = paper()
+  const { store, lines } = recorder()
   const notebook = new Notebook()
   note(notebook)
   await notebook.flush(store)
   return lines
 }
 
-describe('look-ups', () => {
+describe("operations: the notebook's look-ups", () => {
   const lookUp = (member: number | null, at = now, partner = 1) => ({
     at,
     actor: `partner ${partner}`,
@@ -162,8 +162,8 @@ describe('look-ups', () => {
     outcome: member ? 'done' : 'done, more members',
   })
 
-  test('are one line for each partner and member in an hour, and another in the next', async () => {
-    const { store, lines } = paper()
+  test('are one line for each partner and member in an hour, and a new one in the next hour', async () => {
+    const { store, lines } = recorder()
     const notebook = new Notebook()
     for (let at = now; at < now + 60 * minute; at += minute) {
       notebook.noteLookUp(1, 7, at)
@@ -176,8 +176,8 @@ describe('look-ups', () => {
     expect(lines).toEqual([lookUp(7), lookUp(8), lookUp(7, now, 2), lookUp(7, now + 60 * minute)])
   })
 
-  test('are bounded in an hour, and while nothing can be written: one line for all others of each partner', async () => {
-    const { store, lines, state } = paper()
+  test('are limited in an hour and while nothing can be written, with one line for all others of each partner', async () => {
+    const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy
     for (let member = 1; member <= 99_999; member++) notebook.noteLookUp(1, member, now)
@@ -193,8 +193,8 @@ describe('look-ups', () => {
     expect(lines.slice(-3)).toEqual([lookUp(100_000), lookUp(null, now, 2), lookUp(null)])
   })
 
-  test('are written some at a time, and what was written once is not written again', async () => {
-    const { store, lines, state } = paper()
+  test('are written in batches, and no batch is written twice', async () => {
+    const { store, lines, state } = recorder()
     const notebook = new Notebook()
     const sizes: number[] = []
     const failing: Store = {
@@ -216,8 +216,8 @@ describe('look-ups', () => {
   })
 })
 
-describe('refused authentications', () => {
-  test('name the partner whose key was claimed, a line each, and as proven once the signature was verified', async () => {
+describe("operations: the notebook's refused authentications", () => {
+  test('are one line for each claimed partner, marked as claimed until the signature was verified', async () => {
     const lines = await written((notebook) => {
       for (let times = 0; times < 2; times++) {
         notebook.noteRefusal('token_invalid', '::1', now, 3)
@@ -234,7 +234,7 @@ describe('refused authentications', () => {
     ])
   })
 
-  test('are one line for each reason and address in a minute, and another in the next', async () => {
+  test('are one line for each reason and address in a minute, and a new one in the next minute', async () => {
     const lines = await written((notebook) => {
       for (let second = 0; second < 60; second++) {
         notebook.noteRefusal('token_invalid', '::1', now + second * 1_000)
@@ -251,7 +251,7 @@ describe('refused authentications', () => {
     ])
   })
 
-  test('are bounded in a minute: a thousand addresses, and one line for all others and each reason', async () => {
+  test('are limited to a thousand addresses in a minute, with one line for all others and each reason', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 5_000; address++) {
         notebook.noteRefusal('token_invalid', `10.0.0.${address}`, now)
@@ -265,7 +265,7 @@ describe('refused authentications', () => {
     ])
   })
 
-  test('are noted by their addresses again in the next minute', async () => {
+  test('are listed by address again in the next minute', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 1_200; address++)
         notebook.noteRefusal('token_invalid', `${address}`, now)
@@ -275,8 +275,8 @@ describe('refused authentications', () => {
     expect(lines.slice(-2)).toEqual([line('other addresses'), line('late', now + minute)])
   })
 
-  test('are bounded while nothing can be written, the oldest kept, and go on once it can', async () => {
-    const { store, lines, state } = paper()
+  test('are limited while nothing can be written, keeping the oldest, and continue afterwards', async () => {
+    const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy
     for (let at = now; at < now + 20 * minute; at += minute) {
@@ -293,8 +293,8 @@ describe('refused authentications', () => {
   })
 })
 
-test('the use of a key in a minute is written once, however often it is used and written down in it', async () => {
-  const { store, uses } = paper()
+test('operations: the notebook writes the use of a key once a minute', async () => {
+  const { store, uses } = recorder()
   const notebook = new Notebook()
   for (const at of [now, now + 1, now + minute - 1, now + minute]) {
     notebook.noteUse('kid-1', at)

@@ -7,24 +7,24 @@ import { otherZoneDataNote } from '../../src/operations/maintenance'
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
-/** What a server with some zone data is told of those of a database. */
-const toldTo = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
+/** The note for a server with some zone data about the other servers of its database. */
+const noteFor = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
   otherZoneDataNote({ maintenance: { listServers: async () => servers } } as unknown as Records, zoneData)
 
-/** The same with ours. */
-const toldOf = (...servers: FoundServer[]) => toldTo(ours, ...servers)
+/** The note for a server with the built-in zone data. */
+const noteOn = (...servers: FoundServer[]) => noteFor(ours, ...servers)
 
 const serving = (zoneData: ZoneEdition | undefined, different: Partial<ServerNote> = {}): FoundServer => ({
   ...{ isServing: true, seenAt: 1_000 },
   note: { ...note, ...(zoneData && { zoneData }), ...different },
 })
 
-test('servers that work with other zone data are told of, each by where it listens', async () => {
+test('operations: the note lists each server with other zone data by its address', async () => {
   const older = { edition: '2026e', folder: null }
   const unknown = { edition: 'unknown', folder: '/zones' }
   const { machine: _, ...unnamed } = note
   expect(
-    await toldOf(serving(ours), serving(older), {
+    await noteOn(serving(ours), serving(older), {
       ...serving(undefined),
       note: { ...unnamed, zoneData: unknown },
     }),
@@ -35,20 +35,20 @@ test('servers that work with other zone data are told of, each by where it liste
   )
 })
 
-test('none is told of that works with the same, has ended, said nothing, or can be no other', async () => {
+test('operations: the note omits servers with the same zone data, ended servers and those without a note', async () => {
   const older = serving({ edition: '2026e', folder: null })
-  expect(await toldOf()).toBeNull()
-  expect(await toldOf(serving({ edition: '2026f', folder: '/zones' }))).toBeNull()
+  expect(await noteOn()).toBeNull()
+  expect(await noteOn(serving({ edition: '2026f', folder: '/zones' }))).toBeNull()
   expect(
-    await toldOf(serving(undefined), { ...older, isServing: false }, { ...older, note: null }),
+    await noteOn(serving(undefined), { ...older, isServing: false }, { ...older, note: null }),
   ).toBeNull()
-  expect(await toldOf({ ...older, seenAt: null })).toBeNull()
+  expect(await noteOn({ ...older, seenAt: null })).toBeNull()
 })
 
-test('data that does not tell its edition is the same from the same folder alone', async () => {
+test('operations: zone data of an unknown edition equals only data from the same folder', async () => {
   const unknownIn = (folder: string) => ({ edition: 'unknown', folder })
-  expect(await toldTo(unknownIn('/zones'), serving(unknownIn('/zones')))).toBeNull()
-  expect(await toldTo(unknownIn('/zones'), serving(unknownIn('/other')))).toBe(
+  expect(await noteFor(unknownIn('/zones'), serving(unknownIn('/zones')))).toBeNull()
+  expect(await noteFor(unknownIn('/zones'), serving(unknownIn('/other')))).toBe(
     'servers of this database work with other zone data than unknown (/zones): that on b port 8080 with unknown (/other); ' +
       'until all work with the same, a time that one offers may be refused by another; none is given twice',
   )

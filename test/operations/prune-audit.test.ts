@@ -4,7 +4,7 @@ import type { Records } from '../../src/operations/context'
 import { pruneAudit } from '../../src/operations/maintenance'
 import { act } from '../domain/values'
 
-test('lines are pruned up to this moment, and none up to one to come', async () => {
+test('operations: audit lines can be pruned up to now, and not up to a future instant', async () => {
   const pruned: AuditPrune[] = []
   const maintenance = {
     async pruneAudit(prune: AuditPrune) {

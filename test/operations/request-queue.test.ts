@@ -9,7 +9,7 @@ import { words } from '../support/words'
 
 let place: Place
 let records: Records
-/** By name. */
+/** Request ids by name. */
 let ids: Record<string, number>
 let submitted: number
 
@@ -21,19 +21,19 @@ beforeEach(async () => {
 })
 afterEach(() => place[Symbol.asyncDispose]())
 
-/** Nine answers, the ninth of which is told. */
+/** Nine PHQ-9 answers, the last of which is `ninth`. */
 const phq9 = (others: number, ninth: string): ScreeningAnswer[] => [
   ...Array.from({ length: 8 }, (_, item) => ({ question: `Question ${item + 1}`, answer: `${others}` })),
   { question: 'Thoughts that you would be better off dead', answer: ninth },
 ]
 
-/** Submits an intake, or a booking of a slot, of each name, one after another. */
+/** Submits an intake for each name, or a booking if `startsAt` is given, one after another. */
 async function submit(all: Record<string, readonly ScreeningAnswer[]>, startsAt?: number) {
   const { intake, book } = await furnished()
   for (const [name, screeningAnswers] of Object.entries(all)) {
-    const told = { screeningAnswers, submittedAt: now + minutes(++submitted) }
+    const details = { screeningAnswers, submittedAt: now + minutes(++submitted) }
     const slot = (startsAt ?? 0) + minutes(45 * submitted)
-    const { id } = await stored(startsAt === undefined ? intake(name, told) : book(name, slot, told))
+    const { id } = await stored(startsAt === undefined ? intake(name, details) : book(name, slot, details))
     ids[name] = id
   }
 }
@@ -57,8 +57,8 @@ const namesIn = ({ requests }: Awaited<ReturnType<typeof queueBy>>) => {
   return requests.map(({ request }) => names.get(request.id))
 }
 
-describe('the queue in order of risk', () => {
-  test('has the ninth item first, then what a person must look at, then severity, then who has waited longer', async () => {
+describe('operations: the request queue in order of risk', () => {
+  test('lists a raised ninth item first, then unclear answers, then severity, then waiting time', async () => {
     await submit({ none: [], mild: phq9(1, '0'), severe: phq9(3, '0'), alsoSevere: phq9(3, '0') })
     await submit({ booked: phq9(0, '1'), bookedUnclear: phq9(0, 'un peu') }, nine)
     await submit({ raised: phq9(3, '2'), unread: phq9(3, 'often'), french: phq9(0, 'plusieurs jours') })
@@ -81,7 +81,7 @@ describe('the queue in order of risk', () => {
     expect(namesIn(await queueBy({ filter: { intakesOnly: true } }))).not.toContain('booked')
   })
 
-  test('loses those that are handled', async () => {
+  test('omits handled requests', async () => {
     await submit({ accepted: phq9(0, '1'), declined: phq9(0, '1'), waiting: phq9(0, '1') }, nine)
     await place.store.accept(ids.accepted as number, act)
     await place.store.decline(ids.declined as number, act)
@@ -91,7 +91,7 @@ describe('the queue in order of risk', () => {
     }
   })
 
-  test('is asked for of those in one state of those that wait', async () => {
+  test('can be limited to one state of waiting requests', async () => {
     await submit({ intake: phq9(0, '1') })
     await submit({ mild: phq9(1, '0'), raised: phq9(0, '1') }, nine)
     expect(namesIn(await queueBy({ filter: { state: 'pending' } }))).toEqual(['raised', 'mild'])
@@ -99,7 +99,7 @@ describe('the queue in order of risk', () => {
     expect(namesIn(await queueBy({ filter: { state: 'waiting' } }))).toEqual(['intake', 'raised', 'mild'])
   })
 
-  test('leaves a line for each request that it shows with its risk, and for no other', async () => {
+  test('audits each request that it shows with its risk, and no other', async () => {
     await submit({ first: phq9(0, '0'), second: phq9(3, '1'), none: [], third: phq9(1, '0') })
     const { id: before } = await place.store.auditHead()
     const linesSince = async () =>
@@ -125,7 +125,7 @@ describe('the queue in order of risk', () => {
     expect(namesIn(await queueBy({ pageSize: 2, page: 3 }))).toEqual([])
   })
 
-  test('is shown to nobody of whom no line could be written', async () => {
+  test('is not returned if the audit log cannot be written', async () => {
     await submit({ first: phq9(0, '1') })
     const store = {
       ...place.store,
@@ -136,19 +136,19 @@ describe('the queue in order of risk', () => {
   })
 })
 
-describe('whether any that waits is at risk', () => {
+describe('operations: isAnyAtRisk', () => {
   const cases: [string, Record<string, readonly ScreeningAnswer[]>, boolean][] = [
-    ['of nobody', {}, false],
-    ['of those without answers, and with a ninth item of zero', { none: [], severe: phq9(3, '0') }, false],
-    ['of one whose ninth item is not', { severe: phq9(3, '0'), raised: phq9(0, '1') }, true],
-    ['of one whose ninth item cannot be read', { unread: phq9(0, 'un peu') }, true],
+    ['is false without requests', {}, false],
+    ['is false for no answers and for a ninth item of zero', { none: [], severe: phq9(3, '0') }, false],
+    ['is true for a ninth item above zero', { severe: phq9(3, '0'), raised: phq9(0, '1') }, true],
+    ['is true for a ninth item that is unclear', { unread: phq9(0, 'un peu') }, true],
   ]
   test.each(cases)('%s', async (_, all, expected) => {
     await submit(all)
     expect(await isAnyAtRisk(records)).toBe(expected)
   })
 
-  test('of one who is handled', async () => {
+  test('is false once the request at risk is handled', async () => {
     await submit({ raised: phq9(0, '1') }, nine)
     expect(await isAnyAtRisk(records)).toBe(true)
     await place.store.decline(ids.raised as number, act)
@@ -156,8 +156,8 @@ describe('whether any that waits is at risk', () => {
   })
 })
 
-describe('the queue otherwise', () => {
-  test('is in order of submission or of slots, a page at a time, opens no answers, and leaves one line', async () => {
+describe('operations: the request queue in order of age or slot', () => {
+  test('is paged, opens no answers, and adds one audit line', async () => {
     await submit({ first: phq9(0, '1') })
     await submit({ late: phq9(0, '1') }, nine + minutes(600))
     await submit({ soon: phq9(0, '1') }, nine)

@@ -7,7 +7,7 @@ const count = 10_000
 const languages = [['en'], ['fr-CA', 'en'], []]
 const search = { regionId: 9, countryCode: undefined, modality: undefined, page: 1, pageSize: 1 } as const
 
-/** A region of many providers, and how many of them were looked at since the last time that was asked. */
+/** A region of many providers. `looked` returns how many were read since its last call. */
 function manyProviders() {
   let looked = 0
   const listings = Array.from({ length: count }, (_, index) => ({
@@ -41,7 +41,7 @@ function manyProviders() {
   }
 }
 
-/** Searches to the end: how many each step looked at, and how many were found. */
+/** Searches to the end. Returns the most providers read in one step, and the number found. */
 async function searchAll(many: ReturnType<typeof manyProviders>, different: Partial<ProviderSearch>) {
   const lookedAt: number[] = []
   const turn = () => void lookedAt.push(many.looked())
@@ -56,19 +56,19 @@ async function searchAll(many: ReturnType<typeof manyProviders>, different: Part
 }
 
 describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
-  ['a language', { languageTag: 'fr' }, 3_333],
-  ['a language that nobody speaks', { languageTag: 'de' }, 0],
+  ['a spoken language', { languageTag: 'fr' }, 3_333],
+  ['a language without speakers', { languageTag: 'de' }, 0],
   ['a modality', { modality: 'in-video' }, 10_000],
-  ['who sees people in person', { modality: 'in-person' }, 2_500],
-  ['both', { modality: 'in-person', languageTag: 'en-CA' }, 1_667],
-])('a search for %s', (_, filter, found) => {
-  test('looks at a few hundred providers in a step, however many there are', async () => {
+  ['in-person sessions', { modality: 'in-person' }, 2_500],
+  ['in-person sessions in a language', { modality: 'in-person', languageTag: 'en-CA' }, 1_667],
+])('operations: a search for %s', (_, filter, found) => {
+  test('reads a few hundred providers in a step, however many there are', async () => {
     const { most, count } = await searchAll(manyProviders(), filter)
     expect(count).toBe(found)
     expect(most).toBeLessThanOrEqual(256)
   })
 
-  test('looks at those of its page alone where it was made before', async () => {
+  test('reads only the providers of its page if it was made before', async () => {
     const many = manyProviders()
     await searchAll(many, filter)
     const { most, count } = await searchAll(many, filter)
@@ -76,7 +76,7 @@ describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
     expect(most).toBeLessThanOrEqual(1)
   })
 
-  test('finds those of now where others are licensed while it looks', async () => {
+  test('returns the current providers if the roster changes during the search', async () => {
     const many = manyProviders()
     let isReplaced = false
     const turn = () => {
@@ -91,7 +91,7 @@ describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
   })
 })
 
-test('however many languages are asked for, no more is remembered than there are languages spoken', async () => {
+test('operations: searches for any number of languages are cached only once per spoken language', async () => {
   const many = manyProviders()
   await searchAll(many, { languageTag: 'fr' })
   for (const languageTag of ['FR', 'fr-CA', 'fr-ca-x-one', 'fr-CA-x-two']) {
@@ -99,6 +99,6 @@ test('however many languages are asked for, no more is remembered than there are
   }
 })
 
-test('a search without a filter looks at those of its page alone', async () => {
+test('operations: a search without a filter reads only the providers of its page', async () => {
   expect(await searchAll(manyProviders(), {})).toEqual({ most: 1, count })
 })

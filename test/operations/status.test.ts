@@ -12,7 +12,7 @@ import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { isOnPostgres, testOfFile } from '../support/engine'
 import { defaultNow, startService } from '../support/service'
-import { holdWrites } from '../support/storage'
+import { blockWrites } from '../support/storage'
 
 const zones = builtInZones()
 const now = Date.parse(defaultNow)
@@ -38,7 +38,7 @@ async function submit(externalUserId: string, screeningAnswers: ScreeningAnswer[
   return (await service.submit(externalUserId, { slot, screeningAnswers })).id
 }
 
-test('of a service that is new, nothing waits', async () => {
+test('operations: the status of a new service has nothing waiting', async () => {
   expect(await status()).toEqual({
     copied: null,
     servers: [],
@@ -54,7 +54,7 @@ test('of a service that is new, nothing waits', async () => {
 })
 
 testOfFile(
-  'a server is up while its lock is held and it answers, and down without the lock, whatever is noted',
+  'operations: the status shows a server as up while its lock is held and it answers, and as down without the lock',
   async () => {
     const { context, storage } = service
     const note = { host: '127.0.0.1', port: 8080, version: '1.0.0', startedAt: now }
@@ -70,7 +70,7 @@ testOfFile(
     }
     await context.maintenance.noteServer(note)
     expect(await server('up')).toEqual(['down', note, null])
-    // A stranger may listen there by now: it is not asked.
+    // Another program may listen on that port now, so it is not asked.
     expect(asked).toEqual([])
     {
       using _ = takeServeLock(storage.database)
@@ -85,7 +85,7 @@ testOfFile(
   },
 )
 
-test('servers that the engine sees at work are told by what it saw, and none of them is asked', async () => {
+test('operations: the status of servers that the engine tracks comes from the engine, and no server is asked', async () => {
   const { context } = service
   const note = { host: '0.0.0.0', port: 8080, machine: 'one', version: '1.0.0', startedAt: now }
   const found = [
@@ -109,7 +109,7 @@ test('servers that the engine sees at work are told by what it saw, and none of 
   expect(serviceState([])).toBe('down')
 })
 
-test('a risk is unread until somebody has read the answers, and counts for as long as the request waits', async () => {
+test('operations: the status counts a risk as unread until the answers were read or the request is handled', async () => {
   const { context } = service
   const [first, second, third] = [
     await submit('a', raised),
@@ -123,22 +123,22 @@ test('a risk is unread until somebody has read the answers, and counts for as lo
     waiting: { intakes: 5, oldestIntakeAt: now, pending: 1 },
     unreadRisk: 4,
   })
-  // What was tried and refused, or is another's, is no reading.
+  // A refused attempt, or another act on the request, does not count as reading.
   await noteAct(context, act, 'request.read-screening', `request ${first}`, 'record_unknown')
   await noteAct(context, act, 'request.show', `request ${first}`)
   expect((await status()).unreadRisk).toBe(4)
   await readScreening(context, first, act)
   expect((await status()).unreadRisk).toBe(3)
-  // That a list has shown a flag is no reading.
+  // Seeing the flag in a list does not count as reading.
   await noteAct(context, act, 'request.read-risk', `request ${second}`)
   expect((await status()).unreadRisk).toBe(3)
   await readScreening(context, second, act)
   expect((await status()).unreadRisk).toBe(2)
   await acceptRequest(context, booked, act)
   expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })
-  // What cannot be opened is for a person to look at, and stops nothing.
+  // Answers that cannot be opened count as unread, and do not stop the status.
   {
-    await using other = await holdWrites(service.storage)
+    await using other = await blockWrites(service.storage)
     const zero = isOnPostgres ? String.raw`'\x00'` : "x'00'"
     await other.run(`UPDATE booking_requests SET sealed_screening_answers = ${zero} WHERE id = ${third}`)
     await other.commit()
@@ -149,7 +149,7 @@ test('a risk is unread until somebody has read the answers, and counts for as lo
   expect((await status()).unreadRisk).toBe(1)
 })
 
-test('the next cutover is the first of those that wait', async () => {
+test('operations: the status shows the earliest cutover that is still to come', async () => {
   const { context } = service
   const other = await service.addPartner('Other')
   await rotateToken(context, other.partner, now + 3_000, act)
@@ -157,7 +157,7 @@ test('the next cutover is the first of those that wait', async () => {
   expect((await status()).nextCutover).toEqual({ partner: 'Other', at: now + 3_000 })
   expect((await status(now + 4_000)).nextCutover).toEqual({ partner: 'Test Partner', at: now + 5_000 })
   expect((await status(now + 5_000)).nextCutover).toBeNull()
-  // One that is cancelled is none.
+  // A cancelled cutover is not shown.
   const third = await actsOf(context).addPartner('Third', null, act)
   await issueFirstToken(context, third, act)
   await rotateToken(context, third, now + 9_000, act)
@@ -165,7 +165,7 @@ test('the next cutover is the first of those that wait', async () => {
   expect((await status(now + 5_000)).nextCutover).toBeNull()
 })
 
-test('refused authentications of the day are told by partner, and which of them anybody may have claimed', async () => {
+test("operations: the status counts today's refused authentications by partner, and marks those that were only claimed", async () => {
   const { context, partner } = service
   const record = `partner ${partner.partner.id}`
   const midnight = Date.parse('2026-12-01T00:00:00Z')
@@ -189,7 +189,7 @@ test('refused authentications of the day are told by partner, and which of them 
   }
 })
 
-test('of more requests than are looked at for a risk those are that came last, and it is said that others wait', async () => {
+test('operations: the status looks at the latest 20,000 requests for a risk, and shows that there are more', async () => {
   const { context } = service
   const readOf = async (waiting: number) => {
     const ids = Array.from({ length: waiting }, (_, index) => index + 1)

@@ -16,7 +16,7 @@ import { defaultNow, startService } from '../support/service'
 
 const now = Date.parse(defaultNow)
 const act = { actor: 'test', at: now }
-// 09:00 and 09:45 in Toronto on Wednesday.
+// 09:00 and 09:45 in Toronto on a Wednesday.
 const first = Date.parse('2026-12-02T14:00:00Z')
 const second = Date.parse('2026-12-02T14:45:00Z')
 
@@ -37,7 +37,7 @@ const book = (externalUserId: string, ref: string, startsAt: number): Promise<nu
 const submit = async (externalUserId: string, slot: RequestedSlot | null): Promise<number> =>
   (await service.submit(externalUserId, { slot })).id
 
-const stranded = (at = now) =>
+const unavailable = (at = now) =>
   listUnavailableBookings(service.context, at).map(({ requestId, provider, startsAt, reason }) => [
     requestId,
     provider,
@@ -45,65 +45,65 @@ const stranded = (at = now) =>
     reason,
   ])
 
-test('bookings that their providers can hold are none', async () => {
+test('operations: bookings that their providers can hold are not listed as unavailable', async () => {
   await book('a', 'on-1', first)
   await book('b', 'on-2', first)
-  expect(stranded()).toEqual([])
+  expect(unavailable()).toEqual([])
 })
 
-test('a provider who is switched off, by staff or by the directory, cannot hold what is to come', async () => {
+test('operations: future bookings are unavailable if their provider is suspended or deactivated', async () => {
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   await book('c', 'on-2', first)
   const on1 = requireProvider(service.context, 'on-1')
   await deactivateProvider(service.context, on1, act)
-  expect(stranded()).toEqual([
+  expect(unavailable()).toEqual([
     [a, 'on-1', first, 'provider_suspended'],
     [b, 'on-1', second, 'provider_suspended'],
   ])
-  // What is over, or begins now, is nobody's to move any more.
-  expect(stranded(first)).toEqual([[b, 'on-1', second, 'provider_suspended']])
+  // A booking that has begun is not listed.
+  expect(unavailable(first)).toEqual([[b, 'on-1', second, 'provider_suspended']])
   await declineRequest(service.context, b, act)
-  expect(stranded(first)).toEqual([])
+  expect(unavailable(first)).toEqual([])
   await reactivateProvider(service.context, on1, act)
-  expect(stranded()).toEqual([])
+  expect(unavailable()).toEqual([])
   await service.load(directory({ active: false }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'provider_deactivated']])
+  expect(unavailable()).toEqual([[a, 'on-1', first, 'provider_deactivated']])
 })
 
-test('one who is away holds what their absence does not touch', async () => {
+test('operations: bookings are unavailable if time off touches them', async () => {
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   const on1 = requireProvider(service.context, 'on-1')
   const absence = { from: '2026-12-02T09:40', until: '2026-12-02T09:50' }
   await addTimeOff(service.context, on1, absence, act)
-  expect(stranded()).toEqual([
+  expect(unavailable()).toEqual([
     [a, 'on-1', first, 'time_off'],
     [b, 'on-1', second, 'time_off'],
   ])
   await removeTimeOff(service.context, requireProvider(service.context, 'on-1'), absence, act)
-  expect(stranded()).toEqual([])
+  expect(unavailable()).toEqual([])
   await service.load(directory({ timeOff: [{ from: '2026-12-02T09:45', until: '2026-12-02T12:00' }] }))
-  expect(stranded()).toEqual([[b, 'on-1', second, 'time_off']])
+  expect(unavailable()).toEqual([[b, 'on-1', second, 'time_off']])
 })
 
-test('one without a license then cannot hold it, be it that the region is deactivated', async () => {
+test('operations: bookings are unavailable without a license at their time, or if the region is deactivated', async () => {
   const a = await book('a', 'on-1', first)
   const b = await book('b', 'on-2', second)
   await service.load(directory({ licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-01' }] }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'license']])
+  expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
   await service.load(directory({ licenses: [] }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'license']])
-  // Once they are back they cannot hold it either.
+  expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
+  // Time off does not hide that the license is missing.
   const timeOff = [{ from: '2026-12-02', until: '2026-12-02' }]
   await service.load(directory({ licenses: [], timeOff }))
-  expect(stranded()).toEqual([[a, 'on-1', first, 'license']])
+  expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
   await service.load(directory({}, false))
-  expect(stranded()).toEqual([
+  expect(unavailable()).toEqual([
     [a, 'on-1', first, 'license'],
     [b, 'on-2', second, 'license'],
   ])
 })
 
-test('a request without a slot is hindered by nothing but a provider who is switched off', async () => {
+test('operations: a request without a slot is unavailable only if its provider is suspended or deactivated', async () => {
   const { context } = service
   const on1 = requireProvider(context, 'on-1')
   const request = await assignProvider(context, await submit('a', null), on1, null, act)

@@ -30,8 +30,8 @@ function candidate(ref: string, different: Partial<Candidate> = {}, languages = 
 const rank = (candidates: Candidate[], language = 'en', modalities: Modality[] = []) =>
   rankCandidates(candidates, { language, modalities }).map(({ provider: { ref } }) => ref)
 
-describe('the order', () => {
-  test('puts the language before the modality, and that before who is free soonest', () => {
+describe('operations: the order of suggested providers', () => {
+  test('puts the language before the modality, and the modality before the soonest slot', () => {
     const both = candidate('p1', { freeSlots: [nextSlot + 900] }, ['fr-CA'])
     const language = candidate('p2', { modalities: ['telephonic'] }, ['fr'])
     const modality = candidate('p3', {}, ['en'])
@@ -39,7 +39,7 @@ describe('the order', () => {
     expect(rank([neither, modality, language, both], 'fr', ['in-video'])).toEqual(['p1', 'p2', 'p3', 'p4'])
   })
 
-  test('of those who fit alike is by the soonest slot, none last, then by id', () => {
+  test('is by the soonest slot for equal matches, with no slot last, then by id', () => {
     const candidates = [
       candidate('p5', { freeSlots: [] }),
       candidate('p4', { freeSlots: [] }),
@@ -50,13 +50,13 @@ describe('the order', () => {
     expect(rank(candidates)).toEqual(['p2', 'p1', 'p3', 'p4', 'p5'])
   })
 
-  test('holds no modality against anybody where none is asked for', () => {
+  test('ignores the modality if the member asked for none', () => {
     const [suggestion] = rankCandidates([candidate('p1')], { language: 'en', modalities: [] })
     expect(suggestion?.reasons).toContainEqual({ about: 'modality', fits: null, offered: ['in-video'] })
   })
 })
 
-test('the soonest three slots are told in UTC and by the clock of the provider', () => {
+test("operations: a suggestion shows the three soonest slots in UTC and in the provider's time zone", () => {
   const freeSlots = [nextSlot, nextSlot + 45, nextSlot + 90, nextSlot + 135]
   const [suggestion] = rankCandidates([candidate('p1', { freeSlots })], { language: 'en', modalities: [] })
   expect(suggestion?.slots).toEqual([
@@ -78,9 +78,11 @@ test.each<[string, Modality[]]>([
   ['Couples, persons of faith', []],
   ['Smartphones, and a symphony', []],
   ['', []],
-])('the words %p ask for %p', (text, expected) => expect(modalitiesIn(text)).toEqual(expected))
+])('operations: the preferred modality %p is read as %p', (text, expected) =>
+  expect(modalitiesIn(text)).toEqual(expected),
+)
 
-describe('for an intake', () => {
+describe('operations: the suggestions for an intake', () => {
   let service: Awaited<ReturnType<typeof startService>>
   const quebec = region({ stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' })
   const providers = [
@@ -117,7 +119,7 @@ describe('for an intake', () => {
     suggestions.map(({ provider: { ref } }) => ref)
 
   test.each(['ON', 'on', 'CA-ON', ' Ontario ', 'ONTARIO'])(
-    'of a member in %p, those licensed there now and active are found',
+    'of a member in %p are the active providers who are licensed there now',
     async (state) => {
       const found = await suggestFor(service, { state })
       expect(refs(found)).toEqual(['on-1', 'on-2', 'both'])
@@ -129,33 +131,33 @@ describe('for an intake', () => {
     },
   )
 
-  test('the name of a region is known without its accents', async () => {
+  test('recognize the name of a region without its accents', async () => {
     expect(refs(await suggestFor(service, { state: 'quebec' }))).toEqual(['both', 'qc-1'])
   })
 
-  test('in person means in the region of the member', async () => {
+  test('count in-person sessions only in the region of the member', async () => {
     const found = await suggestFor(service, { state: 'ON', preferredModality: 'In person' })
     expect(refs(found)).toEqual(['on-2', 'on-1', 'both'])
     expect(found.suggestions[2]?.reasons).toContainEqual({ about: 'modality', fits: false, offered: [] })
   })
 
-  test('a language that is spoken comes first', async () => {
+  test("put a provider first who speaks the member's language", async () => {
     const found = await suggestFor(service, { state: 'QC', preferredSpokenLanguage: 'fr' })
     expect(refs(found)).toEqual(['qc-1', 'both'])
   })
 
-  test('a country that is not divided needs no state', async () => {
+  test('need no state for a country that is not divided', async () => {
     expect(refs(await suggestFor(service, { country: 'IE', state: 'Leinster' }))).toEqual(['ie-1'])
   })
 
-  test('where the region cannot be told, those licensed in the country are found and that is said', async () => {
+  test('are all licensed providers of the country, marked as uncertain, if the region is unknown', async () => {
     const found = await suggestFor(service, { state: 'Atlantis' })
     expect(refs(found)).toEqual(['on-1', 'on-2', 'both', 'qc-1'])
     const [first] = found.suggestions
     expect(first?.reasons).toContainEqual({ about: 'license', fits: null, regions: ['CA-ON'] })
   })
 
-  test('one region of a divided country is not where everybody of it is, though no other is active', async () => {
+  test('do not assume the only active region of a divided country', async () => {
     const regions = [region(), { ...quebec, active: false }, countryWide('IE', 'Ireland')]
     await service.load({ regions, providers })
     const { whereabouts, suggestions } = await suggestFor(service, { state: 'QC' })
@@ -168,7 +170,7 @@ describe('for an intake', () => {
     ])
   })
 
-  test('where the region cannot be told, in person means in any of those of the country', async () => {
+  test('count in-person sessions in any region of the country if the region is unknown', async () => {
     const licenses = ['CA-ON', 'CA-QC', 'IE'].map((of) => ({ region: of, from: '2020-01-01' }))
     const abroad = provider('abroad', { licenses, modalities: ['in-person'], inPersonRegions: ['IE'] })
     const regions = [region(), quebec, countryWide('IE', 'Ireland')]
@@ -188,11 +190,11 @@ describe('for an intake', () => {
     ])
   })
 
-  test('a country where nobody is licensed has no suggestion', async () => {
+  test('are none in a country without licensed providers', async () => {
     expect(refs(await suggestFor(service, { country: 'FR' }))).toEqual([])
   })
 
-  test('only slots that can be had are told', async () => {
+  test('contain only free slots', async () => {
     const { context } = service
     const { suggestions } = await suggestFor(service, { state: 'ON' })
     for (const { provider: found, slots } of suggestions) {

@@ -36,7 +36,7 @@ afterEach(() => service.stop())
 const inForce = ({ partner }: { partner: Partner }) =>
   service.context.directory.listKeys().filter((key) => key.partner.id === partner.id && key.endsAt === null)
 
-describe('a token that cannot be kept', () => {
+describe('operations: a token that cannot be stored', () => {
   const keep = () => {
     throw new Error('no room')
   }
@@ -50,15 +50,15 @@ describe('a token that cannot be kept', () => {
     expect(inForce({ partner: fresh })).toHaveLength(1)
   })
 
-  test('takes the place of none', async () => {
+  test('does not replace the current token', async () => {
     const { partner, token } = service.partner
     await expect(rotateToken(service.context, partner, now, act, keep)).rejects.toThrow('no room')
     expect(await verifyToken(service.context, token, now)).toMatchObject({ refusal: null })
   })
 })
 
-describe('a rotation', () => {
-  test('to this very instant ends the token in force with it', async () => {
+describe('operations: a rotation', () => {
+  test('without a delay ends the current token at once', async () => {
     const { partner, token } = service.partner
     const next = await rotateToken(service.context, partner, now, act)
     expect(await verifyToken(service.context, next, now)).toMatchObject({ refusal: null })
@@ -76,7 +76,7 @@ const codeOf = async (token: string) => {
   return [status, headers.get('x-error-code')]
 }
 
-test('a cutover that is taken back leaves the present token as it was, beyond the cutover too, and ends the other', async () => {
+test('operations: cancelling a cutover keeps the current token in force and ends the new one', async () => {
   const { partner, token } = service.partner
   const next = await rotateToken(service.context, partner, now + hour, act)
   await cancelCutover(service.context, partner, act)
@@ -90,7 +90,7 @@ test('a cutover that is taken back leaves the present token as it was, beyond th
   expect(await endOf(cancelCutover(service.context, partner, act))).toBe('record_unknown')
 })
 
-test('names change while partners call, who notice nothing', async () => {
+test('operations: renaming a partner or an organization does not affect its requests', async () => {
   const { partner, organization, token } = service.partner
   await renamePartner(service.context, partner, 'Haven', act)
   if (organization) await renameOrganization(service.context, organization, 'Haven Care', act)
@@ -110,7 +110,7 @@ test('names change while partners call, who notice nothing', async () => {
   ])
 })
 
-describe('a token told of by its kid', () => {
+describe('operations: verifying a token by its kid', () => {
   const at = (partner: Partner, instant: number) => rotateToken(service.context, partner, instant, act)
   const rows: [
     name: string,
@@ -118,29 +118,39 @@ describe('a token told of by its kid', () => {
     code: string | null,
     why: string,
   ][] = [
-    ['in force', async () => {}, null, 'the token is in force'],
-    ['in force until its cutover', ({ partner }) => at(partner, now + hour), null, 'the token is in force'],
-    ['rotated out', ({ partner }) => at(partner, now), 'token_invalid', 'another token has taken its place'],
+    ['a token in force', async () => {}, null, 'the token is in force'],
     [
-      'revoked',
+      'a token in force until its cutover',
+      ({ partner }) => at(partner, now + hour),
+      null,
+      'the token is in force',
+    ],
+    [
+      'a rotated token',
+      ({ partner }) => at(partner, now),
+      'token_invalid',
+      'another token has taken its place',
+    ],
+    [
+      'a revoked token',
       ({ partner }) => revokeToken(service.context, partner, act),
       'token_invalid',
       'the token was revoked',
     ],
     [
-      'of a deactivated partner',
+      'a token of a deactivated partner',
       ({ partner }) => deactivatePartner(service.context, partner, act),
       'partner_inactive',
       'the partner is deactivated',
     ],
     [
-      'of a partner without an organization',
+      'a token of a partner without an organization',
       ({ partner }) => setPartnerOrganization(service.context, partner, null, act),
       'organization_not_configured',
       'the partner has no organization',
     ],
     [
-      'of a deactivated organization',
+      'a token of a deactivated organization',
       ({ partner }) => deactivateOrganization(service.context, partner.organization as Organization, act),
       'organization_deactivated',
       "the partner's organization is deactivated",
@@ -148,22 +158,22 @@ describe('a token told of by its kid', () => {
   ]
 
   test.each(rows)(
-    '%s: as the API answers, and as the token itself would be told of',
+    'agrees with the API and with verifying the token itself: %s',
     async (_, change, code, why) => {
       const { partner, token } = service.partner
       const [theirs] = (await actsOf(service.context).listPartners()).filter(({ id }) => id === partner.id)
       await change({ partner: theirs as Partner })
-      const { known, refusal, ...told } = await verifyKid(service.context, kidOf(token))
-      const verdict: unknown[] = [refusal?.kind ?? null, told]
+      const { known, refusal, ...verdictOfKid } = await verifyKid(service.context, kidOf(token))
+      const verdict: unknown[] = [refusal?.kind ?? null, verdictOfKid]
       expect(verdict).toEqual([code, { why, partner: partner.name }])
       expect(known?.key.kid).toBe(kidOf(token))
       expect((await codeOf(token))[1]).toBe(code)
       const ofToken: unknown = await verifyToken(service.context, token, now)
-      expect(ofToken).toEqual({ refusal, ...told })
+      expect(ofToken).toEqual({ refusal, ...verdictOfKid })
     },
   )
 
-  test('that waits, that was cancelled, and that is nobody\u2019s', async () => {
+  test('explains a waiting, a cancelled and an unknown token', async () => {
     const { partner } = service.partner
     const waiting = kidOf(await at(partner, now + hour))
     const verdict = async (kid: string) => {
@@ -180,7 +190,7 @@ describe('a token told of by its kid', () => {
     ])
   })
 
-  test('comes with what its partner was refused on this day in UTC, and nobody else', async () => {
+  test("returns today's refusals (UTC) of its partner only", async () => {
     const { partner, token } = service.partner
     const { context } = service
     const midnight = Date.parse('2026-12-01T00:00:00Z')

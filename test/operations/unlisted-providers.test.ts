@@ -35,7 +35,7 @@ let place: Awaited<ReturnType<typeof openPlace>>
 let context: Context
 let reports: string[]
 
-/** The service as it starts on what is stored. */
+/** The service as it starts on the stored data. */
 async function start(): Promise<Context> {
   reports = []
   const clock = { now: () => now }
@@ -53,12 +53,15 @@ async function start(): Promise<Context> {
   }
 }
 
-/** Changes a row behind the engine's back, as a fault of the disk or a hand would, and tells of it or not. */
-function damage(set: string, ref: string, told = false): void {
+/**
+ * Changes a row without the engine, as a disk fault would. With `isAnnounced`, also adds a change for others
+ * to read.
+ */
+function damage(set: string, ref: string, isAnnounced = false): void {
   using database = new Database(place.path)
   database.run('PRAGMA ignore_check_constraints = ON')
   database.run(`UPDATE providers SET ${set} WHERE ref = '${ref}'`)
-  if (told) {
+  if (isAnnounced) {
     database.run(
       `INSERT INTO changes (noun, record_id) SELECT 'provider', id FROM providers WHERE ref = '${ref}'`,
     )
@@ -107,28 +110,36 @@ const unreadable = 'the record cannot be read'
 const unknownZone = 'the zone data has no time zone Mars/Olympus'
 const faults: [what: string, set: string, fault: string][] = [
   ['in a zone that the zone data lacks', "time_zone = 'Mars/Olympus'", unknownZone],
-  ['whose working hours are no JSON', "working_hours = '[{'", unreadable],
-  ['whose languages are no JSON', "languages_spoken = 'en'", unreadable],
-  ['whose languages are no list', "languages_spoken = '5'", unreadable],
-  ['one of whose languages is none', `languages_spoken = '["en",7]'`, unreadable],
-  ['one of whose modalities is none', `modalities = '[{}]'`, unreadable],
-  ['whose working hours are a list of what they cannot be', "working_hours = '[1]'", unreadable],
-  ['whose override has no windows', `overrides = '[{"date":"2026-11-30"}]'`, unreadable],
-  ['whose modalities are no list', "modalities = 'null'", unreadable],
-  ['whose overrides are no list', "overrides = '{}'", unreadable],
-  ['whose time off is a list of what it cannot be', "time_off = '[null]'", unreadable],
-  ['away on dates that are none', `time_off = '[{"from":"2026-13-01","until":"2026-13-02"}]'`, unreadable],
-  ['away from no date on', `time_off = '[{"from":"soon","until":"2026-12-24"}]'`, unreadable],
+  ['with working hours that are not JSON', "working_hours = '[{'", unreadable],
+  ['with languages that are not JSON', "languages_spoken = 'en'", unreadable],
+  ['with languages that are not a list', "languages_spoken = '5'", unreadable],
+  ['with a number as a language', `languages_spoken = '["en",7]'`, unreadable],
+  ['with an object as a modality', `modalities = '[{}]'`, unreadable],
+  ['with a number as working hours', "working_hours = '[1]'", unreadable],
+  ['with an override without windows', `overrides = '[{"date":"2026-11-30"}]'`, unreadable],
+  ['with modalities that are not a list', "modalities = 'null'", unreadable],
+  ['with overrides that are not a list', "overrides = '{}'", unreadable],
+  ['with null as time off', "time_off = '[null]'", unreadable],
   [
-    'who works at times that are none',
+    'with time off on impossible dates',
+    `time_off = '[{"from":"2026-13-01","until":"2026-13-02"}]'`,
+    unreadable,
+  ],
+  [
+    'with time off from a text that is no date',
+    `time_off = '[{"from":"soon","until":"2026-12-24"}]'`,
+    unreadable,
+  ],
+  [
+    'with invalid times of work',
     `working_hours = '[{"weekdays":["monday"],"start":"9","end":"17:00"}]'`,
     unreadable,
   ],
-  ['whose working hours are a list of what they cannot be', "working_hours = '[{}]'", unreadable],
+  ['with empty working hours', "working_hours = '[{}]'", unreadable],
 ]
 
-describe.each(faults)('a provider %s', (_, set, fault) => {
-  test('is left out of searches and bookings and reported once, and all else goes on', async () => {
+describe.each(faults)('operations: a provider %s', (_, set, fault) => {
+  test('is left out of searches and bookings and reported once, while all else works', async () => {
     damage(set, 'on-2')
     context = await start()
     const report = `provider on-2 is left out of searches: ${fault}`
@@ -145,7 +156,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     expect(reports).toEqual([report])
   })
 
-  test('is left out as soon as another process tells of it, beside those who are served', async () => {
+  test('is left out as soon as another process announces the change, and others are still served', async () => {
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await context.directory.catchUp()
@@ -167,7 +178,7 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
     expect(await found()).toEqual(['on-1', 'on-3'])
   })
 
-  test('is mended by loading the directory, under their id, and listed again', async () => {
+  test('is repaired by loading the directory, keeps the id and is listed again', async () => {
     damage(set, 'on-2')
     context = await start()
     expect(await loadDirectory(context, file, act)).toEqual({
@@ -185,13 +196,13 @@ describe.each(faults)('a provider %s', (_, set, fault) => {
   })
 })
 
-describe.each(faults)('what is booked of a provider %s', (_, set) => {
+describe.each(faults)('operations: a booked slot of a provider %s', (_, set) => {
   const offered = () => {
     const listing = context.directory.findListing(2)
     return listing !== null && context.directory.isOffered(listing, slotAt, now)
   }
 
-  test('is not offered again once they are mended, be it booked before or given up meanwhile', async () => {
+  test('is free after the repair only if the booking was declined meanwhile', async () => {
     const { id } = await book('on-2')
     expect(offered()).toBe(false)
     damage(set, 'on-2', true)
@@ -208,15 +219,18 @@ describe.each(faults)('what is booked of a provider %s', (_, set) => {
   })
 })
 
-test.each(faults)('a provider %s keeps no command from listing and describing the others', async (_, set) => {
-  damage(set, 'on-2')
-  context = await start()
-  const described = exportDirectory(context).providers.map(({ ref }) => ref)
-  expect(described.filter((ref) => ref !== 'on-2')).toEqual(['on-1', 'on-3'])
-})
+test.each(faults)(
+  'operations: a provider %s does not stop commands from listing and describing the others',
+  async (_, set) => {
+    damage(set, 'on-2')
+    context = await start()
+    const described = exportDirectory(context).providers.map(({ ref }) => ref)
+    expect(described.filter((ref) => ref !== 'on-2')).toEqual(['on-1', 'on-3'])
+  },
+)
 
-describe('a license from a date that is none', () => {
-  test('leaves its provider out, instead of holding for ever', async () => {
+describe('operations: a license with an invalid start date', () => {
+  test('leaves its provider out, instead of being valid for ever', async () => {
     using database = new Database(place.path)
     database.run("UPDATE licenses SET from_date = '2O20-01-01' WHERE provider_id = 2")
     context = await start()
@@ -225,8 +239,8 @@ describe('a license from a date that is none', () => {
   })
 })
 
-describe('a key that cannot be opened', () => {
-  test('lets nobody in, stops neither the start nor other partners, is named by a check, and can be revoked', async () => {
+describe('operations: a key that cannot be opened', () => {
+  test('admits no token, stops neither the start nor other partners, is named by a check, and can be revoked', async () => {
     const token = await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
     const other = await place.store.addPartner('Other', null, act)
     const otherToken = await issueFirstToken(context, other, act)
@@ -255,8 +269,8 @@ describe('a key that cannot be opened', () => {
   })
 })
 
-describe('an intake whose answers cannot be opened', () => {
-  test('is listed for a person to look at, among all others', async () => {
+describe('operations: an intake whose answers cannot be opened', () => {
+  test('is listed for a person to look at, with all others', async () => {
     const submit = (externalUserId: string) => {
       const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
       const screeningAnswers = [{ question: 'Little interest?', answer: '0' }]
@@ -275,7 +289,7 @@ describe('an intake whose answers cannot be opened', () => {
   })
 })
 
-describe('CSV files that name a provider whose record cannot be read', () => {
+describe('operations: CSV files that name a provider whose record cannot be read', () => {
   let tables: Record<TableName, CsvFile>
 
   beforeEach(async () => {
@@ -299,7 +313,7 @@ describe('CSV files that name a provider whose record cannot be read', () => {
   ]
 
   test.each(given.map((names) => [names.join(', '), names] as const))(
-    'are refused where they are of %s alone, since what they leave out is unknown',
+    'are rejected if they are only %s, because the other fields are unknown',
     (_, names) => {
       try {
         readDirectoryTables(
@@ -308,8 +322,8 @@ describe('CSV files that name a provider whose record cannot be read', () => {
         )
         expect.unreachable()
       } catch (error) {
-        const told = (error as DirectoryInvalid).faults.map(({ path, fault }) => ({ path, fault }))
-        expect(told).toEqual(
+        const isAnnounced = (error as DirectoryInvalid).faults.map(({ path, fault }) => ({ path, fault }))
+        expect(isAnnounced).toEqual(
           names
             .filter((table) => table !== 'regions')
             .map((table) => ({ path: `${table}.csv line 3, ref`, fault }))
@@ -319,7 +333,7 @@ describe('CSV files that name a provider whose record cannot be read', () => {
     },
   )
 
-  test('mend it where they tell all of a provider', async () => {
+  test('repair the record if they contain all fields of the provider', async () => {
     const { providers, licenses, schedules } = tables
     const entries = readDirectoryTables(context, [providers, licenses, schedules])
     const comparison = compareWithDirectory(context, entries)
