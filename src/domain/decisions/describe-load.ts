@@ -150,7 +150,7 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
-  // Compare plain text first. Elements that differ in text may differ only in the order of their members.
+  // Compare plain text first. Two different texts may still differ only in the order of their members.
   const [removed, added] = [subtract(earlier, later, textOf), subtract(later, earlier, textOf)]
   return {
     field,

@@ -60,7 +60,7 @@ function daysOf({ from, until }: { from?: string | null; until?: string | null }
 function isAbsenceLost(absence: TimeOff, remaining: readonly TimeOff[], since: number): boolean {
   if (absence.until.slice(0, 10) < formatDate(since)) return false
   const form = absenceForm(absence.from)
-  // Boundaries of one form sort as text.
+  // Boundaries of the same form can be compared as text.
   return !remaining.some(
     ({ from, until }) => absenceForm(from) === form && from <= absence.from && absence.until <= until,
   )

@@ -70,6 +70,8 @@ export interface Content {
 }
 
 export interface Manifest extends Content {
+  /** Of the program that made the backup. */
+  readonly version: string
   readonly madeAt: number
   readonly schema: number
   /** The data of the last server; null if none ever ran. */
@@ -130,9 +132,9 @@ export interface Maintenance {
    *   fails
    */
   pruneAudit(prune: AuditPrune, act: Act): Promise<number>
-  /** Verifies an archive. It must contain the noted head. */
+  /** Verifies an archive. It must contain the `noted` head. */
   checkArchive(path: string, noted: AuditHead | null): Promise<ArchiveVerdict>
-  /** Verifies the audit log. It must contain the noted head. Reads in batches, so that writes continue. */
+  /** Verifies the audit log. It must contain the `noted` head. Reads in batches, so that writes continue. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
   /** A node that is behind the oldest change kept reloads the directory. */
