@@ -10,47 +10,38 @@ import { type Clocks, type MemberTime, memberTimeAt } from './members'
 import { partnerNames } from './partners'
 import { noteReadings } from './requests'
 
-/** Which appointments are asked for. */
 export interface AppointmentQuery {
   /** `today`, `tomorrow` or a date. */
   readonly on: string
-  /** Of one alone; of all for null. */
+  /** Null for all providers. */
   readonly provider: Provider | null
-  /** By whose clock it is that day; for null by each provider's own. */
+  /** The clock that defines the day; null for each provider's own clock. */
   readonly zone: TimeZone | null
 }
 
-/** A slot that a request holds, and what it takes to speak to the person whose it is. */
 export interface Appointment {
   readonly request: RequestRecord
-  /** In ms. */
+  /** ms */
   readonly startsAt: number
   readonly provider: AppointedProvider
-  /** As `Tue 2026-12-01 09:00`; null for a provider whose clock is not known. */
+  /** For example `Tue 2026-12-01 09:00`; null if the provider's time zone is unknown. */
   readonly local: string | null
-  /** Null where it cannot be told, or where the person was erased. */
+  /** Null if it cannot be determined or the member was erased. */
   readonly memberTime: MemberTime | null
-  /** The name of the member's partner; null where the person was erased. */
+  /** Null if the member was erased. */
   readonly partner: string | null
 }
 
-/** The provider of an appointment: one whose record cannot be read has nothing but a ref. */
+/** A provider whose record cannot be read has only id and ref. */
 export type AppointedProvider = Pick<Provider, 'id' | 'ref'> &
   Partial<Pick<Provider, 'firstName' | 'lastName' | 'timeZone'>>
 
-/** The appointments of a day, in order of time. */
 export interface Appointments {
-  /** The date; two where it is not the same day by all clocks. */
   readonly dates: readonly string[]
   readonly appointments: readonly Appointment[]
 }
 
-/**
- * Reads the appointments of a local date, past ones too: who has a slot that is pending or accepted. Each person who is
- * told leaves a line in the audit log.
- *
- * @throws Refusal field_invalid for what is no date
- */
+/** Reads a local date's appointments and adds an audit line for each member shown. @throws Refusal field_invalid */
 export async function readAppointments(
   records: Records,
   clocks: Clocks,
@@ -79,19 +70,19 @@ export async function readAppointments(
   const providers = await readAppointed(records, slots)
   const wanted = slots.filter(({ providerId, startsAt }) => {
     const { timeZone } = providers.get(providerId) ?? {}
-    // Of a provider whose clock is not known, all that may be that day.
+    // If the provider's clock is unknown, keep everything that may be on that day.
     if (timeZone === undefined && !zone) return true
     const day = dayIn(timeZone ?? '')
     return day.from <= startsAt && startsAt < day.until
   })
   const found = await store.read(({ requests }) => requests.findAll(wanted.map(({ requestId }) => requestId)))
-  // One may have been declined since its slot was read.
+  // A request may have been declined since its slot was read.
   const held = found.flatMap((request) => (request && holdsSlot(request.state) ? request : []))
   const appointments = await readHeld(records, clocks, held, act)
   return { dates: [...new Set(asked.map(({ date }) => date))].sort(), appointments }
 }
 
-/** What is told of requests that hold slots: noted in the audit log before anybody sees it. */
+/** Reads the appointments of requests that hold slots. Writes the audit lines before it returns. */
 export async function readHeld(
   records: Records,
   clocks: Clocks,
@@ -120,24 +111,22 @@ export async function readHeld(
   })
 }
 
-/** The providers of slots or requests, unreadable ones too: what is booked with them is booked. */
+/** Includes unreadable providers, because their bookings remain valid. */
 async function readAppointed(records: Records, those: Parameters<typeof readProviders>[1]) {
   const { providers, unreadable } = await readProviders(records, those)
   const all: AppointedProvider[] = [...providers, ...unreadable.map(({ id, ref }) => ({ id, ref }))]
   return new Map<number | null, AppointedProvider>(all.map((provider) => [provider.id, provider]))
 }
 
-/** The clock of a provider who has none that is known. */
 const utc: TimeZone = { name: 'UTC', transitions: [], offsets: [0] }
 
-/** A day by a clock: from one instant (ms) until before another. */
 interface Day {
   readonly date: string
   readonly from: number
   readonly until: number
 }
 
-/** The day that is asked for. @throws Refusal field_invalid for what is no date */
+/** @throws Refusal field_invalid */
 function dayBy(clock: TimeZone, word: string, now: number): Day {
   const day = namedDay(word, clock, now) ?? parseDate(word)
   if (day === null) throw new Refusal('field_invalid', 'neither today, tomorrow nor a date as 2026-12-01')

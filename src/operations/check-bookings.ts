@@ -15,13 +15,9 @@ import { type Context, type Records, thenShow } from './context'
 import { readProviders, requireRequest } from './find-records'
 import type { Clocks } from './members'
 
-/** Why a provider cannot hold a session. */
 export type AbsenceReason = 'provider_suspended' | 'provider_deactivated' | Absence['step']
 
-/**
- * Why a provider cannot hold a session at `startsAt` (ms), null if they can. Of a request without a slot (null) it is only
- * asked whether they are switched off.
- */
+/** Returns why a provider cannot hold a session at `startsAt` (ms), or null. Without a slot, checks only deactivation. */
 export function absenceAt(
   { provider, calendar, licenses }: Listing,
   isActive: (regionId: number) => boolean,
@@ -33,20 +29,19 @@ export function absenceAt(
   return sessionObstacleAt(calendar, licensed, startsAt / minuteMillis)?.step ?? null
 }
 
-/** A session to come that its provider cannot hold. It stays booked. */
+/** A future session that its provider cannot hold. It stays booked. */
 export interface UnavailableBooking {
   readonly requestId: number
-  /** The provider's ref. */
   readonly provider: string
   /** ms */
   readonly startsAt: number
-  /** As `Tue 2026-12-01 09:00`, in the provider's zone. */
+  /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
   readonly local: string
   readonly timeZone: string
   readonly reason: AbsenceReason
 }
 
-/** The sessions after `now` (ms) that their providers cannot hold, in order of provider and time. */
+/** Returns the sessions after `now` (ms) that their providers cannot hold, by provider and time. */
 export function listUnavailableBookings({ directory }: Context, now: number): UnavailableBooking[] {
   return directory.listProviders().flatMap(({ id }) => {
     const listing = directory.findAnyListing(id)
@@ -58,7 +53,7 @@ export function listUnavailableBookings({ directory }: Context, now: number): Un
   })
 }
 
-/** Why the provider of a request cannot hold it, at `now` (ms); null if nothing speaks against it. */
+/** Returns why a request's provider cannot hold it after `now` (ms); null if they can. */
 export function absenceOfRequest(
   { directory }: Context,
   { providerId, startsAt }: RequestRecord,
@@ -73,7 +68,7 @@ function isActiveIn(directory: Directory) {
   return (regionId: number) => directory.findRegion(regionId) !== null
 }
 
-/** The sessions not over at `now` (ms) that a load makes their providers unable to hold, in order of provider and time. */
+/** Returns the sessions after `now` (ms) that providers could no longer hold after a load, by provider and time. */
 export function listDisplacedBookings(
   { directory }: Context,
   { changes }: DirectoryComparison,
@@ -90,7 +85,7 @@ export function listDisplacedBookings(
     const after = providers.get(provider.id) ?? (areRegionsLost ? provider : null)
     const listing = after && directory.findAnyListing(provider.id)
     const taken = listing?.taken.filter(({ endsAt }) => endsAt > now) ?? []
-    // Most are booked by nobody, and need not be compiled.
+    // Most providers have no bookings, so they need not be compiled.
     const listed = taken.length > 0 ? directory.asListed(after as Provider) : null
     if (!listing || !listed) return []
     return taken.flatMap((slot) => {
@@ -102,7 +97,7 @@ export function listDisplacedBookings(
   })
 }
 
-/** The ids of the regions that are active, by the last that is told of each. */
+/** Returns the ids of active regions. If a region is listed twice, the last entry counts. */
 function activeIds(regions: readonly { readonly id: number; readonly active: boolean }[]): Set<number> {
   const states = new Map(regions.map(({ id, active }) => [id, active]))
   return new Set([...states.keys()].filter((id) => states.get(id)))
@@ -118,21 +113,17 @@ function describeBooking(
   return { requestId, provider: provider.ref, startsAt, local, timeZone: zone.name, reason }
 }
 
-/** A booked time that the provider's clock will show otherwise than it was to be. */
 export interface ShiftedBooking {
   readonly requestId: number
   readonly provider: Provider
-  /** Null once the person has been erased. */
+  /** Null if the member was erased. */
   readonly member: Member | null
-  /** As `Tue 2026-12-01 09:00`: what the provider's clock was to show, and what it will. */
+  /** The provider's local time at booking and now, for example `Tue 2026-12-01 09:00`. */
   readonly from: string
   readonly to: string
 }
 
-/**
- * The bookings after `now` (ms) at which the provider's clock will not show what it was to show when the slot was taken:
- * zone data has changed since, or the provider's zone.
- */
+/** Returns the bookings after `now` (ms) whose local time changed since booking, by zone data or the provider's zone. */
 export async function listShiftedBookings(
   context: Records,
   clocks: Clocks,
@@ -142,7 +133,7 @@ export async function listShiftedBookings(
   return Promise.all(moved.map((slot) => describeShifted(context, slot)))
 }
 
-/** How many those are. */
+/** Counts the bookings after `now` (ms) whose local time has changed. */
 export async function countShiftedBookings(records: Records, clocks: Clocks, now: number): Promise<number> {
   return (await movedSlots(records, clocks, now)).length
 }
@@ -159,11 +150,7 @@ async function movedSlots(records: Records, clocks: Clocks, now: number) {
   })
 }
 
-/**
- * Notes that those concerned know what the provider's clock will show at a booked time.
- *
- * @throws Refusal record_unknown, or move_unknown where the time is what it was to be
- */
+/** Records that a changed local time is known. @throws Refusal record_unknown, or move_unknown if it did not change */
 export async function acknowledgeShift(context: Context, requestId: number, act: Act): Promise<void> {
   const { directory, store } = context
   const { providerId } = await requireRequest(context, requestId)

@@ -7,48 +7,40 @@ import type { Clock } from '../domain/ports/time'
 import type { Keyring } from '../domain/ports/vault'
 import type { Notebook } from './notebook'
 
-/** What operations on records work on. */
 export interface Records {
   readonly store: Store
   readonly maintenance: Maintenance
   readonly clock: Clock
   readonly keyring: Keyring
-  /** The read model that follows the Store; null where none was loaded, since nothing asks it. */
+  /** The read model; null if the command does not need it. */
   readonly directory: Directory | null
 }
 
-/**
- * Called between the steps of long work. Returns a promise if others must have their turn first: resolves when the work may
- * go on.
- */
+/** Called between the steps of long work. Returns a promise if other work must run first. */
 export type Turn = () => Promise<void> | undefined
 
-/** What operations work on that ask the read model too. */
 export interface Context extends Records {
   readonly directory: Directory
   readonly notebook: Notebook
-  /** As they are at this moment: to be asked each time, since an operator may set others while it runs. */
+  /** The current limits. Read them each time, because an operator may change them at run time. */
   readonly limits: Limits
 }
 
-/** Has the directory show what was written before anybody is answered. */
+/** Updates the directory with a write before the caller gets the answer. */
 export async function thenShow<T>({ directory }: Records, write: Promise<T>): Promise<T> {
   const answer = await write
-  // What was written is written, even if it cannot be shown at once.
+  // The write is committed, even if the directory cannot be updated now.
   await directory?.catchUp()?.catch(() => {})
   return answer
 }
 
-// Each round means that the operator changed the provider between the decision and the write.
+// Each round means that an operator changed the provider between the decision and the write.
 const mostRounds = 10
 
 /**
- * Optimistic concurrency: what was decided on a snapshot of the directory is decided again, on a newer one, for as long
- * as the Store finds it stale. The directory shows what was written before anybody is answered; where the attempt failed,
- * nothing was, and nobody waits.
- *
- * @param attempt is told how often it was tried before
- * @throws Refusal storage_busy, or what the attempt throws
+ * Optimistic concurrency: repeats a stale attempt on a newer snapshot of the directory.
+ * @param attempt gets the number of earlier attempts
+ * @throws Refusal storage_busy after 10 attempts, and errors of the attempt
  */
 export async function decideOnFreshSnapshot<T>(
   { directory }: Context,
@@ -56,7 +48,7 @@ export async function decideOnFreshSnapshot<T>(
 ): Promise<T> {
   for (let round = 0; round < mostRounds; round++) {
     const answer = await attempt(round)
-    // What was written is written, even if it cannot be shown at once: whoever asks next has it shown or is told.
+    // The write is committed, even if the directory cannot be updated now. The next request tries again.
     await directory.catchUp()?.catch(() => {})
     if (answer !== 'stale') return answer
   }

@@ -14,34 +14,31 @@ export interface Copying {
   readonly from: DatabaseLocation
   readonly to: DatabaseLocation
   readonly purpose: Purpose
-  /** Returns the master key of both databases. */
+  /** Returns the master key, which both databases use. */
   readonly takeKey: () => Promise<MasterKey>
-  /** Whether servers of the source may run meanwhile and afterwards. */
+  /** If true, servers of the source may run during and after the copy. */
   readonly whileServing: boolean
   readonly clock: Clock
 }
 
 interface TableCopy {
   readonly rows: number
-  /** Of all rows as JSON lines, in hex: the same on both sides. */
+  /** Hex digest of all rows as JSON lines, equal in source and copy. */
   readonly sha256: string
 }
 
 export interface Copied {
   readonly tables: Readonly<Record<string, TableCopy>>
-  /** The newest act of the audit log. */
   readonly auditHead: AuditHead
-  /** Whether the source was marked as copied, so that no server opens it. */
+  /** True if the source was marked as copied, so that no server opens it. */
   readonly deactivated: boolean
-  /** An earlier copy of the source. */
   readonly copiedBefore: CopyNote | null
 }
 
 /**
- * Copies a database as of one moment to an empty place on either engine. The copy appears only after each table was read
- * back and compared, and the audit log verified. Copying adds no audit line: heads noted elsewhere hold for both databases.
- *
- * @throws Refusal database_unusable; storage_busy if a server of the source runs that must not
+ * Copies a snapshot of a database to an empty target on either engine. The copy appears only after every table was read back
+ * and compared, and the audit log was verified. Copying adds no audit line, so recorded heads are valid in both databases.
+ * @throws Refusal database_unusable; storage_busy if a server of the source runs and must not
  */
 export async function copyDatabase(copying: Copying, progress: ReportProgress): Promise<Copied> {
   const { from, to, purpose, takeKey, whileServing, clock } = copying
@@ -103,10 +100,7 @@ async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknow
   return { rows, sha256: hash.digest('hex') }
 }
 
-/**
- * A token for a copy of the database that is about to be removed, of a partner who has one. It is made there, and so is of
- * no use anywhere else. Null if no partner could call.
- */
+/** Issues a token in a copy that is about to be removed. It is valid only there. Null if no partner has access. */
 export async function mintDrillToken(copy: Context, act: Act): Promise<string | null> {
   const caller = copy.directory
     .listKeys()
@@ -117,30 +111,27 @@ export async function mintDrillToken(copy: Context, act: Act): Promise<string | 
   return caller ? rotateToken(copy, caller.partner, act.at, act) : null
 }
 
-/** In how many regions a drill searches: the time that it takes is not to grow with the directory. */
+/** Limits a drill, so that its duration does not grow with the directory. */
 const mostRegions = 10
-/** What one page of an answer can have. */
 const firstPage = { page: 1, pageSize: 100 }
 
-/** What a drill asks for: first pages of lists. */
 export interface DrillQuestions {
   readonly countries: readonly string[]
   readonly regions: readonly Region[]
 }
 
-/** What can be asked of a directory. */
 export function questionsFor({ directory }: Context): DrillQuestions {
   const regions = directory.listAllRegions().filter(({ active }) => active)
   const countries = new Set(regions.map(({ countryCode }) => countryCode))
   return { countries: [...countries].slice(0, mostRegions), regions: regions.slice(0, mostRegions) }
 }
 
-/** The regions of a country that partners are to be shown. */
+/** Returns the regions of a country that partners must see. */
 export function regionsShown(context: Context, countryCode: string): readonly Region[] {
   return listRegions(context, countryCode, firstPage).items
 }
 
-/** The providers of a region that partners are to be shown at a moment (ms). */
+/** Returns the providers of a region that partners must see at `now` (ms). */
 export function providersShown(context: Context, { id: regionId }: Region, now: number): Promise<FoundPage> {
   const search = {
     ...firstPage,

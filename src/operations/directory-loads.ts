@@ -25,9 +25,8 @@ import { submitBookingRequest } from './submit-booking-request'
 import { issueFirstToken, rotateToken } from './tokens'
 
 /**
- * Makes the directory what a file describes: regions are known by their codes and providers by their refs,
- * so loading a file again changes what differs, and what the file leaves out is deactivated.
- *
+ * Makes the directory match a file. Regions are identified by code and providers by ref, so loading a file again applies only
+ * the differences. Deactivates what the file leaves out.
  * @throws Refusal directory_invalid with every fault of the file; then nothing was changed
  */
 export async function loadDirectory(context: Context, document: unknown, act: Act): Promise<DirectoryLoad> {
@@ -35,11 +34,7 @@ export async function loadDirectory(context: Context, document: unknown, act: Ac
   return loadCompared(context, compareWithDirectory(context, entries), act)
 }
 
-/**
- * What a description would change, and on which version of the directory that is so. It takes no lock.
- *
- * @throws Refusal directory_invalid for a region that brings an id which is not its own
- */
+/** Compares entries with the directory, without a lock. @throws Refusal directory_invalid if a region has a wrong id */
 export function compareWithDirectory({ directory }: Context, entries: DirectoryEntries): DirectoryComparison {
   return compareDirectory(entries, {
     version: directory.version,
@@ -49,16 +44,15 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
   })
 }
 
-/** What a load does to records, and to sessions that are booked. */
 export type LoadPreview = LoadDescription & { readonly fallen: readonly UnavailableBooking[] }
 
-/** Tells what carrying out a comparison does, before it is done. */
+/** Describes the effects of a load before it runs. @param now ms */
 export function previewLoad(context: Context, comparison: DirectoryComparison, now: number): LoadPreview {
   const description = describeLoad(comparison, context.directory.listProviders(), firstDayAt(now))
   return { ...description, fallen: listDisplacedBookings(context, comparison, now) }
 }
 
-/** Carries out what was compared. @throws Refusal directory_changed if somebody has changed the directory since */
+/** Applies a comparison. @throws Refusal directory_changed if the directory has changed since */
 export async function loadCompared(context: Context, comparison: DirectoryComparison, act: Act) {
   const loaded = context.store.change(
     act,
@@ -70,23 +64,19 @@ export async function loadCompared(context: Context, comparison: DirectoryCompar
   return comparison.load
 }
 
-/** The directory as a directory file tells it: loaded again, it changes nothing. */
+/** Returns the directory as a directory file. Loading it again changes nothing. */
 export function exportDirectory({ directory }: Context): DirectoryFile {
   return describeDirectory(directory.listAllRegions(), directory.listProviders())
 }
 
-/**
- * What CSV files describe, together with what is stored where they say nothing.
- *
- * @throws DirectoryInvalid with every fault and the line of the file that it is on
- */
+/** Reads CSV files and adds stored tables. @throws DirectoryInvalid with every fault, its file and line */
 export function readDirectoryTables(context: Context, files: readonly CsvFile[]): DirectoryEntries {
   const { directory } = context
   const unreadable = new Set<unknown>(directory.listUnreadable().map(({ ref }) => ref))
   return readTables(files, { ...exportDirectory(context), unreadable }, (name) => directory.knowsZone(name))
 }
 
-/** What a partner of the sandbox stands for, those to build against first. */
+/** The states of sandbox partners, most useful first. */
 const states = [
   'active',
   'partner_inactive',
@@ -97,7 +87,6 @@ const states = [
 
 export type SandboxState = (typeof states)[number]
 
-/** A token of the sandbox and what to expect of it. */
 export interface SandboxPartner {
   readonly name: string
   readonly state: SandboxState
@@ -105,16 +94,13 @@ export interface SandboxPartner {
   readonly organization: string | null
 }
 
-/** The first partner's id for a member who is deactivated. */
+/** The first partner's external id of a deactivated member. */
 export const deactivatedMember = 'member-deactivated'
 
-// Keys are in force from long ago: a sandbox's clock may be set to a time before it was made.
+// Keys start long ago, because a sandbox clock may be set to the past.
 const longAgo = Date.UTC(2000, 0, 1)
 
-/**
- * Adds the sandbox's organizations, partners in every state, tokens, a deactivated member and, where `books` says so,
- * some bookings: a directory that was given is not ours to fill.
- */
+/** Adds organizations, partners in every state, tokens and a deactivated member. `books` adds bookings. */
 export async function fillSandbox(context: Context, books: boolean, act: Act): Promise<void> {
   const organization = (name: string) => addOrganization(context, name, act)
   const partner = async (name: string, of: Organization | null): Promise<Partner> => {
@@ -137,7 +123,6 @@ export async function fillSandbox(context: Context, books: boolean, act: Act): P
   if (books) await takeSlots(context, second, act.at)
 }
 
-/** All tokens of the sandbox, those to build against first. */
 export async function listSandboxPartners({ directory }: Context, now: number): Promise<SandboxPartner[]> {
   const byPartner = directory.listKeys().sort((a, b) => a.partner.id - b.partner.id)
   const partners = byPartner.map(async (key) => ({
@@ -157,7 +142,7 @@ function tokenStateOf({ endsAt, partner }: PartnerKey, now: number): SandboxStat
   return partner.organization.active ? 'active' : 'organization_deactivated'
 }
 
-/** Books every seventh slot of every third provider, three of them at most. */
+/** Books every seventh slot of every third provider, at most three each. */
 async function takeSlots(context: Context, partner: Partner, now: number): Promise<void> {
   for (const [index, listing] of context.directory.listListings().slice(0, 90).entries()) {
     const [license] = listing.licenses

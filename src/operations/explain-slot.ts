@@ -12,7 +12,7 @@ import type { Context } from './context'
 
 const licenseReasons = ['region_deactivated', 'license_ended', 'license_not_started', 'no_license'] as const
 
-/** Why a slot is not offered: the steps of the rule in their order, and what a search or a booking asks around it. */
+/** The reasons not to offer a slot: the steps of the rule in order, and the checks of search and booking. */
 export const slotReasons = [
   'provider_deactivated' as const,
   ...steps.flatMap((step) => (step === 'license' ? licenseReasons : [step])),
@@ -21,24 +21,19 @@ export const slotReasons = [
 
 export type SlotReason = (typeof slotReasons)[number]
 
-/** Whether a slot is offered, and if not the first reason why. */
 export interface SlotExplanation {
   readonly offered: boolean
-  /** Null for a slot that is offered. */
   readonly reason: SlotReason | null
-  /** In the operator's words, times in the provider's zone. */
+  /** Explanation for operators, in the provider's local time. */
   readonly why: string
-  /** The request that has taken it. */
   readonly requestId: number | null
-  /** Instants in ms at which slots start beside one that is off the grid. */
+  /** The nearest slot starts (ms), for a slot off the grid. */
   readonly nearestStartsAt: readonly number[]
 }
 
 /**
- * Says whether a slot of a provider can be booked, by the one rule, and the first reason why not. With a
- * region, whether a search there shows it, which lists only those who hold a license there already.
- *
- * @param startsAt ms, as is `now`
+ * Returns whether a provider's slot can be booked, and the first reason if not. With a region, returns whether a search there
+ * shows it: searches list only providers whose license has started. @param startsAt ms, like `now`
  */
 export function explainSlot(
   context: Context,
@@ -68,7 +63,7 @@ function refused(reason: SlotReason, why: string, more: Partial<SlotExplanation>
   return { offered: false, reason, why, requestId: null, nearestStartsAt: [], ...more }
 }
 
-/** A slot (its start in minutes) and what stands in its way at `now` (ms). */
+/** A rejected slot (start in minutes), and the step that it fails at `now` (ms). */
 interface Hindered {
   readonly listing: Listing
   readonly start: number
@@ -114,12 +109,10 @@ const explanations: Record<Exclude<Step, 'license'>, Explain> = {
   },
 }
 
-/** A minute as the provider's clock shows it. */
 function local({ calendar }: Listing, minute: number): string {
   return formatLocal(calendar.schedule.zone, minute)
 }
 
-/** The licenses that count: of active regions, or of the one that is asked about. */
 function regionLicenses({ directory }: Context, { licenses }: Listing, region: Region | null) {
   return licenses.filter(
     ({ regionId }) => directory.findRegion(regionId) !== null && (!region || regionId === region.id),
@@ -140,7 +133,7 @@ function explainLicense(
     .filter((license) => !region || license.region.id === region.id)
   const dormant = held.find((license) => !license.region.active && contains(license.interval, slot))
   if (dormant) return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
-  // The nearest is the one that lacks the least of the slot's time, at its end or at its beginning.
+  // The nearest license lacks the least of the slot's time, at its end or its start.
   const lacking = ({ interval: { start, end } }: { interval: Interval }) =>
     Math.max(slot.end - end, start - slot.start)
   const [nearest] = held.filter((license) => license.region.active).sort((a, b) => lacking(a) - lacking(b))
@@ -161,7 +154,7 @@ function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
   return windows.length === 0 ? 'none' : windows.map(windowText).join(', ')
 }
 
-/** The windows that may hold a slot of a date: its own, and those of the date before that run into it. */
+/** Formats a date's windows, and those of the day before that run past midnight. */
 function hoursAround(listing: Listing, day: number): string {
   const { schedule } = listing.calendar
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)

@@ -17,10 +17,7 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
 
-/**
- * Clears away the traces of what was erased, and tells whether all are gone. What the storage refuses by now changes nothing of
- * what was committed.
- */
+/** Removes traces of erased data. Returns false if some remain; the committed erasure is valid in either case. */
 export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): Promise<boolean> {
   try {
     return await maintenance.purge()
@@ -30,18 +27,15 @@ export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): P
   }
 }
 
-/** What a rotation of the master key has left. */
 export interface KeyRotation {
-  /** Where the new key is; null if a rotation that was cut short was finished instead. */
+  /** The path of the new key; null if this run only finished an interrupted rotation. */
   readonly path: string | null
-  /** Whether the data key as the old master key sealed it is gone from wherever the engine had it. */
+  /** True if the data key sealed under the old master key is gone from the engine. */
   readonly isPurged: boolean
 }
 
 /**
- * Puts a new master key in force: the data key is sealed under it and no more under the old one. Whoever has the
- * database open goes on.
- *
+ * Seals the data key under a new master key. Processes that have the database open continue to work.
  * @throws Refusal as Keyring.rotate and Maintenance.rewrap do
  */
 export async function rotateMasterKey(
@@ -55,13 +49,11 @@ export async function rotateMasterKey(
   return { path, isPurged: await tryPurge({ maintenance }) }
 }
 
-/** What is removed in one transaction, and how long others may write before the next. */
 const [mostAtOnce, pauseMillis] = [100, 100]
 
 /**
- * Removes the answers that were kept for retries for as long as they may be: they tell of people. Where many have expired,
- * some at a time, so that nobody waits long for it, and the next of them no more once it is to stop: what is left is nobody's
- * answer any more, and goes after the next start.
+ * Deletes expired replay answers, because they contain personal data. Works in small batches, so that other writers need not
+ * wait long. Stops early if `stopping` is set; the rest is deleted after the next start.
  */
 export async function forgetReplays(
   { store, maintenance, clock }: Pick<Context, 'store' | 'maintenance' | 'clock'>,
@@ -69,7 +61,7 @@ export async function forgetReplays(
 ): Promise<void> {
   const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), mostAtOnce)
   const now = clock.now()
-  // Without a lock first: mostly there is nothing to do.
+  // First without a lock, because usually there is nothing to delete.
   while (!stopping.aborted && (await store.read(expired)).length > 0) {
     const count = await store.change(null, (facts) => [expired(facts)], decideForgetting)
     if (count < mostAtOnce) break
@@ -80,10 +72,7 @@ export async function forgetReplays(
 
 const yearMinutes = 365 * dayMinutes
 
-/**
- * The names, in order, of the zones whose clocks, some time in the year after `now` (ms), show another time by
- * the data in use than by the built-in data.
- */
+/** Returns the sorted names of zones that differ from the built-in data in the year after `now` (ms). */
 export function zonesUnlikeBuiltIn({ names, find, builtIn }: ZoneData, now: number): string[] {
   const minute = Math.floor(now / minuteMillis)
   return names.toSorted().filter((name) => {
@@ -92,10 +81,7 @@ export function zonesUnlikeBuiltIn({ names, find, builtIn }: ZoneData, now: numb
   })
 }
 
-/**
- * What an operator is to be told of the zone data in use, in one line: that it is older than the built-in data, or
- * of an unknown edition, and what that does in the year after `now` (ms). Null where there is nothing to tell.
- */
+/** Returns a one-line warning if the zone data is old or of unknown edition; null otherwise. @param now ms */
 export function zoneDataNote(zones: ZoneData, now: number): string | null {
   const { age, folder, edition, builtIn } = zones
   if (age === 'current') return null
@@ -106,7 +92,7 @@ export function zoneDataNote(zones: ZoneData, now: number): string | null {
   return `the zone data in ${folder} ${shown} the built-in ${builtIn.edition}; within a year ${count}${list}`
 }
 
-/** Whether two zones are apart at a minute or at any of their changes in the year after it. */
+/** Returns true if two zones differ at a minute or at one of their changes in the following year. */
 function differ(a: TimeZone, b: TimeZone, minute: number): boolean {
   const changes = [...a.transitions, ...b.transitions].filter(
     (at) => minute < at && at < minute + yearMinutes,
@@ -115,10 +101,8 @@ function differ(a: TimeZone, b: TimeZone, minute: number): boolean {
 }
 
 /**
- * Writes a sound copy of the database to a place where nothing is, and tells what it says of itself.
- *
- * @param protection from whom it is kept; null for a copy that is not encrypted
- * @throws Refusal database_unusable, or field_invalid for what is no recipient
+ * Writes a consistent backup to a new path. Returns its manifest. @param protection null for no encryption
+ * @throws Refusal database_unusable, or field_invalid for an invalid recipient
  */
 export async function backUp(
   { maintenance, keyring }: Records,
@@ -130,26 +114,23 @@ export async function backUp(
   return maintenance.backUp(target, protection && (await keyring.protect(protection)), act, how)
 }
 
-/** Notes that a backup was tried, and how that ended, and when one was found to be as it should be. */
+/** Records that a backup was tested, and if it passed. */
 export async function noteDrill(records: Records, act: Act, isPassed: boolean): Promise<void> {
   if (isPassed) await records.maintenance.noteDrill(act)
   else await noteAct(records, act, 'database.drill', null, 'failed')
 }
 
-/** Notes which zone data is served, for the commands beside the server. */
+/** Records the zone data in use, for commands that run next to the server. */
 export function noteZoneData({ maintenance }: Records, zones: ZoneEdition): Promise<void> {
   return maintenance.noteZoneData(zones)
 }
 
-/** Notes what the server listens on, null once it does no more. It serves as well where that cannot be written. */
+/** Records the server's address, or null at shutdown. Write errors do not stop the server. */
 export function noteServer({ maintenance }: Records, note: ServerNote | null): Promise<void> {
   return maintenance.noteServer(note).catch(() => {})
 }
 
-/**
- * Why nothing may be changed by zone data that is not what the server works with: a slot would be judged by another
- * clock than it is offered by. Null if nothing speaks against it.
- */
+/** Returns a refusal if the server uses different zone data, because both would judge slots by different clocks. */
 export async function refuseOtherZoneData(
   { maintenance }: Records,
   zones: ZoneEdition,
@@ -161,17 +142,14 @@ export async function refuseOtherZoneData(
   return new Refusal('settings_invalid', `${why}, or start the server with the other`)
 }
 
-/**
- * What an operator is to be told of other servers of the database, in one line, where they work with other zone data than
- * this one; null where none does.
- */
+/** Returns a one-line warning if other servers of the database use different zone data; null otherwise. */
 export async function otherZoneDataNote(
   { maintenance }: Records,
   zones: ZoneEdition,
 ): Promise<string | null> {
   const servers = await maintenance.listServers()
   const others = servers.flatMap(({ isServing, seenAt, note }) => {
-    // One that is seen on its own machine alone is this one.
+    // `seenAt` is null for a server seen only on its own machine, which is this one.
     const isOther = isServing && seenAt !== null
     return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
   })
@@ -193,7 +171,7 @@ function describeZoneData({ edition, folder }: ZoneEdition): string {
   return `${edition} (${folder ?? 'built in'})`
 }
 
-/** Whether the database is as it should be. @param oldest the age in ms beyond which the last backup is bad; null for any */
+/** Checks the database. @param oldest the maximum age of the last backup in ms; null for any */
 export async function checkDatabase(
   { maintenance, clock }: Records,
   oldest: number | null,
@@ -210,9 +188,7 @@ function copyFinding(note: CopyNote): Finding {
 }
 
 /**
- * Makes a change, unless the database was copied. Checks again afterwards: a copy that was made meanwhile may be without the
- * change.
- *
+ * Makes a change, unless the database was copied. Checks again afterwards, because a copy made meanwhile may lack the change.
  * @throws Refusal database_unusable
  */
 export async function changeActive({ maintenance }: Records, change: () => Promise<void>): Promise<void> {
@@ -224,17 +200,17 @@ export async function changeActive({ maintenance }: Records, change: () => Promi
   throw new Refusal('database_unusable', why)
 }
 
-/** Has a database that was left for its copy be served again. @throws Refusal record_unknown where it was not */
+/** Allows a copied database to be served again. @throws Refusal record_unknown if it was not copied */
 export function reactivateDatabase({ maintenance }: Records, act: Act): Promise<void> {
   return maintenance.reactivate(act)
 }
 
-/** Whether all is as it should be where the database lies. */
+/** Checks the machine on which the database is stored. */
 export function checkHost({ maintenance }: Records): Promise<Finding[]> {
   return maintenance.checkHost()
 }
 
-/** Leaves a line in the audit log of what nothing else does: who has read what, or tried what was refused. */
+/** Adds an audit line for an act that changes no record: a read, or a refused attempt. */
 export function noteAct(
   { store }: Records,
   act: Act,
@@ -245,15 +221,14 @@ export function noteAct(
   return store.appendAudit([{ ...act, action, record, outcome }])
 }
 
-/** Lines of the audit log, at most so many, oldest first. */
+/** Returns at most `limit` audit lines, oldest first. */
 export function listAudit({ store }: Records, limit: number, filter: AuditFilter): Promise<AuditLine[]> {
   return store.read(({ audit }) => audit.list(limit, filter))
 }
 
-/** Lines that are read at once. */
 const linesAtOnce = 1_000
 
-/** Every line of the audit log, oldest first, in a memory that does not grow with it. */
+/** Yields every audit line, oldest first, in constant memory. */
 export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLine> {
   let lines = await listAudit(records, linesAtOnce, { after: Number.MIN_SAFE_INTEGER })
   while (lines.length > 0) {
@@ -262,29 +237,27 @@ export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLin
   }
 }
 
-/** The newest line, refused authentications left out. */
+/** Returns the newest line, without refused authentications. */
 export function auditHead({ store }: Records): Promise<AuditHead> {
   return store.read(({ audit }) => audit.head())
 }
 
-/** Whether every line is as it was written and none is gone, up to a head noted before if one is given. */
+/** Verifies that no line was changed or removed, up to a recorded head if given. */
 export function verifyAudit({ maintenance }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
   return maintenance.verifyAudit(noted)
 }
 
 /**
- * Moves old lines of the audit log to an archive, and tells how many.
- *
- * @throws Refusal field_invalid for an instant to come or if there is another file already, database_unusable if no archive
- *   could be made
+ * Moves old audit lines to an archive. Returns their number.
+ * @throws Refusal field_invalid for a future time or if another file exists, database_unusable if the archive cannot be written
  */
 export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act): Promise<number> {
-  // A year that is mistyped would take the whole log.
+  // A mistyped year would remove the whole log.
   if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
   return maintenance.pruneAudit(prune, act)
 }
 
-/** Whether an archive of pruned lines is as it was written, and how the log stands to it. */
+/** Verifies an archive of pruned lines, and how the log continues it. */
 export function checkArchive(
   { maintenance }: Records,
   path: string,

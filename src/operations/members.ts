@@ -20,12 +20,7 @@ import type { Context, Records } from './context'
 import { wasErased } from './find-records'
 import { tryPurge } from './maintenance'
 
-/**
- * The member whom a partner knows by an id of its own, which the audit log keeps.
- *
- * @param now ms
- * @throws Refusal member_not_found, or member_deactivated
- */
+/** Finds a member by the partner's id, with an audit line. @throws Refusal member_not_found, or member_deactivated */
 export async function lookUpMember(
   { store, notebook }: Context,
   { id }: Partner,
@@ -34,18 +29,17 @@ export async function lookUpMember(
 ): Promise<Member> {
   const member = await store.read(({ members }) => members.find(id, externalId))
   if (!member) throw new Refusal('member_not_found', 'no member has this id')
-  // That there is such a member is told in either case.
+  // Recorded for deactivated members too, because the answer reveals that they exist.
   notebook.noteLookUp(id, member.id, now)
   if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
   return member
 }
 
-/** How many members are read at once to be looked through, and how many are shown of those found. */
+/** Members read in one batch, and the most that are shown. */
 const [membersAtOnce, mostShown] = [1_000, 50]
 
-/** Members who were looked for, and how many there are. */
 export interface FoundMembers {
-  /** In order of id, 50 at most. */
+  /** By id, at most 50. */
   readonly found: readonly FoundMember[]
   readonly count: number
 }
@@ -56,35 +50,32 @@ export interface FoundMember {
 }
 
 /**
- * The members whom a text tells of: by their whole e-mail address or partner's id at once, and by a part of their name,
- * phone number or address once all were looked through. The audit log keeps who asked, how many were found, and who was
- * shown.
- *
- * @param text not empty
+ * Finds members by full e-mail address or external id. Without a clear match, searches parts of names, phone numbers and
+ * addresses. The audit log records the caller, the number found and each member shown. @param text not empty
  */
 export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
   const owner = text.includes('@') ? await findByEmail(records, text, act) : null
   const named = await findNamed(records, text, owner)
-  // What has a digit or an @ and is somebody's whole id or address is no part of a name.
+  // A full id or address that contains a digit or an @ is not part of a name.
   const isClear = named.length > 0 && /[\d@]/.test(text)
   const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
   const line = { ...act, action: 'member.find' as const }
   await records.store.appendAudit([
     { ...line, record: null, outcome: `${all.count} found` },
     ...all.found
-      // That the address was looked for is noted already, with whose it is.
+      // The look-up of the address is already recorded.
       .filter(({ member }) => member.id !== owner?.id)
       .map(({ member }) => ({ ...line, record: `member ${member.id}`, outcome: 'done' })),
   ])
   return all
 }
 
-/** The member, of whichever partner, who has an e-mail address; the audit log keeps who asked. */
+/** Finds a member of any partner by e-mail address. The audit log records the caller. */
 export function findByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
   return store.change(act, ({ members }) => [members.findByEmail(email)], decideFinding)
 }
 
-/** By what is found without a look at anybody else. */
+/** Finds exact matches, without reading all members. */
 async function findNamed({ store }: Records, text: string, owner: Member | null): Promise<FoundMember[]> {
   const partners = await store.read((facts) => facts.partners.list())
   const theirs = await Promise.all(
@@ -116,7 +107,7 @@ async function lookThrough(store: Store, text: string, named: readonly FoundMemb
   return { found, count }
 }
 
-/** Lets another member have the e-mail address of one, who has none then. @throws Refusal move_unknown without one */
+/** Clears a member's e-mail address, so that another member can use it. @throws Refusal move_unknown if there is none */
 export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
   return store.change(
     act,
@@ -126,12 +117,12 @@ export function releaseEmail({ store }: Records, { id }: Member, act: Act): Prom
   )
 }
 
-/** Refuses a member's look-ups and bookings for them, with 403. */
+/** Rejects look-ups and bookings of a member with HTTP 403. */
 export function deactivateMember(records: Records, member: Pick<Member, 'id'>, act: Act): Promise<void> {
   return setMemberActive(records, member, false, act)
 }
 
-/** Lets a member be looked up and booked for again. */
+/** Allows look-ups and bookings of a member again. */
 export function reactivateMember(records: Records, member: Member, act: Act): Promise<void> {
   return setMemberActive(records, member, true, act)
 }
@@ -150,7 +141,7 @@ function setMemberActive(
   )
 }
 
-/** All that is held on a member, answers included; the audit log keeps who had it. */
+/** Returns all data about a member, including screening answers. The audit log records the export. */
 export async function exportMember({ store }: Records, { id }: Member, act: Act): Promise<MemberExport> {
   // Read before the change, because it may take long.
   const held = await store.read((facts) => heldOn(facts, id))
@@ -171,17 +162,16 @@ async function heldOn({ members, requests, notes }: Facts, id: number): Promise<
   return { member, ...(await members.timesOf(id)), requests: all }
 }
 
-/** What the erasure of a member has left. */
 export interface Erasure {
-  /** The ids of their requests whose slots stay taken. */
+  /** The ids of the member's requests whose slots stay taken. */
   readonly holding: readonly number[]
-  /** Whether the engine has removed all traces too: until it has, what was erased can be read from where it lies. */
+  /** If false, the storage still contains traces of the erased data. */
   readonly isPurged: boolean
-  /** Where it still is all the same, for staff to know. */
+  /** Text for staff: the places that still contain the data. */
   readonly keptIn: string
 }
 
-/** Takes the last step of an erasure that was killed or kept from it. Null if nobody of that id was erased. */
+/** Finishes an interrupted erasure. Returns null if no member with this id was erased. */
 export async function finishErasure(
   { store, maintenance }: Records,
   id: number,
@@ -190,7 +180,7 @@ export async function finishErasure(
   return (await wasErased({ store }, id)) ? purge({ maintenance }) : null
 }
 
-/** Removes a member from the records, and returns the ids of their requests whose slots stay taken. */
+/** Removes a member from the records. Returns the ids of their requests whose slots stay taken. */
 export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act: Act): Promise<number[]> {
   return store.change(
     act,
@@ -200,7 +190,7 @@ export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act:
   )
 }
 
-/** Removes a member for good; the bare facts of their requests stay, tied to nobody. */
+/** Erases a member. Their requests stay, without personal data. */
 export async function eraseMember(
   { store, maintenance }: Records,
   { id }: Member,
@@ -214,23 +204,18 @@ async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omi
   return { isPurged: await tryPurge({ maintenance }), keptIn: await maintenance.keptAfterErasure() }
 }
 
-/** By what the clocks of members are told. */
 export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
 
-/** What the clock shows where a member is, as far as what they told of the place allows. */
+/** A member's local time, as far as their country and state determine it. */
 export interface MemberTime {
-  /** As `Tue 2026-12-01 09:00`: the earliest and the latest that it may be there, mostly the same. */
+  /** The earliest and latest possible local time, usually equal, for example `Tue 2026-12-01 09:00`. */
   readonly earliest: string
   readonly latest: string
-  /** The zones (IANA) that it may be told by, the likeliest first. */
+  /** One possible IANA zone for each distinct time, likeliest first. */
   readonly zones: readonly string[]
 }
 
-/**
- * The time at an instant where a member is; null where it cannot be told.
- *
- * @param at ms
- */
+/** Returns a member's local time at `at` (ms); null if it cannot be determined. */
 export function memberTimeAt(
   zones: Clocks,
   profile: Pick<MemberProfile, 'country' | 'state'>,
@@ -245,7 +230,6 @@ export function memberTimeAt(
   const [earliest] = found.toSorted((a, b) => offset(a) - offset(b))
   const [latest] = found.toSorted((a, b) => offset(b) - offset(a))
   if (!earliest || !latest) return null
-  // One zone of each time is enough to tell it by.
   const distinct = found.filter(
     (zone, place) => found.findIndex((other) => offset(other) === offset(zone)) === place,
   )
@@ -256,18 +240,15 @@ export function memberTimeAt(
   }
 }
 
-/** Where a member is, as far as their country and state tell it. */
+/** A member's location, as far as their country and state determine it. */
 export interface Whereabouts {
-  /** Null where it cannot be told: no state, or one that names no active region. */
+  /** Null if the state is missing or matches no active region. */
   readonly region: Region | null
-  /** The country's active regions: the member is in one of them, or in none that is known. */
+  /** The country's active regions. */
   readonly candidates: readonly Region[]
 }
 
-/**
- * The active region that a member is in: the one of a country that is not divided, else the one that their
- * state names, by code (ON, CA-ON) or local name; neither case nor accents matter.
- */
+/** Finds a member's active region by state code (ON, CA-ON) or local name. Ignores case and accents. */
 export function whereaboutsOf(
   directory: Directory,
   { country, state }: Pick<MemberProfile, 'country' | 'state'>,

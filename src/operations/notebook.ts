@@ -3,32 +3,30 @@ import type { Kind } from '../domain/errors'
 import type { Store } from '../domain/ports/store'
 import { hourMillis, minuteMillis } from '../scheduling/calendar'
 
-/** Refusals noted in one minute: beyond that they are told as one line. */
+/** Refusals recorded per minute. More are combined, one line for each reason. */
 const mostRefusals = 1_000
 
-/** Refusals kept while the database cannot be written; what comes after is let go. */
+/** Refusals kept in memory while the database cannot be written. More are dropped. */
 const mostKept = 10_000
 
-/** Look-ups noted in one hour, and kept while the database cannot be written: beyond that a line for each partner. */
+/** Look-ups recorded per hour and kept in memory. More are combined, one line for each partner. */
 const mostLookUps = 100_000
 
-/** Lines that are written in one transaction, so that nobody waits long for it. */
+/** Lines per transaction, so that other writers do not wait long. */
 const linesAtOnce = 100
 
 /**
- * What is noted while requests are answered and written down later, so that nobody waits for it: when keys
- * were last used, to the minute, refused authentications, one for each reason, address and claimed partner in a
- * minute, and look-ups of members, one for each partner and member in an hour. Of several nodes each has a notebook: who
- * comes to more than one of them leaves a line by each.
+ * Collects records while requests are answered and writes them later: the last use of each key (to the minute), refused
+ * authentications (once a minute for each reason, address and claimed partner) and member look-ups (once an hour for each
+ * partner and member). Each node has a notebook, so a caller that uses two nodes leaves a line from each.
  */
 export class Notebook {
   #uses = new Map<string, number>()
-  /** The last use of each key that was written down. */
   #written = new Map<string, number>()
   readonly #refusals = new Lines(minuteMillis, mostRefusals, mostKept)
   readonly #lookUps = new Lines(hourMillis, mostLookUps, mostLookUps)
   #flushing: Promise<void> = Promise.resolve()
-  /** The flush that waits for the one that is under way; null where none does. */
+  /** The flush that waits for the current one, or null. */
   #next: Promise<void> | null = null
 
   noteUse(kid: string, now: number): void {
@@ -36,12 +34,9 @@ export class Notebook {
     if (this.#written.get(kid) !== minute) this.#uses.set(kid, minute)
   }
 
-  /**
-   * @param address where the request came from
-   * @param claimedId the partner whose key was named, whoever named it
-   */
+  /** @param claimedId the partner of the key that the request named, which may be forged */
   noteRefusal(reason: Kind, address: string, now: number, claimedId?: number): void {
-    // A deactivated partner is told so only once its signature has been verified.
+    // The API reports partner_inactive only after it has verified the signature.
     const isProven = reason === 'partner_inactive'
     const line = { at: now, actor: address, action: 'authentication.refuse' as const }
     const claim = claimedId === undefined ? null : `partner ${claimedId}`
@@ -56,10 +51,10 @@ export class Notebook {
     this.#lookUps.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
   }
 
-  /** Writes down what was noted since the last time; what cannot be written is kept for the next. */
+  /** Writes what was collected. Lines that cannot be written stay for the next flush. */
   flush(store: Store): Promise<void> {
-    // One after another: two at once would write the same lines. One that has not begun will write all there is by then, and
-    // whoever asks meanwhile waits for that: each with its own, all would wait for as many after an outage.
+    // One flush at a time, because two would write the same lines. Callers share the next flush, so that they do not wait for
+    // one flush each after an outage.
     this.#next ??= this.#flushing
       .catch(() => {})
       .then(() => {
@@ -82,17 +77,13 @@ export class Notebook {
   }
 }
 
-/** Audit lines that are to be written, each once in a time, in a memory that is bounded. */
+/** A bounded buffer that accepts each audit line once per period. */
 class Lines {
   #start = 0
   #seen = new Set<string>()
   #kept: AuditEntry[] = []
 
-  /**
-   * @param millis the time
-   * @param most lines in that time, beyond which others stand for them
-   * @param mostKept lines that wait
-   */
+  /** At most `most` lines are kept per period, then `others`; at most `mostKept` lines wait. */
   constructor(
     private readonly millis: number,
     private readonly most: number,

@@ -12,18 +12,15 @@ import type { Context } from './context'
 import { type Clocks, type MemberTime, memberTimeAt, type Whereabouts, whereaboutsOf } from './members'
 import { licenseesIn, suits, wishOf } from './suggest-providers'
 
-/** A start as commands tell it: in UTC, and as the provider's clock shows it. */
+/** A slot start in UTC and in the provider's local time. */
 export interface LocalStart {
   readonly utcStartTime: string
-  /** `Tue 2026-12-01 09:00`. */
+  /** For example `Tue 2026-12-01 09:00`. */
   readonly local: string
   readonly timeZone: string
 }
 
-/**
- * The starts, in ms, of the slots of a provider that can be booked at `now` (ms); with a region, of those that
- * a search there shows.
- */
+/** Returns a provider's bookable starts (ms) at `now` (ms). With a region, only those that a search there shows. */
 export function listFreeSlots({ directory }: Context, { id }: Provider, region: Region | null, now: number) {
   const listing = directory.findListing(id)
   if (!listing) return []
@@ -34,12 +31,12 @@ export function listFreeSlots({ directory }: Context, { id }: Provider, region: 
   return slots.map((start) => start * minuteMillis)
 }
 
-/** The slots of a provider that requests hold and that are not over at `now` (ms). */
+/** Returns a provider's taken slots that are not over at `now` (ms). */
 export function listTaken({ directory }: Context, { id }: Pick<Provider, 'id'>, now: number): TakenSlot[] {
   return (directory.findAnyListing(id)?.taken ?? []).filter(({ endsAt }) => endsAt > now)
 }
 
-/** A start (ms) on the clock of a provider. @throws Refusal move_unknown for one who is left out of searches */
+/** Formats a start (ms) in local time. @throws Refusal move_unknown if the provider is left out of searches */
 export function presentStart({ directory }: Context, provider: Provider, startsAt: number): LocalStart {
   const { id, ref, timeZone } = provider
   const listing = directory.findAnyListing(id)
@@ -48,10 +45,10 @@ export function presentStart({ directory }: Context, provider: Provider, startsA
   return { utcStartTime: formatInstant(startsAt), local, timeZone }
 }
 
-// Not a provider's very first: whoever is shown it may take a while to book it.
+// Not the first slot, which may start before the reader books it.
 const place = 5
 
-/** A slot that can be booked, and a region in which a search shows it; null where there is none. @param now ms */
+/** Finds a bookable slot and a region whose search shows it; null if there is none. @param now ms */
 export function findExampleSlot(
   { directory }: Context,
   now: number,
@@ -66,29 +63,29 @@ export function findExampleSlot(
   return null
 }
 
-/** A slot that somebody can be offered in place of theirs. */
+/** An alternative slot for a member. */
 export interface Offer {
   readonly provider: Provider
-  /** In ms. */
+  /** ms */
   readonly startsAt: number
-  /** By the provider's clock, as `Tue 2026-12-01 09:00`. */
+  /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
   readonly local: string
   readonly memberTime: MemberTime | null
 }
 
-/** What somebody can be offered whose provider is away. */
+/** The alternatives for a member whose provider is away. */
 export interface Offers {
-  /** The next with the same provider once they are back. */
+  /** The next slots with the same provider after the absence. */
   readonly afterwards: readonly Offer[]
-  /** From their own time on, with others who may practise where they are and fit their wish. */
+  /** Slots from the appointment's time on, with suitable providers licensed where the member is. */
   readonly elsewhere: readonly Offer[]
-  /** Where that is; null if it cannot be told: then it was looked where the one who is away may practise. */
+  /** The member's region; null if unknown. Then the absent provider's regions are searched. */
   readonly region: Region | null
-  /** Whether the one who is away may practise there, once they are back. */
+  /** True if the absent provider is licensed in that region. */
   readonly isLicensed: boolean
 }
 
-/** Whose appointments fall into which absence (minutes) of whom. */
+/** A provider's absence (minutes) and the appointments in it. */
 export interface Replacement {
   readonly absent: Listing
   readonly away: Interval
@@ -98,19 +95,16 @@ export interface Replacement {
   readonly now: number
 }
 
-/** Somebody who can take appointments, and when they are free, in minutes. */
+/** A provider who can take appointments, with free slots in minutes. */
 interface Substitute {
   readonly listing: Listing
   readonly slots: readonly number[]
 }
 
-/** How many slots of each kind somebody is offered. */
+/** Alternatives of each kind per member. */
 const mostOffered = 3
 
-/**
- * What those concerned by an absence can be offered, told for one after another. No slot is offered to two: each can take
- * theirs, whatever the others take.
- */
+/** Returns a function that offers alternatives to one member at a time. It offers no slot twice. */
 export function offersOn(context: Context, clocks: Clocks, replacement: Replacement) {
   const { absent, away, now } = replacement
   const given = new Set<string>()
@@ -148,7 +142,7 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
   }
 }
 
-/** Looks for substitutes once for all who are in one place and wish the same. */
+/** Finds substitutes once for all members with the same location and preferences. */
 function remembered(context: Context, replacement: Replacement) {
   const known = new Map<string, readonly Substitute[]>()
   return (member: Member, whereabouts: Whereabouts): readonly Substitute[] => {
@@ -160,7 +154,7 @@ function remembered(context: Context, replacement: Replacement) {
   }
 }
 
-/** How many days after the last appointment are looked at first: all that is offered takes ten times as long. */
+/** Days after the last appointment that are searched first. Searching the whole horizon takes ten times as long. */
 const nearDays = 3
 
 function substitutesFor(

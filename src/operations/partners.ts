@@ -15,7 +15,7 @@ import type { Facts } from '../domain/ports/store'
 import type { Decision } from '../domain/ports/writes'
 import { type Records, thenShow } from './context'
 
-/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+/** @throws Refusal field_invalid for an invalid name, name_taken */
 export function addOrganization({ store }: Records, name: string, act: Act): Promise<Organization> {
   requireName(name)
   return store.change(
@@ -25,7 +25,7 @@ export function addOrganization({ store }: Records, name: string, act: Act): Pro
   )
 }
 
-/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+/** @throws Refusal field_invalid for an invalid name, name_taken */
 export function renameOrganization(
   records: Records,
   { id }: Organization,
@@ -41,17 +41,17 @@ export function renameOrganization(
   return thenShow(records, renamed)
 }
 
-/** All organizations in order of id. */
+/** Returns all organizations by id. */
 export function listOrganizations({ store }: Records): Promise<Organization[]> {
   return store.read(({ partners }) => partners.listOrganizations())
 }
 
-/** Refuses the API, with 403, to all partners of an organization. */
+/** Rejects all partners of an organization with HTTP 403. */
 export function deactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
   return setOrganizationActive(records, id, false, act)
 }
 
-/** Gives the API back to the partners of an organization. */
+/** Accepts the partners of an organization again. */
 export function reactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
   return setOrganizationActive(records, id, true, act)
 }
@@ -69,11 +69,7 @@ function organizationFor({ partners }: Facts, organization: Organization | null)
   return organization && partners.findOrganization(organization.id)
 }
 
-/**
- * Adds a partner, of an organization or of none yet.
- *
- * @throws Refusal field_invalid for what cannot be a name, name_taken
- */
+/** Adds a partner, with or without an organization. @throws Refusal field_invalid for an invalid name, name_taken */
 export function addPartner({ store }: Records, name: string, organization: Organization | null, act: Act) {
   requireName(name)
   return store.change(
@@ -83,7 +79,7 @@ export function addPartner({ store }: Records, name: string, organization: Organ
   )
 }
 
-/** @throws Refusal field_invalid for what cannot be a name, name_taken */
+/** @throws Refusal field_invalid for an invalid name, name_taken */
 export function renamePartner(records: Records, { id }: Partner, name: string, act: Act): Promise<void> {
   requireName(name)
   const renamed = records.store.change(
@@ -94,17 +90,17 @@ export function renamePartner(records: Records, { id }: Partner, name: string, a
   return thenShow(records, renamed)
 }
 
-/** All partners in order of id. */
+/** Returns all partners by id. */
 export function listPartners({ store }: Records): Promise<Partner[]> {
   return store.read(({ partners }) => partners.list())
 }
 
-/** What partners are called, by id. */
+/** Returns the partners' names by id. */
 export async function partnerNames(records: Records): Promise<ReadonlyMap<number, string>> {
   return new Map((await listPartners(records)).map(({ id, name }) => [id, name]))
 }
 
-/** Says which organization a partner acts for; null for none. */
+/** Sets the organization that a partner acts for; null for none. */
 export function setPartnerOrganization(
   records: Records,
   { id }: Partner,
@@ -119,7 +115,7 @@ export function setPartnerOrganization(
   return thenShow(records, changed)
 }
 
-/** Says what a partner is held to in place of the service's own limits; rates that are not given stay. */
+/** Sets a partner's rate limits in place of the defaults. Rates that are not given stay. */
 export function setPartnerRates(
   records: Records,
   partner: Partner,
@@ -129,12 +125,12 @@ export function setPartnerRates(
   return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
 }
 
-/** Refuses a partner's token, with 401. */
+/** Rejects a partner's token with HTTP 401. */
 export function deactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
   return changePartner(records, partner, act, (found) => decidePartnerState(found, false))
 }
 
-/** Takes the token of a deactivated partner again. */
+/** Accepts the token of a deactivated partner again. */
 export function reactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
   return changePartner(records, partner, act, (found) => decidePartnerState(found, true))
 }

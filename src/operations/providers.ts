@@ -15,12 +15,12 @@ import { type ProviderName, requireRequest } from './find-records'
 import type { Clocks } from './members'
 import { type Offers, offersOn } from './offer-slots'
 
-/** Offers none of the slots of a provider; what is booked stays. */
+/** Stops offering a provider's slots. Bookings stay. */
 export function deactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
   return setProviderActive(context, provider, false, act)
 }
 
-/** Offers the slots of a deactivated provider again. */
+/** Offers a deactivated provider's slots again. */
 export function reactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
   return setProviderActive(context, provider, true, act)
 }
@@ -34,25 +34,23 @@ function setProviderActive(context: Context, { id }: ProviderName, active: boole
   return thenShow(context, changed)
 }
 
-/** Somebody whose appointment falls into an absence; null for offers to one who was erased. */
+/** An appointment in an absence. `offers` is null if the member was erased. */
 export interface AffectedAppointment {
   readonly appointment: Appointment
   readonly offers: Offers | null
 }
 
-/** An absence and what comes of it. */
 export interface Away {
-  /** Whether it was there before. */
+  /** True if the absence was already stored. */
   readonly isKnown: boolean
-  /** In order of time. */
+  /** Sorted by time. */
   readonly affected: readonly AffectedAppointment[]
 }
 
 /**
- * An absence from its two boundaries, by the rules of directory files; today and tomorrow are dates by the provider's clock.
- *
+ * Parses an absence from its boundaries in a directory file's format. `today` and `tomorrow` are the provider's local dates.
  * @param now ms
- * @throws Refusal field_invalid, or move_unknown for a provider whose clock is not known
+ * @throws Refusal field_invalid, or move_unknown if the provider's time zone is unknown
  */
 export function parseAway(context: Context, provider: Provider, words: TimeOff, now: number): TimeOff {
   const { zone } = requireListing(context, provider).calendar.schedule
@@ -61,14 +59,14 @@ export function parseAway(context: Context, provider: Provider, words: TimeOff, 
     return day === null ? word : formatDate(day)
   }
   const absence = parseTimeOff(boundary(words.from), boundary(words.until))
-  // A year or month that is mistyped would leave all slots of the days that were meant on offer.
+  // A mistyped year or month would leave the intended days bookable.
   if (compileTimeOff(absence, zone).end * minuteMillis <= now) {
     throw new Refusal('field_invalid', 'until: that time off is over already')
   }
   return absence
 }
 
-/** Notes that a provider is away and tells who is concerned, each of whom leaves a line in the audit log. */
+/** Stores an absence and returns the affected appointments. Adds an audit line for each member shown. */
 export async function takeAway(
   context: Context,
   clocks: Clocks,
@@ -80,7 +78,7 @@ export async function takeAway(
   return { isKnown, affected: await readConcerned(context, clocks, provider, absence, act) }
 }
 
-/** What takeAway would tell: of the audit log's lines those alone are written that say who was read. */
+/** Like takeAway, but does not store the absence. Still adds an audit line for each member shown. */
 export async function previewAway(
   context: Context,
   clocks: Clocks,
@@ -125,7 +123,7 @@ function requireListing({ directory }: Context, { id, ref }: Provider): Listing 
   throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
 }
 
-/** An absence from its two boundaries, by the rules of directory files. @throws Refusal field_invalid */
+/** Parses an absence from its boundaries in a directory file's format. @throws Refusal field_invalid */
 export function parseTimeOff(from: string, until: string): TimeOff {
   const { isValid, fault } = formats['absence-boundary']
   if (!isValid(from)) throw new Refusal('field_invalid', `from: ${fault}`)
@@ -135,15 +133,14 @@ export function parseTimeOff(from: string, until: string): TimeOff {
   return { from, until }
 }
 
-/** What became of an absence that was to be added. */
 export interface TimeOffAdded {
-  /** Whether it was there already. */
+  /** True if the absence was already stored. */
   readonly isKnown: boolean
-  /** The slots in it that requests hold, and go on holding: from the act on. */
+  /** Booked slots in the absence that are not over. They stay booked. */
   readonly held: readonly TakenSlot[]
 }
 
-/** Stores an absence, and tells whether it is new. */
+/** Stores an absence. Returns true if it is new. */
 export function storeTimeOff(context: Context, id: number, absence: TimeOff, act: Act): Promise<boolean> {
   const added = context.store.change(
     act,
@@ -153,7 +150,7 @@ export function storeTimeOff(context: Context, id: number, absence: TimeOff, act
   return thenShow(context, added)
 }
 
-/** Adds an absence to a provider's schedule; one that is there already is not added twice. */
+/** Adds an absence to a provider's schedule, at most once. */
 export async function addTimeOff(
   context: Context,
   provider: Provider,
@@ -164,11 +161,7 @@ export async function addTimeOff(
   return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
-/**
- * Takes an absence back. Tells whether it was the directory's: then the next one that is loaded may bring it back.
- *
- * @throws Refusal record_unknown if there is no such absence
- */
+/** Removes an absence. A load may restore one from the directory file. @throws Refusal record_unknown if there is none */
 export async function removeTimeOff(
   context: Context,
   { id, timeOff }: Provider,
@@ -184,7 +177,7 @@ export async function removeTimeOff(
   return { isOfDirectory: timeOff.some((one) => isSameAbsence(one, absence)) }
 }
 
-/** The slots in an absence that requests hold and that are not over at `now` (ms). */
+/** Returns the booked slots in an absence that are not over at `now` (ms). */
 export function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
   if (!listing) return []
   const away = compileTimeOff(absence, listing.calendar.schedule.zone)

@@ -34,9 +34,7 @@ export function acceptRequest(records: Records, id: number, act: Act): Promise<v
 }
 
 /**
- * Declines a pending or accepted request; its slot is free again.
- *
- * @param reason for staff alone, kept as a note
+ * Declines a pending or accepted request and frees its slot. @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
 export function declineRequest(records: Records, id: number, act: Act, reason?: string): Promise<void> {
@@ -48,13 +46,13 @@ export function declineRequest(records: Records, id: number, act: Act, reason?: 
   return thenShow(records, declined)
 }
 
-/** @throws Refusal move_unknown for what cannot be declined */
+/** @throws Refusal move_unknown if the request cannot be declined */
 export function requireDeclinable(request: RequestRecord): void {
   const refusal = refuseTransition(request, 'declined')
   if (refusal) throw refusal
 }
 
-/** The ids of the requests of a partner's since an instant (ms) that can be declined, and how many have no provider yet. */
+/** Returns the ids of a partner's declinable requests since `since` (ms), and how many requests have no provider. */
 export async function listSubmitted({ store }: Records, { id }: Partner, since: number) {
   const submitted = await store.read(({ requests }) => requests.submittedBy(id, since))
   const open = submitted.filter(({ state }) => holdsSlot(state))
@@ -62,15 +60,11 @@ export async function listSubmitted({ store }: Records, { id }: Partner, since: 
   return { ids: open.map(({ id }) => id), unassigned: unassigned.length }
 }
 
-/** How many requests are declined, and how many lines written, in one transaction. */
 const [declinedAtOnce, notedAtOnce] = [100, 500]
-/** Pause between two transactions, in which others write. */
+/** Pause between transactions for other writers, in ms. */
 const pauseMillis = 25
 
-/**
- * Declines many requests: some at a time, each transaction all or nothing, so that others can write in between. Those that
- * cannot be declined any more are passed over. Tells how many it declined.
- */
+/** Declines requests in batches, so that others can write in between. Skips undeclinable ones. Returns the number declined. */
 export async function declineRequests(
   records: Records,
   ids: readonly number[],
@@ -90,13 +84,12 @@ export async function declineRequests(
   return thenShow(records, Promise.resolve(declined))
 }
 
-/** The screening answers of a request and what can be said of them. */
 export interface Screening {
   readonly answers: readonly ScreeningAnswer[]
   readonly score: ScreeningScore
 }
 
-/** Reads the screening answers of a request, which the audit log keeps. @throws Refusal record_unknown */
+/** Reads a request's screening answers, with an audit line. @throws Refusal record_unknown */
 export async function readScreening({ store }: Records, id: number, act: Act): Promise<Screening> {
   const answers = await store.change(
     act,
@@ -106,33 +99,29 @@ export async function readScreening({ store }: Records, id: number, act: Act): P
   return { answers, score: scoreScreening(answers) }
 }
 
-/** A request of the queue, and what its screening says of the risk; null where no answers are held or none was asked. */
+/** A request in the queue. `risk` is null without answers or if the queue is not sorted by risk. */
 export interface QueuedRequest {
   readonly request: RequestRecord
   readonly risk: Risk | null
 }
 
-/** Which part of the queue is asked for; pages are counted from 1. */
+/** Filter, order and page of the queue. Pages count from 1. */
 export interface QueueWish extends PageRequest {
   readonly filter: RequestFilter
-  /** By submission; by the start of the slot; or those at risk first, of those that wait. */
+  /** By submission, by start of the slot, or waiting requests by risk, highest first. */
   readonly sort: 'age' | 'slot' | 'risk'
 }
 
-/** One page of the queue. */
 export interface Queue {
   readonly requests: readonly QueuedRequest[]
-  /** Whether there is a next page. */
   readonly isMore: boolean
-  /** When the oldest request that matches and waits was submitted, in ms; null if none waits. */
+  /** Submission time of the oldest waiting request that matches, in ms; null if there is none. */
   readonly oldestWaitingAt: number | null
 }
 
 /**
- * One page of the requests, in the order in which they should be worked. The audit log keeps how many people it shows,
- * and by `risk`, of each request that has one, that its risk was read.
- *
- * @throws Refusal field_invalid where the risk is asked of requests that are handled
+ * Returns one page of requests in working order. The audit log records the number of members shown and, if sorted by risk,
+ * each request whose risk was read. @throws Refusal field_invalid for handled requests sorted by risk
  */
 export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
   const { store } = records
@@ -152,14 +141,13 @@ function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
   return { ...act, action: 'request.read-risk', record: `request ${id}`, outcome: 'done' }
 }
 
-/** Those that are handled have left. */
 function waitingOf(filter: RequestFilter): RequestFilter {
   const { state = 'waiting' } = filter
   if (state === 'waiting' || state === 'unassigned' || state === 'pending') return { ...filter, state }
   throw new Refusal('field_invalid', `only requests that wait are put in order of risk, and none is ${state}`)
 }
 
-/** One request more than the page shows, if there is a next page. */
+/** Returns one request more than the page if there is a next page. */
 async function queuePage(
   store: Store,
   { filter, sort, page, pageSize }: QueueWish,
@@ -172,7 +160,7 @@ async function queuePage(
   }))
 }
 
-/** One request more than the page shows, if there is a next page. */
+/** Returns one request more than the page if there is a next page. */
 async function pageByRisk(
   store: Store,
   filter: RequestFilter,
@@ -188,23 +176,21 @@ async function pageByRisk(
   return found.flatMap(({ request, risk }) => (request ? [{ request, risk }] : []))
 }
 
-/** The requests with the risk of each, the most urgent first, and of equal ones that which has waited longer. */
+/** Returns the requests by urgency, highest first, then by waiting time. */
 async function listByRisk(store: Store, filter: RequestFilter): Promise<RequestRisk[]> {
   const ids = await store.read(({ requests }) => requests.listIds(filter))
   const ranked = await Array.fromAsync(risksOf(store, ids))
   return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
 }
 
-/** A request and what its screening says of the risk; null where no answers are held. */
 export interface RequestRisk {
   readonly id: number
   readonly risk: Risk | null
 }
 
-/** Whose answers are opened at once. */
 const openedAtOnce = 1_000
 
-/** The risk of each of the requests named, in their order; the answers are forgotten at once. */
+/** Yields the risk of each request, in order. Does not keep decrypted answers. */
 export async function* risksOf(store: Store, ids: readonly number[]): AsyncGenerator<RequestRisk> {
   for (let start = 0; start < ids.length; start += openedAtOnce) {
     const some = ids.slice(start, start + openedAtOnce)
@@ -216,7 +202,7 @@ export async function* risksOf(store: Store, ids: readonly number[]): AsyncGener
   }
 }
 
-/** Whether any request waits whose ninth item is not zero, or is for a person to look at. */
+/** Returns true if a waiting request's ninth item is not zero, or needs review by a person. */
 export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
   for await (const { risk } of risksOf(store, waiting)) {
@@ -225,14 +211,14 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   return false
 }
 
-/** Of how many of the requests named whose ninth item is not zero, or for a person to look at, nobody has read the answers. */
+/** Counts the requests at risk whose answers have not been read. */
 export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
   const atRisk: number[] = []
   for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)
   return atRisk.length - (await store.read(({ audit }) => audit.listReviewed(atRisk))).length
 }
 
-/** Whether a request's ninth item is not zero, or for a person to look at; the audit log keeps that this was told. */
+/** Returns true if a request's ninth item is not zero or needs review, and then adds an audit line. */
 export async function readRisk(records: Records, id: number, act: Act): Promise<boolean> {
   for await (const { risk } of risksOf(records.store, [id])) {
     if (!isAtRisk(risk)) continue
@@ -242,10 +228,7 @@ export async function readRisk(records: Records, id: number, act: Act): Promise<
   return false
 }
 
-/**
- * Notes in the audit log what somebody is about to be shown: some lines at a time, so that bookings are stored in between.
- * Who is stopped meanwhile has been shown nothing.
- */
+/** Adds audit lines for data about to be shown, in batches, so that bookings can be stored in between. */
 export async function noteReadings(
   { store }: Pick<Records, 'store'>,
   lines: readonly AuditEntry[],
@@ -256,7 +239,7 @@ export async function noteReadings(
   }
 }
 
-/** Writes about a request, for staff alone, and tells the note's id. @throws Refusal record_unknown, move_unknown, field_invalid */
+/** Adds a note for staff. Returns its id. @throws Refusal record_unknown, move_unknown, field_invalid */
 export function addNote({ store }: Records, requestId: number, text: string, act: Act): Promise<number> {
   return store.change(
     act,
@@ -265,7 +248,7 @@ export function addNote({ store }: Records, requestId: number, text: string, act
   )
 }
 
-/** Reads what staff wrote about a request, oldest first, which the audit log keeps. @throws Refusal record_unknown */
+/** Reads a request's notes, oldest first, with an audit line. @throws Refusal record_unknown */
 export function readNotes({ store }: Records, requestId: number, act: Act): Promise<readonly RequestNote[]> {
   return store.change(
     act,
@@ -274,7 +257,7 @@ export function readNotes({ store }: Records, requestId: number, act: Act): Prom
   )
 }
 
-/** How many notes there are on a request: that there are some is no reading. */
+/** Counts a request's notes. Counting is not recorded as reading. */
 export async function countNotes({ store }: Records, requestId: number): Promise<number> {
   return (await store.read(({ notes }) => notes.idsOf(requestId))).length
 }

@@ -10,19 +10,17 @@ import type { Region } from '../domain/region'
 import type { Availability } from '../scheduling/availability'
 import type { Context, Turn } from './context'
 
-/** A page of a country's regions. */
 export interface RegionPage extends Page<Region> {
-  /** Of all pages: the same object for as long as regions are the same. */
+  /** The regions of all pages. The same object until regions change. */
   readonly all: readonly Region[]
 }
 
-/** A page of a country's active regions in order of their codes; empty for a country without any. */
+/** Returns a page of a country's active regions by code; empty if it has none. */
 export function listRegions({ directory }: Context, countryCode: string, page: PageRequest): RegionPage {
   const all = directory.listRegions(countryCode.toUpperCase())
   return { all, ...pageOf(all, page) }
 }
 
-/** What a search asks for (contract, GET providers). */
 export interface ProviderSearch extends PageRequest {
   readonly regionId: number | undefined
   readonly countryCode: string | undefined
@@ -30,27 +28,22 @@ export interface ProviderSearch extends PageRequest {
   readonly languageTag: string | undefined
 }
 
-/** A provider who was found. The same object is found for as long as nothing about the provider is another. */
+/** The same object until the provider changes, so that it can be a cache key. */
 export type FoundProvider = Pick<Listing, 'provider'>
 
-/** A page of providers, as it is at the moment of a search. */
 export interface FoundPage extends Page<FoundProvider> {
-  /** Of all that is stored. */
   readonly version: Version
-  /** ms; until then (exclusive) the same are found, unless something is stored. */
+  /** ms. The same providers are found until then (exclusive), unless the directory changes. */
   readonly holdsUntil: number
-  /** The slots of one of them in the region that was searched. */
+  /** Returns a found provider's free slots in the searched region. */
   availabilityOf(found: FoundProvider): Availability
 }
 
-/** How many providers are looked at in one step. */
 const lookedAtInStep = 256
 
 /**
- * A page of the active providers licensed now in the region asked for, in order of id, those without a free
- * slot too. It is found in steps, since a large region takes long to look through. Whose slots are worked out when they
- * are asked for: that may be later, and is still of the moment of the search.
- *
+ * Returns a page of the active providers licensed in the region, by id, including those without free slots. Works in steps,
+ * because a large region takes long. Slots are computed on request, as of the time of the search.
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */
@@ -70,7 +63,7 @@ export async function searchProviders(
   return { ...page, items, version: directory.version, holdsUntil, availabilityOf }
 }
 
-/** The one region that a search is about (contract, rules 1 to 5); null for a country that has none. */
+/** Returns the region of a search (contract, rules 1 to 5); null for a country without regions. */
 function regionOf({ directory }: Context, { regionId, countryCode, modality }: ProviderSearch) {
   const country = countryCode?.toUpperCase()
   if (regionId !== undefined) {
@@ -90,7 +83,7 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
 
 const nobody: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
 
-/** Those of a region's providers whom a search asks for, and until when (ms) they are the same. */
+/** Returns the ids of matching providers, and until when (ms) they stay the same. */
 async function findSuiting(
   directory: Directory,
   region: Region,
@@ -103,12 +96,11 @@ async function findSuiting(
     const { modality, languageTag } = search
     const isForAll = !modality && languageTag === undefined
     const ids = isForAll ? roster.ids : await narrow(directory, roster, region, search, turn)
-    // It may have been replaced between two steps.
+    // The roster may have been replaced between two steps.
     if (roster === directory.rosterOf(region.id, now)) return { ids, holdsUntil: roster.holdsUntil }
   }
 }
 
-/** What was looked for in a roster, and goes with it: the languages spoken, and who suits what was asked for. */
 interface Narrowed {
   spoken: ReadonlySet<string> | null
   readonly suiting: Map<string, readonly number[]>
@@ -116,7 +108,6 @@ interface Narrowed {
 
 const narrowed = new WeakMap<Roster, Narrowed>()
 
-/** Those of a roster whom a search asks for: looked for once. */
 async function narrow(
   directory: Directory,
   roster: Roster,
@@ -131,7 +122,7 @@ async function narrow(
   known.spoken ??= new Set(
     await inSteps(roster.ids, turn, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
   )
-  // However many tags are asked for, few of them differ in whom they find.
+  // Cached by the matching languages, because many tags match the same languages.
   const languages =
     languageTag === undefined ? null : [...known.spoken].filter((tag) => languageMatches(tag, languageTag))
   const asked = JSON.stringify([modality, languages])

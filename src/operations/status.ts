@@ -10,66 +10,55 @@ import { partnerNames } from './partners'
 import { countUnreadRisk } from './requests'
 import { listTokens } from './tokens'
 
-/**
- * Up: it answers. Unready: it answers, and can store nothing. Silent: a process serves the database and does not answer.
- * Down: none does.
- */
+/** Up: answers. Unready: answers but cannot store. Silent: a process serves but does not answer. Down: no process. */
 export type ServerState = 'up' | 'unready' | 'silent' | 'down'
 
-/** Asks a server how it is. */
 export type AskServer = (server: ServerNote) => Promise<Exclude<ServerState, 'down'>>
 
-/** A token that is to take the place of the one in force. */
+/** A planned token rotation. */
 export interface Cutover {
   readonly partner: string
   /** ms */
   readonly at: number
 }
 
-/** Refused authentications of one kind: by the partner whose key was named, null for a key that is nobody's. */
+/** Refused authentications of one kind. `partner` is the owner of the key; null for an unknown key. */
 export type RefusedBy = Omit<RefusalCount, 'partnerId'> & { readonly partner: string | null }
 
-/** What waits for staff. */
 export interface Waiting {
-  /** Intakes without a provider. */
   readonly intakes: number
-  /** When the oldest of them was submitted, in ms; null for none. */
+  /** Submission time of the oldest intake, in ms; null if there is none. */
   readonly oldestIntakeAt: number | null
-  /** Requests whose provider has not accepted. */
   readonly pending: number
 }
 
-/** A server of the database. */
 export interface ServerStatus extends Pick<FoundServer, 'note' | 'seenAt'> {
   readonly state: ServerState
 }
 
-/** How things stand. Instants in ms. */
+/** Instants are in ms. */
 export interface Status {
-  /** Where the database was copied to, to be served there and no more here; null for nowhere. */
+  /** The copy that replaces this database; null if there is none. */
   readonly copied: CopyNote | null
-  /** Those that serve, and those that ended without taking away what they noted. */
+  /** Running servers, and servers that ended without removing their note. */
   readonly servers: readonly ServerStatus[]
   readonly waiting: Waiting
-  /** Requests that wait and whose ninth item is non-zero or cannot be read, of which nobody has seen it. */
+  /** Waiting requests with unread answers whose ninth item is non-zero or unreadable. */
   readonly unreadRisk: number
-  /** Whether all that wait were looked at for that, and not the newest alone. */
+  /** False if only the newest waiting requests were checked. */
   readonly isRiskWhole: boolean
   readonly backups: LastBackups
   readonly nextCutover: Cutover | null
-  /** Of the day (UTC). */
+  /** Refusals of the current UTC day. */
   readonly refused: readonly RefusedBy[]
-  /** Whether all of the day were counted, and not the newest alone. */
+  /** False if only the newest refusals were counted. */
   readonly isRefusedWhole: boolean
   readonly movedBookings: number
 }
 
-/** The most requests that are looked at for their ninth item. */
 const mostOpened = 20_000
 
-/**
- * How things stand at `now` (ms), in counts alone. The screening answers are opened to be counted, and never shown.
- */
+/** Returns the state of the service at `now` (ms). Screening answers are decrypted only to be counted. */
 export async function readStatus(
   records: Records,
   clocks: Clocks,
@@ -95,14 +84,14 @@ export async function readStatus(
   }
 }
 
-/** One that the engine sees at work stands on any machine, where it may listen for that one alone. */
+/** A server with `seenAt` may run on another machine and listen only there, so it is not asked. */
 async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer): Promise<ServerStatus> {
   if (!isServing) return { state: 'down', note, seenAt }
   if (seenAt !== null) return { state: note?.isReady === false ? 'unready' : 'up', note, seenAt }
   return { state: note === null ? 'silent' : await ask(note), note, seenAt }
 }
 
-/** How the service is as a whole: as the best of its servers, to which a load balancer leads. */
+/** Returns the best state of all servers, because a load balancer uses the best one. */
 export function serviceState(servers: readonly ServerStatus[]): ServerState {
   const states = servers.map(({ state }) => state)
   return (['up', 'unready', 'silent'] as const).find((state) => states.includes(state)) ?? 'down'
@@ -135,10 +124,10 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
   }))
 }
 
-/** What is to be asked of the records to be measured: in counts and instants (ms) alone. */
+/** Counts and instants (ms) for metrics. */
 export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {}
 
-/** How old the last backup is, and what waits for staff: read among what waits, whatever else is stored. */
+/** Measures the last backups and the intakes. The cost depends only on the number of intakes. */
 export async function measureRecords({ store, maintenance }: Records): Promise<RecordMeasures> {
   const { count, oldestAt } = await store.read(({ requests }) =>
     requests.countWaiting({ state: 'unassigned' }),

@@ -4,23 +4,20 @@ import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/b
 import type { Version } from '../domain/ports/directory-feed'
 import { type Context, decideOnFreshSnapshot } from './context'
 
-/** Who submits was let in on a snapshot of the directory, which may have been replaced since. */
+/** The caller's authentication, on a snapshot that may have been replaced since. */
 export interface Authenticated {
-  /** The snapshot's version. */
   readonly version: Version
-  /** Asks again, and tells on which. @throws Refusal if the token, the partner or the organization is no longer in order */
+  /** Authenticates again. Returns the snapshot's version. @throws Refusal if token, partner or organization became invalid */
   again(): Promise<Version>
 }
 
 /**
- * Finds or creates the member and submits a booking request, or an intake where no slot is asked for. A retry gets the
- * first answer. A refusal changes nothing.
- *
+ * Finds or creates the member and submits a booking request, or an intake if `slot` is null. A retry returns the first answer.
+ * A refusal changes nothing.
  * @param now ms
  * @param authenticated undefined if the service itself submits
- * @throws Refusal idempotency_key_reused, member_deactivated, slot_already_yours, provider_unknown, slot_unavailable,
- *   slot_conflicts_with_yours, too_many_open_requests, email_conflicts_limited or email_taken, the first that applies in
- *   this order
+ * @throws Refusal, the first that applies: idempotency_key_reused, member_deactivated, slot_already_yours, provider_unknown,
+ *   slot_unavailable, slot_conflicts_with_yours, too_many_open_requests, email_conflicts_limited, email_taken
  */
 export function submitBookingRequest(
   context: Context,
@@ -36,7 +33,7 @@ export function submitBookingRequest(
     const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,
-      // The older of the two that were asked: what was revoked while a token was verified makes this stale.
+      // The older version, so that a revocation during the verification of the token makes this stale.
       version: version ?? directory.version,
       slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),

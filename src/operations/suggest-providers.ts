@@ -10,53 +10,48 @@ import { requireRequest } from './find-records'
 import { type Whereabouts, whereaboutsOf } from './members'
 import { requireAssignable } from './transitions'
 
-/** What an intake's member needs of a provider, as far as they told it. */
+/** A member's language and preferred modalities. */
 export interface Wish {
   /** BCP 47. */
   readonly language: string
-  /** What their free text is taken to mean, any of them; none if it says nothing that is known. */
+  /** Parsed from the member's free text; empty if nothing is recognized. */
   readonly modalities: readonly Modality[]
 }
 
-/** One thing that speaks for a provider, against them, or (`fits` null) cannot be told. */
+/** A criterion that a provider fits or does not fit; null if it cannot be determined. */
 export type Reason =
   | { readonly about: 'license'; readonly fits: true | null; readonly regions: readonly string[] }
   | { readonly about: 'language'; readonly fits: boolean; readonly spoken: readonly string[] }
   | { readonly about: 'modality'; readonly fits: boolean | null; readonly offered: readonly Modality[] }
   | { readonly about: 'slots'; readonly fits: boolean; readonly free: number }
 
-/** A provider who could take an intake, with the reasons. */
 export interface Suggestion {
   readonly provider: Provider
   readonly reasons: readonly Reason[]
-  /** The soonest free ones: the start in ms, and what the provider's own clock and calendar show then. */
+  /** The earliest free slots, in ms and in the provider's local time. */
   readonly slots: readonly { readonly startsAt: number; readonly localTime: string }[]
 }
 
-/** A provider licensed where the member is, before the wish and their slots are looked at. */
 export interface Licensee {
   readonly listing: Listing
-  /** Those whose license makes them one. */
+  /** The possible regions of the member in which the provider is licensed. */
   readonly places: readonly Region[]
-  /** The modalities in which they see people there. */
+  /** The modalities offered there. */
   readonly modalities: readonly Modality[]
 }
 
-/** The same with all that speaks for and against them. */
 export interface Candidate {
   readonly provider: Provider
   readonly zone: TimeZone
-  /** The regions, as CA-ON, whose license makes them one. */
   readonly regions: readonly string[]
-  /** Whether those are the member's own region, and not only in the same country. */
+  /** True if the member is in these regions; false if only the country is known. */
   readonly isRegionKnown: boolean
-  /** The modalities in which they see people there. */
+  /** The modalities offered there. */
   readonly modalities: readonly Modality[]
   /** Minutes, ascending. */
   readonly freeSlots: readonly number[]
 }
 
-/** What is known of an intake, and who fits it, best first. */
 export interface Suggestions {
   readonly member: Member
   readonly whereabouts: Whereabouts
@@ -67,10 +62,8 @@ export interface Suggestions {
 const shownSlots = 3
 
 /**
- * The providers who may practise where an intake's member is, those first who fit the most.
- *
- * @param now ms
- * @throws Refusal record_unknown, or move_unknown for what is no intake that can be assigned
+ * Returns the providers licensed where an intake's member is, best match first. @param now ms
+ * @throws Refusal record_unknown, or move_unknown if the request is not an assignable intake
  */
 export async function suggestProviders(context: Context, id: number, now: number): Promise<Suggestions> {
   const request = await requireRequest(context, id)
@@ -82,7 +75,7 @@ export async function suggestProviders(context: Context, id: number, now: number
   return { member, whereabouts, wish, suggestions }
 }
 
-/** The candidates, best first: language, then modality, then who is free soonest. */
+/** Sorts by language, then modality, then the earliest free slot. */
 export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Suggestion[] {
   return candidates
     .map((candidate) => ({ candidate, reasons: reasonsFor(candidate, wish) }))
@@ -97,19 +90,18 @@ export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Su
     }))
 }
 
-/** What a member needs of a provider. */
 export function wishOf({ profile }: Member): Wish {
   const { preferredSpokenLanguage: language, preferredModality } = profile
   return { language, modalities: modalitiesIn(preferredModality ?? '') }
 }
 
-/** Whether a provider speaks the language and sees people as it is wished, where anything is. */
+/** Returns true if a provider speaks the language and offers a preferred modality, if there is one. */
 export function suits({ listing, modalities: offered }: Licensee, { language, modalities }: Wish): boolean {
   const speaks = listing.provider.languagesSpoken.some((tag) => languageMatches(tag, language))
   return speaks && (modalities.length === 0 || offered.some((modality) => modalities.includes(modality)))
 }
 
-/** The modalities that a member's own words ask for; none where they say something else. */
+/** Returns the modalities that a member's free text mentions. */
 export function modalitiesIn(text: string): Modality[] {
   return modalityWords.filter(({ words }) => words.test(text)).map(({ modality }) => modality)
 }
@@ -120,7 +112,7 @@ const modalityWords: readonly { readonly modality: Modality; readonly words: Reg
   { modality: 'in-video', words: /\bvideo|\bvirtual\b|\bonline\b/i },
 ]
 
-/** Who may practise where somebody is, at `now` (ms); anywhere in their country where the region is not known. */
+/** Returns the providers licensed in the member's region at `now` (ms), or in the country if the region is unknown. */
 export function licenseesIn(
   { directory }: Context,
   { region, candidates }: Whereabouts,
@@ -151,7 +143,6 @@ function candidatesIn(context: Context, whereabouts: Whereabouts, now: number): 
   })
 }
 
-/** In person means in one of these regions, not wherever else the provider has a room. */
 function modalitiesAmong({ modalities, inPersonRegionIds }: Provider, places: readonly Region[]): Modality[] {
   const seesPeople = places.some(({ id }) => inPersonRegionIds.includes(id))
   return modalities.filter((modality) => modality !== 'in-person' || seesPeople)
@@ -170,11 +161,10 @@ function reasonsFor(candidate: Candidate, { language, modalities }: Wish): Reaso
   ]
 }
 
-/** What is compared, the weightiest first; less is better. */
+/** Sort keys, most important first; smaller is better. */
 function rankOf(reasons: readonly Reason[], { freeSlots, provider }: Candidate): number[] {
   const against = (about: Reason['about']) =>
     reasons.some((reason) => reason.about === about && reason.fits === false) ? 1 : 0
-  // Not infinity: two without a slot must compare as equal.
   return [against('language'), against('modality'), freeSlots[0] ?? Number.MAX_SAFE_INTEGER, provider.id]
 }
 

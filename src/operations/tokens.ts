@@ -15,23 +15,21 @@ import { type Context, type Records, thenShow } from './context'
 import { countRefusalsToday } from './find-records'
 import { listPartners } from './partners'
 
-/** Takes a token before it is in force: what cannot be kept is not made. */
+/** Stores a token before it is activated. If it throws, no token is issued. */
 type Keep = (token: string) => void
 
 /**
- * A partner's first token, or the first after the last was revoked. It is told here and never again.
- *
- * @throws Refusal token_exists while the partner has one that is in force or waits; whatever `keep` throws
+ * Issues a partner's first token, or the first after a revocation. The token cannot be shown again.
+ * @throws Refusal token_exists if a token is in force or waits for its cutover; errors of `keep`
  */
 export function issueFirstToken(records: Records, partner: Partner, act: Act, keep?: Keep): Promise<string> {
   return hand({ ...newKey(), startsAt: act.at }, act, keep, (key) => issueKey(records, partner.id, key, act))
 }
 
 /**
- * A token that takes the place of the one in force at `cutoverAt` (ms), with no overlap; one that waited is
- * cancelled. It is told here and never again.
- *
- * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force; whatever `keep` throws
+ * Issues a token that replaces the current one at `cutoverAt` (ms), without overlap, and cancels a planned one. It cannot be
+ * shown again.
+ * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force; errors of `keep`
  */
 export function rotateToken(
   records: Records,
@@ -57,12 +55,12 @@ async function hand(
   return token
 }
 
-/** Ends a partner's token at once and cancels one that waits. @throws Refusal record_unknown for neither */
+/** Revokes a partner's token and cancels a planned one. @throws Refusal record_unknown if there is neither */
 export function revokeToken(records: Records, partner: Partner, act: Act): Promise<void> {
   return changeKeys(records, partner.id, act, (known) => decideRevocation(known, act))
 }
 
-/** Takes a planned cutover back: the token that waits never starts. @throws Refusal record_unknown if none waits */
+/** Cancels a planned cutover. @throws Refusal record_unknown if there is none */
 export function cancelCutover(records: Records, partner: Partner, act: Act): Promise<void> {
   return changeKeys(records, partner.id, act, (known) => decideCancellation(known, act))
 }
@@ -91,18 +89,18 @@ function changeKeys(
   return thenShow(records, changed)
 }
 
-/** The keys of a partner, or of all, in order of issue. */
+/** Returns the keys of a partner, or of all partners, in order of issue. */
 export async function listTokens({ store }: Records, partner: Partner | null = null): Promise<KeyRecord[]> {
   const keys = await store.read(({ partners }) => partners.listKeyRecords())
   return partner ? keys.filter(({ partnerId }) => partnerId === partner.id) : keys
 }
 
-/** The token of a partner that is in force at this moment, and those that wait for their cutover. */
+/** Returns a partner's current token, and tokens that wait for their cutover. */
 export async function findPartnerTokens(records: Records, partner: Partner) {
   return currentAndWaiting(await listTokens(records, partner), records.clock.now())
 }
 
-/** What the API would make of a token: nothing to refuse, or the refusal; and why, in the operator's words. */
+/** The API's answer to a token (null if accepted), with an explanation for the operator. */
 export interface TokenVerdict {
   readonly refusal: Refusal | null
   readonly why: string
@@ -111,7 +109,7 @@ export interface TokenVerdict {
 
 /** @param now ms */
 export async function verifyToken(context: Context, token: string, now: number): Promise<TokenVerdict> {
-  // The signature decides whether anything may be told of a key, whatever its times are.
+  // Ignores the key's times, because details of a key are shown only if the signature is valid.
   const untimed = (kid: string) => {
     const key = context.directory.findKey(kid)
     return key && { ...key, startsAt: -Infinity, endsAt: null, partner: { ...key.partner, active: true } }
@@ -129,13 +127,13 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
 }
 
-/** A token by its kid, which is no secret: what the API would make of it, were it signed as it should be. */
+/** The verdict on a kid, which is not secret, assuming a valid signature. */
 export interface KidVerdict extends TokenVerdict {
-  /** Null for a kid that none has. */
+  /** Null for an unknown kid. */
   readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null
 }
 
-/** What can be told of a token without it. */
+/** Checks a token by its kid alone. */
 export async function verifyKid(records: Records, kid: string): Promise<KidVerdict> {
   const key = (await listTokens(records)).find((one) => one.kid === kid)
   const partner = (await listPartners(records)).find(({ id }) => id === key?.partnerId)

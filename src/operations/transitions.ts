@@ -23,17 +23,15 @@ import { type Context, decideOnFreshSnapshot, type Records } from './context'
 import { requireRequest } from './find-records'
 import { whereaboutsOf } from './members'
 
-/** A provider for a request, and a slot of theirs or none, on a version of the directory. */
 type PlacementDraft = Omit<AssignmentDraft, 'authorizationNumber'>
 
 /**
- * Gives a request a provider, and a slot of theirs where one is named (`startsAt`, ms), which must be offered as it would
- * have to be to a partner; but the request's own slot is no hindrance to it.
- *
- * @param refuse why the request can have none, whoever it is
- * @param decide on what is stored at the moment of writing; `stale` asks for a newer snapshot of the directory
- * @throws Refusal record_unknown, move_unknown for a provider who is deactivated, slot_unavailable, storage_busy, and what
- *   the two tell
+ * Gives a request a provider, and a slot if `startsAt` (ms) is not null. The slot must be offered to partners, except that the
+ * request's own slot counts as free.
+ * @param refuse returns why the request cannot be placed, with any provider
+ * @param decide runs in the transaction; `stale` asks for a newer snapshot of the directory
+ * @throws Refusal record_unknown, move_unknown for a deactivated provider, slot_unavailable, storage_busy, and refusals of
+ *   `refuse` and `decide`
  */
 export async function placeRequest(
   context: Context,
@@ -72,7 +70,6 @@ export async function placeRequest(
   return requireRequest(context, requestId)
 }
 
-/** Writes what is decided on the draft, unless that is stale. */
 export function placeOn(
   store: Store,
   requestId: number,
@@ -94,24 +91,23 @@ function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
   return decision instanceof Refusal ? decision : { ...decision, answer: () => 'done' }
 }
 
-/** The slot that a request holds is no hindrance to the same request, which gives it back. */
+/** A request's own slot does not block the request, because the move frees it. */
 function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
   if (!listing.taken.some(({ requestId }) => requestId === id)) return listing
   const others = listing.taken.filter(({ requestId }) => requestId !== id)
   return withTaken(listing, others)
 }
 
-/** What of an intake's provider a person should look at before they are assigned; nothing is refused for it. */
+/** Staff should check this before an assignment. It does not block the assignment. */
 export type AssignmentWarning =
   | { readonly about: 'unlicensed'; readonly region: string }
   | { readonly about: 'region unknown'; readonly country: string }
 
 /**
- * Attaches a provider to an intake, with a slot of theirs (`startsAt`, ms) or without one (null). An intake
- * that has a provider already gets the new one in their place: it is pending again and its earlier slot free.
- *
- * @throws Refusal record_unknown, move_unknown for what is no intake that can be assigned or for a provider
- *   who is deactivated, slot_unavailable, slot_conflicts_with_yours, storage_busy
+ * Assigns a provider to an intake, with a slot (`startsAt`, ms) or without one (null). A new provider replaces the earlier one:
+ * the intake is pending again and its earlier slot is free.
+ * @throws Refusal record_unknown, move_unknown if the intake or the provider cannot be assigned, slot_unavailable,
+ *   slot_conflicts_with_yours, storage_busy
  */
 export function assignProvider(
   context: Context,
@@ -126,7 +122,7 @@ export function assignProvider(
   )
 }
 
-/** @throws Refusal move_unknown for a booking request, for an intake that is closed or whose person was erased */
+/** @throws Refusal move_unknown for a booking request, a closed intake or an erased member */
 export function requireAssignable(
   request: RequestRecord,
 ): asserts request is RequestRecord & { readonly member: Member } {
@@ -134,7 +130,7 @@ export function requireAssignable(
   if (refusal) throw refusal
 }
 
-/** Whether the provider may practise where the member is, at an instant (ms); null if nothing speaks against it. */
+/** Returns a warning unless the provider is licensed where the member is at `at` (ms). */
 export function findAssignmentWarning(
   directory: Directory,
   { profile }: Member,
@@ -148,9 +144,8 @@ export function findAssignmentWarning(
 }
 
 /**
- * Moves a pending or accepted request to another slot (`startsAt`, ms), of the provider whom it is with or of another: it
- * is pending again, its earlier slot free, its number the same. The earlier slot may overlap with the new one.
- *
+ * Moves a pending or accepted request to another slot (`startsAt`, ms), also of another provider. It is pending again, keeps
+ * its number and frees its earlier slot, which may overlap the new one.
  * @throws Refusal record_unknown, move_unknown, slot_unavailable, slot_conflicts_with_yours, storage_busy
  */
 export function moveRequest(
@@ -173,7 +168,7 @@ export function moveRequest(
   )
 }
 
-/** @throws Refusal move_unknown for what cannot be moved to that slot, free or not */
+/** @throws Refusal move_unknown if the request cannot be moved to that slot, free or not */
 export function requireMovable(
   request: RequestRecord,
   to: { readonly providerId: number; readonly startsAt: number },
@@ -183,9 +178,7 @@ export function requireMovable(
 }
 
 /**
- * Closes an intake to which nobody is assigned: it was withdrawn, or is a duplicate. Nothing opens it again.
- *
- * @param reason for staff alone, kept as a note
+ * Closes an intake without a provider. It cannot be reopened. @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
 export function closeRequest({ store }: Records, id: number, act: Act, reason?: string): Promise<void> {
@@ -196,7 +189,7 @@ export function closeRequest({ store }: Records, id: number, act: Act, reason?: 
   )
 }
 
-/** @throws Refusal move_unknown for what cannot be closed */
+/** @throws Refusal move_unknown if the request cannot be closed */
 export function requireClosable(request: RequestRecord): void {
   const refusal = refuseTransition(request, 'closed')
   if (refusal) throw refusal
