@@ -17,12 +17,12 @@ beforeAll(() => commands.begin(), 300_000)
 afterAll(() => commands[Symbol.dispose]())
 
 test('docs: the commands of the operating page end with a booking', async () => {
-  const { output } = await commands.practise('anteroom request list', 'booked')
+  const { output } = await commands.runInCopy('anteroom request list', 'booked')
   expect(output).toContain('booking  pending')
 })
 
 test('docs: a failing command of a page is detected', async () => {
-  const { code } = await commands.practise('anteroom request show 99\nanteroom request list', 'failing')
+  const { code } = await commands.runInCopy('anteroom request show 99\nanteroom request list', 'failing')
   expect(code).toBe(3)
 })
 
@@ -33,7 +33,7 @@ test('docs: at least ten pages contain commands to run', () => {
 test.concurrent.each(pages)(
   'docs: the commands of %s succeed',
   async (page) => {
-    const { code, output } = await commands.practise(scriptOf(page), page.replaceAll(/\W/g, '-'))
+    const { code, output } = await commands.runInCopy(scriptOf(page), page.replaceAll(/\W/g, '-'))
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
   },
   300_000,

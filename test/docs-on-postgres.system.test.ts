@@ -21,7 +21,7 @@ testOnPostgres(
     for (const statement of statements)
       await server.run(statement, /^CREATE (ROLE|DATABASE)/.test(statement) ? 'postgres' : 'anteroom')
     const script = scriptOf(page).replaceAll('127.0.0.1:5432', `127.0.0.1:${server.port}`)
-    const { code, output } = await commands.practise(script, 'beyond')
+    const { code, output } = await commands.runInCopy(script, 'beyond')
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
     expect(output).toMatch(/service +up, 2 of 2 servers\n/)
     expect(output).toMatch(/^ *1 201\n *3 400\n/m)

@@ -3,7 +3,7 @@ import { Pool } from '../../db/postgres/client/pool'
 import { parseDatabaseAddress } from '../../src/domain/addresses'
 import { Folder } from '../support/folder'
 import type { Postgres } from '../support/postgres'
-import { attempt, comparing, type Row, rounds, type Told } from './row'
+import { attempt, comparing, type Row, rounds, type RowSpec } from './row'
 import { Serving } from './service'
 
 // As many connections as a node has for bookings.
@@ -66,12 +66,12 @@ export async function transactionRows(server: Postgres, database: string): Promi
   // Its tables, with a directory in them.
   await (await Serving.start(providers, server.urlOf(database)))[Symbol.asyncDispose]()
   const pgbench = pgbenchPath()
-  const told = { name: "a booking's transaction", goal: '>= 0.9' }
-  if (pgbench === null) return [{ name: told.name, figure: 'left out: there is no pgbench here' }]
-  return [await attempt(told, () => besidePgbench(told, pgbench, { server, database, connections, seconds }))]
+  const spec = { name: "a booking's transaction", goal: '>= 0.9' }
+  if (pgbench === null) return [{ name: spec.name, figure: 'left out: there is no pgbench here' }]
+  return [await attempt(spec, () => compareWithPgbench(spec, pgbench, { server, database, connections, seconds }))]
 }
 
-async function besidePgbench(told: Told, pgbench: string, transacting: Transacting): Promise<Row> {
+async function compareWithPgbench(spec: RowSpec, pgbench: string, transacting: Transacting): Promise<Row> {
   const [ours, theirs]: [number[], number[]] = [[], []]
   for (let round = -1; round < rounds; round++) {
     const pair = [await bookByOurClient(transacting), await bookByPgbench(pgbench, transacting)] as const
@@ -79,7 +79,7 @@ async function besidePgbench(told: Told, pgbench: string, transacting: Transacti
     ours.push(pair[0])
     theirs.push(pair[1])
   }
-  return comparing(told, { ours, theirs, unit: 'a second', beside: 'pgbench' })
+  return comparing(spec, { ours, theirs, unit: 'a second', referenceName: 'pgbench' })
 }
 
 /** That of the servers that tests run on, where there is one; the npm package has none. */

@@ -1,7 +1,7 @@
 import { mainThreadMillisOf } from '../support/cpu'
-import { buildWords, Folder } from '../support/process'
+import { buildArguments, Folder } from '../support/process'
 import { type Ask, regionList } from './asks'
-import { attempt, comparing, median, type Row, rounds, type Told, toText } from './row'
+import { attempt, comparing, median, type Row, rounds, type RowSpec, toText } from './row'
 import { Serving } from './service'
 
 const [few, many] = [60, 100_000]
@@ -16,12 +16,12 @@ export interface StartWords {
 /** What a start of the executable takes, on a database that is there. */
 export async function benchStart(): Promise<Row[]> {
   return [
-    await attempt({ name: `start to the first answer, ${few} providers`, goal: '<= 4' }, besideBare),
+    await attempt({ name: `start to the first answer, ${few} providers`, goal: '<= 4' }, compareWithBare),
     await attempt({ name: `start to the first answer, ${many} providers`, goal: '<= 2 s' }, ofMany),
   ]
 }
 
-async function besideBare(told: Told): Promise<Row> {
+async function compareWithBare(spec: RowSpec): Promise<Row> {
   using folder = new Folder()
   await using serving = await Serving.start(few)
   await serving.pause()
@@ -35,23 +35,23 @@ async function besideBare(told: Told): Promise<Row> {
     ]
     if (round >= 0) taken.push(pair)
   }
-  return comparing(told, {
+  return comparing(spec, {
     ours: taken.map(([{ millis }]) => millis),
     theirs: taken.map(([, { millis }]) => millis),
     cpuRatios: taken.map(([ours, theirs]) => ours.cpuMillis / theirs.cpuMillis),
     unit: 'ms',
-    beside: 'a bare Bun executable',
+    referenceName: 'a bare Bun executable',
   })
 }
 
-async function ofMany(told: Told): Promise<Row> {
+async function ofMany(spec: RowSpec): Promise<Row> {
   await using serving = await Serving.start(many)
   await serving.pause()
   const took: number[] = []
   for (let round = 0; round < rounds; round++) {
     took.push((await start(serving.startWords, regionList(serving))).millis)
   }
-  return { ...told, figure: `${toText(median(took) / 1_000)} s` }
+  return { ...spec, figure: `${toText(median(took) / 1_000)} s` }
 }
 
 /** From the start of a process to the end of its first answer, in ms: all of it, and what its main thread took of a core. */
@@ -88,7 +88,7 @@ export async function start({ words, folder, settings }: StartWords, ask: Ask): 
 /** Builds the least that answers as the executable is built. */
 function buildBare(folder: Folder): string {
   const executable = folder.file('bare')
-  const words = buildWords(executable, 'test/bench/bare-start.ts')
+  const words = buildArguments(executable, 'test/bench/bare-start.ts')
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...words])
   if (exitCode !== 0) throw new Error(`the bare executable could not be built: ${stderr}`)
   return executable

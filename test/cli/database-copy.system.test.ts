@@ -180,15 +180,15 @@ describeOnPostgres('from a file to a server and back', () => {
     const { id, hash } = (await copied(server.url, file('told.sqlite'))).auditHead
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout.split('\n')).toEqual([
-      `Copied ${database} to ${server.url}: the same record by record, as it was read back, with its audit log.`,
+      `Copied ${database} to ${server.url}, with its audit log. Every record was read back and is identical.`,
       'records     organizations 1, partners 1, partner_keys 1, regions 1, providers 1, licenses 1, ' +
         `in_person_regions 0, members 3, booking_requests 4, replays 1, request_notes 1, audit ${id}`,
       `audit head  line ${id} ${hash}`,
       '',
-      'The same master key opens it, which has to be named there (ANTEROOM_MASTER_KEY_FILE).',
-      `From now on one of the two is served and never both: start the servers with the copy, and keep ${database} apart, or remove it.`,
-      `${database} notes that: serve refuses it, and so does all that would change it (anteroom database reactivate).`,
-      'Then: anteroom doctor, anteroom status',
+      'The copy needs the same master key. Name its file on each server (ANTEROOM_MASTER_KEY_FILE).',
+      `From now on, serve only one of the two: start the servers with the copy, and put ${database} aside or remove it.`,
+      `${database} is marked as copied: serve and all commands that change data refuse it (to use it again: anteroom database reactivate).`,
+      'Then run anteroom doctor and anteroom status.',
       '',
     ])
   })
@@ -221,7 +221,7 @@ async function isLeft(from: string, to: string): Promise<void> {
   }
   const { stdout: status } = await operator.run(['status', ...at(from)])
   expect(status).toContain(`\ncopied to         ${to}\ncopied at         ${instant} (0 min ago)\n`)
-  expect(status).toContain('\nWhat to do:\n  this database was left for its copy: use that one (copied to)\n')
+  expect(status).toContain('\nWhat to do:\n  this database was copied: use the copy (see copied to)\n')
   expect(status).not.toContain('start it again')
   expect(JSON.parse((await operator.run(['status', '--json', ...at(from)])).stdout).copied).toEqual({
     to,
@@ -235,12 +235,12 @@ async function isLeft(from: string, to: string): Promise<void> {
     detail: `${note}: what is stored since is there, and no server starts with this one`,
     remedy: 'use the copy, or reactivate this database: anteroom database reactivate',
   })
-  const loss = `The database was ${note}. What that one has stored since is not in this one`
+  const loss = `The database was ${note}. Later changes to the copy are not in this database.`
   expect(await operator.run(['database', 'reactivate', ...at(from)])).toEqual(
     refused(2, 'this needs --yes where there is no terminal to ask on'),
   )
   expect(await operator.do('database', 'reactivate', '--yes', ...at(from))).toBe(
-    `The database is active. ${loss}: see that it is served no more.\n`,
+    `The database is active. ${loss} Make sure that no server uses the copy.\n`,
   )
   expect(await operator.run(['database', 'reactivate', '--yes', ...at(from)])).toEqual(
     refused(3, 'the database is already active: it was not copied'),
@@ -286,7 +286,7 @@ describe('a database that was copied', () => {
     copyFileSync(database, file('twice.sqlite'))
     const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))
     const { code, stderr } = await copy(file('twice.sqlite'), file('practice.sqlite'), '--while-serving')
-    const notice = `anteroom: ${file('twice.sqlite')} was copied to ${first.to} at ${first.at} before: where that is served, this copy must not be\n`
+    const notice = `anteroom: ${file('twice.sqlite')} was copied to ${first.to} at ${first.at} before: if a server uses that copy, do not serve this one\n`
     expect([code, stderr]).toEqual([0, notice])
     expect(
       JSON.parse((await operator.run(['status', '--json', ...at(file('twice.sqlite'))])).stdout).copied,
@@ -318,7 +318,7 @@ describe('a database that was copied', () => {
     const { code, stdout, stderr } = await copy(from, file('seen.sqlite'), '--json')
     expect([code, JSON.parse(stdout).deactivated]).toEqual([0, false])
     expect(stderr).toBe(
-      `anteroom: ${from} may not be written, so it does not note that it was copied, and nothing keeps it from being served beside the copy\n`,
+      `anteroom: ${from} cannot be written, so it is not marked as copied: make sure that no server uses it any more\n`,
     )
     await isActive(server.url)
   })
@@ -375,7 +375,7 @@ describeOnPostgres('a copy is refused', () => {
       expect([code, stdout]).toEqual([
         0,
         expect.stringContaining(
-          `A server may work with ${database}: what is booked or changed there from now on is not in the copy.\n`,
+          `A server may still use ${database}: bookings and changes there from now on are not in the copy.\n`,
         ),
       ])
       await service.stop()

@@ -57,7 +57,7 @@ test('a terminal that goes does not stop a service that was started under nohup:
   terminal.close()
   await eventually(
     'the settings to be read',
-    () => said().includes('read again') || service.exitCode !== null,
+    () => said().includes('settings reloaded') || service.exitCode !== null,
   )
   expect(service.exitCode).toBeNull()
   process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM')
@@ -71,7 +71,7 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   service.signal('SIGHUP')
   await eventually('the settings to be read', () => service.messages.length > 0)
   expect(await service.stop('SIGTERM')).toMatchObject({ code: 0, signal: null })
-  expect(service.messages).toEqual(['info: settings were read again: nothing has changed', ...stopping])
+  expect(service.messages).toEqual(['info: settings reloaded: nothing has changed', ...stopping])
 })
 
 test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () => {
@@ -164,7 +164,7 @@ test('a stop that waits for somebody slow tells what for', async () => {
   socket.write(`${head.join('\r\n')}\r\n\r\n{`)
   await Bun.sleep(200)
   const ended = service.stop()
-  const why = 'info: still stopping: what is under way is finished first (1 request), for 15 s at most'
+  const why = 'info: still stopping: waiting at most 15 s for 1 unfinished request'
   await eventually('it to be told', () => service.messages.includes(why))
   socket.destroy()
   expect((await ended).code).toBe(0)

@@ -49,20 +49,20 @@ test('a service speaks HTTPS by its settings file, and takes another certificate
   put(two)
   appendFileSync(file('settings'), 'ANTEROOM_BOOKINGS_PER_MINUTE=7\n')
   service.signal('SIGHUP')
-  await eventually('the settings to be read', () => service.stderr.includes('read again'))
+  await eventually('the settings to be read', () => service.stderr.includes('settings reloaded'))
   expect(await wholeDirectory(service.port)).toBe('two')
   const { code, stderr } = await service.stop()
   expect(code).toBe(0)
   const inForce =
-    'the certificate that is valid until \\S+Z is in force; the TLS certificate is not for x.example, as --base-url says: partners will refuse it; in force as they are now: --bookings-per-minute'
+    'the certificate that is valid until \\S+Z is in use; the TLS certificate is not for x.example, as --base-url says: partners will refuse it; applied now: --bookings-per-minute'
   expect(messagesIn(stderr)).toEqual([
-    'warn: --base-url begins with http:, so links in answers lead partners to send their tokens in the clear',
-    'warn: --tls-certificate and --behind-proxy are both given: whoever does not come through the proxy is refused, by HTTPS too; leave --behind-proxy (ANTEROOM_BEHIND_PROXY) out if there is none',
+    'warn: --base-url begins with http:, so partners that follow links send their tokens unencrypted',
+    'warn: --tls-certificate and --behind-proxy are both set, so only requests through the proxy are accepted, even over HTTPS; without a proxy, remove --behind-proxy (ANTEROOM_BEHIND_PROXY)',
     expect.stringMatching(
       /^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential$/,
     ),
     'warn: the TLS certificate is not for x.example, as --base-url says: partners will refuse it',
-    expect.stringMatching(new RegExp(`^warn: settings were read again: ${inForce}$`)),
+    expect.stringMatching(new RegExp(`^warn: settings reloaded: ${inForce}$`)),
     ...stopping,
   ])
 })

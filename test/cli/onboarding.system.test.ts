@@ -124,7 +124,7 @@ describe('an operator onboards partners while the service runs', () => {
     })
     const { stdout, stderr } = await operator.run(['token', 'rotate', 'Lantern', '--yes', ...cutover])
     expect(stderr).toBe(
-      `anteroom: token ${kidOf(first)} of Lantern, which waited for 2099-01-01T00:00:00Z, is cancelled\n`,
+      `anteroom: token ${kidOf(first)} of Lantern, planned for 2099-01-01T00:00:00Z, is cancelled\n`,
     )
     expect((await service.get(regions, token)).status).toBe(200)
     const told = await operator.ask<object>('token', 'cancel', 'Lantern', '--yes')
@@ -156,17 +156,17 @@ describe('an operator onboards partners while the service runs', () => {
       new RegExp(`${inForce} ends now: .* Rotate the token of Lantern\\? \\[y/N\\]`),
     )
     expect(await asked(['partner', 'set-organization', 'Lantern', 'none'], 'n\n')).toMatch(
-      /with 409\. Cut off partner Lantern, whose token was last used \S+:00Z\? \[y\/N\]/,
+      /with HTTP 409\. Change partner Lantern, whose token was last used \S+:00Z\? \[y\/N\]/,
     )
     expect(await asked(['organization', 'deactivate', 'North Care'], 'n\n')).toContain(
-      'Cut off every partner of North Care (Lantern)? [y/N]',
+      'Refuse all requests of the partners of North Care (Lantern)? [y/N]',
     )
     const next = (await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')).trim()
     const shown = await asked(['token', 'rotate', 'Lantern'], 'y\n', async () => {
       await operator.do('token', 'cancel', 'Lantern', '--yes')
     })
-    expect(shown).toContain(`Token ${kidOf(next)} (waits for 2099-01-01T00:00:00Z) is cancelled. Rotate`)
-    expect(shown).toContain('the tokens of Lantern are others by now; nothing was changed')
+    expect(shown).toContain(`Token ${kidOf(next)} (planned for 2099-01-01T00:00:00Z) is cancelled. Rotate`)
+    expect(shown).toContain('the tokens of Lantern changed while the question was open, so nothing was done')
     expect((await service.get(regions, token)).status).toBe(200)
   })
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/eventually'
 import { type Answer, startService, type TestPartner } from '../support/service'
-import { holdWrites } from '../support/storage'
+import { blockWrites } from '../support/storage'
 import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
 
 // Another process holds the database's write lock.
@@ -67,7 +67,7 @@ async function expectReadsGoOn(): Promise<void> {
 test('contract: while writes wait for the database lock, excess bookings get 503, reads go on, and waiting bookings are stored', async () => {
   // Recent writes of the set-up would count as proof of readiness for /readyz.
   await Bun.sleep(1_000)
-  await using held = await holdWrites(service.storage)
+  await using held = await blockWrites(service.storage)
   const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
   const answers = new Map<string, Answer>()
   const waiting = names.map(async (name) => answers.set(name, await submit(name, service.partner)))
@@ -103,7 +103,7 @@ test('contract: a booking that waits for the database lock gets a slot that the 
   const [{ providerId, availability }] = page.results
   const slot = { providerId, utcStartTime: availability[0].utcStartTime }
   const { body } = await service.post(paths.booking, booking('returning', slot))
-  await using held = await holdWrites(service.storage)
+  await using held = await blockWrites(service.storage)
   const asked = service.post(paths.booking, booking('returning', slot))
   // Time for the booking to check the slot and to start waiting for the lock.
   await Bun.sleep(300)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { booking, provider, region } from '../support/builders'
-import { tellFigure, times } from '../support/long'
+import { printFigure, times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { countRows } from '../support/storage'
 import { nextTurn } from '../support/turns'
@@ -98,7 +98,7 @@ describe('contract: concurrent bookings', () => {
       }
       for (const { status } of answers) totals[status] = (totals[status] ?? 0) + 1
     }
-    tellFigure(
+    printFigure(
       `one slot: ${slotRounds} rounds of ${crowd} bookings, responses by status ${JSON.stringify(totals)}, ${retried} retries after a 503`,
     )
   })

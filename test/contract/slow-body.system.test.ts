@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
-import { holdWrites } from '../support/storage'
+import { blockWrites } from '../support/storage'
 import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendSlowly } from './contract'
 
 const now = '2026-12-01T12:00:00Z'
@@ -117,7 +117,7 @@ describe('contract: a change while a booking waits for the database lock', () =>
     const { partner, token } = await service.addPartner(`Waiting, ${what}`)
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
     for (const body of [booking(`waiting-${code}`, slot), booking(`waiting-${code}`)]) {
-      await using other = await holdWrites(service.storage)
+      await using other = await blockWrites(service.storage)
       const answer = service.post(paths.booking, body, token)
       await Bun.sleep(100)
       await other.run(`${change}${partner.id}`)

@@ -6,7 +6,7 @@ import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
 /** Runs a long read of the database while the write-ahead log holds 5 MB that its writer never checkpoints. */
-async function besideALog(folder: Folder, read: (path: string) => Promise<unknown>): Promise<void> {
+async function withLargeLog(folder: Folder, read: (path: string) => Promise<unknown>): Promise<void> {
   const path = folder.file('a.sqlite')
   const writer = openTestDatabase(path)
   writer.run('PRAGMA wal_autocheckpoint = 0')
@@ -27,7 +27,7 @@ describe('db: a worker that reads the whole database checkpoints the write-ahead
   test('making a copy in a worker checkpoints the log', async () => {
     using folder = new Folder()
     const copyPath = folder.file('copy.sqlite')
-    await besideALog(folder, (path) => runAside(path, 'VACUUM INTO ?', [copyPath]))
+    await withLargeLog(folder, (path) => runAside(path, 'VACUUM INTO ?', [copyPath]))
     using copy = new Database(copyPath)
     expect(copy.query('PRAGMA integrity_check').values()).toEqual([['ok']])
   })
@@ -35,7 +35,7 @@ describe('db: a worker that reads the whole database checkpoints the write-ahead
   test('checking the pages in a worker checkpoints the log', async () => {
     using folder = new Folder()
     const { promise, resolve } = Promise.withResolvers<Verdict>()
-    await besideALog(folder, async (path) => {
+    await withLargeLog(folder, async (path) => {
       beginQuickCheck(path, resolve)
       expect(await promise).toBe('sound')
     })

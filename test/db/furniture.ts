@@ -89,7 +89,7 @@ export const update: MemberUpdate = {
   country: 'CA',
 }
 
-export const untold = {
+export const unsetProfile = {
   preferredName: null,
   preferredPronouns: null,
   dob: null,
@@ -125,14 +125,14 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
  * The changes since an earlier read. An engine may report only the new bookings of a provider; this adds the earlier
  * ones, so that results of both engines can be compared.
  */
-export async function toldSince(
+export async function changesAfter(
   { feed }: Pick<Connection, 'feed'>,
   before: DirectoryChanges,
 ): Promise<DirectoryChanges | null> {
   const changes = await feed.changesSince(before.version, 0)
   if (!changes) return null
-  const { booked = new Map<number, readonly TakenSlot[]>(), ...told } = changes
-  const taken = new Map(told.taken)
+  const { booked = new Map<number, readonly TakenSlot[]>(), ...rest } = changes
+  const taken = new Map(rest.taken)
   for (const [id, slots] of booked) {
     const all = [...(before.taken.get(id) ?? []), ...slots]
     taken.set(
@@ -140,11 +140,11 @@ export async function toldSince(
       all.sort((a, b) => a.startsAt - b.startsAt),
     )
   }
-  return { ...told, taken }
+  return { ...rest, taken }
 }
 
 /** The complete directory without its version, which differs between engines. */
-export async function shownBy(connection: Pick<Connection, 'feed'>) {
+export async function wholeDirectory(connection: Pick<Connection, 'feed'>) {
   const { version: _, ...shown } = await everything(connection)
   return shown
 }
@@ -244,7 +244,7 @@ export async function fill(connection: Connection) {
 }
 
 /** The same as `fill`, plus one intake that can be assigned. */
-export async function furnishWithIntake(connection: Connection) {
+export async function fillWithIntake(connection: Connection) {
   const { store } = connection
   const furniture = await fill(connection)
   const { id, member } = await stored(furniture.intake('robin'))

@@ -14,7 +14,7 @@ import {
 import { beginQuickCheck, type Verdict } from '../../db/sqlite/file/aside'
 import { eventually } from '../support/eventually'
 import { Folder } from '../support/folder'
-import { HeldTime } from '../support/held-time'
+import { FakeClock } from '../support/held-time'
 import { millisOf } from '../support/standstill'
 import { act, endOf } from './furniture'
 import { openTestEngine } from './place'
@@ -22,13 +22,13 @@ import { openTestEngine } from './place'
 let folder: Folder
 let path: string
 let engine: ReturnType<typeof openTestEngine>
-let told: string[]
+let logged: string[]
 const opened: number[] = []
 beforeEach(() => {
   folder = new Folder()
   path = folder.file('a.sqlite')
   engine = openTestEngine(path)
-  told = []
+  logged = []
 })
 afterEach(async () => {
   await engine.close()
@@ -36,7 +36,7 @@ afterEach(async () => {
   folder[Symbol.dispose]()
 })
 
-const watch = () => engine.watch((line) => told.push(line), false)
+const watch = () => engine.watch((line) => logged.push(line), false)
 const write = (name: string) => endOf(engine.store.addOrganization(name, act))
 /** Audit entries that rename the database file while they are written. */
 function removingOnTheWay() {
@@ -62,7 +62,7 @@ function transactions(): number {
 }
 
 test('db: 1,000 health checks within a second make one test write, which is committed', async () => {
-  using time = new HeldTime()
+  using time = new FakeClock()
   const watched = watch()
   const before = transactions()
   const answers = await Promise.all(Array.from({ length: 1_000 }, () => watched.isReady()))
@@ -72,11 +72,11 @@ test('db: 1,000 health checks within a second make one test write, which is comm
   time.pass(1_001)
   expect(await watched.isReady()).toBe(true)
   expect(transactions()).toBe(before + 2)
-  expect(told).toEqual([])
+  expect(logged).toEqual([])
 })
 
 test('db: a health check makes no test write right after another write was stored', async () => {
-  using _ = new HeldTime()
+  using _ = new FakeClock()
   const watched = watch()
   expect(await write('North')).toBe('stored')
   const before = transactions()
@@ -96,7 +96,7 @@ test('db: health checks fail within a second while another process holds the loc
   expect(await millisOf(async () => expect(await watched.isReady()).toBe(false))).toBeLessThan(500)
   locking.run('ROLLBACK')
   await eventually('a successful test write', async () => await watched.isReady())
-  expect(told).toEqual(['not ready: the database could not be written within a second', 'ready again'])
+  expect(logged).toEqual(['not ready: the database could not be written within a second', 'ready again'])
 })
 
 describe.each([
@@ -116,7 +116,7 @@ describe.each([
   ],
 ])('db: a database file that is %s', (_, lose, putBack) => {
   test('refuses writes, still serves reads, and accepts writes again once it is put back', async () => {
-    using time = new HeldTime()
+    using time = new FakeClock()
     const watched = watch()
     expect(await write('North')).toBe('stored')
     lose()
@@ -128,12 +128,12 @@ describe.each([
     time.pass(1_001)
     expect(await watched.isReady()).toBe(true)
     expect((await engine.store.listOrganizations()).map(({ name }) => name)).toEqual(['North', 'East'])
-    expect(told).toEqual([lost, 'ready again'])
+    expect(logged).toEqual([lost, 'ready again'])
   })
 })
 
 test('db: the server is ready again a second after the last failure, even if a write succeeded in between', async () => {
-  using time = new HeldTime()
+  using time = new FakeClock()
   const watched = watch()
   renameSync(path, `${path}.aside`)
   expect(await write('North')).toBe('storage_failed')
@@ -179,7 +179,7 @@ test('db: writes, purges and backups by other processes do not make the server r
     expect(await write(`Own ${round}`)).toBe('stored')
   }
   expect(await watched.isReady()).toBe(true)
-  expect(told).toEqual([])
+  expect(logged).toEqual([])
 })
 
 describe('db: the page check at start', () => {
@@ -215,15 +215,15 @@ describe('db: the page check at start', () => {
     const last = bytes.length - 4096
     writeFileSync(path, Buffer.from(bytes).fill(0xff, last, last + 6))
     engine = openTestEngine(path)
-    const watched = engine.watch((line) => told.push(line), true)
-    while (told.length === 0) await Bun.sleep(5)
+    const watched = engine.watch((line) => logged.push(line), true)
+    while (logged.length === 0) await Bun.sleep(5)
     expect(await watched.isReady()).toBe(false)
     const file = openSync(path, 'r+')
     // Closed after the engine: closing it earlier would release the locks that SQLite holds on the file.
     opened.push(file)
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)
-    expect(told).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
+    expect(logged).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
   }, 300_000)
 
   test('a damaged page makes the server not ready for good, even after a successful write', async () => {
@@ -235,9 +235,9 @@ describe('db: the page check at start', () => {
     const at = (page - 1) * 4096
     writeFileSync(path, readFileSync(path).fill(0xff, at, at + 6))
     engine = openTestEngine(path)
-    const watched = engine.watch((line) => told.push(line), true)
-    while (told.length === 0) await Bun.sleep(5)
-    expect(told).toEqual(['not ready: the database is damaged: anteroom doctor tells more'])
+    const watched = engine.watch((line) => logged.push(line), true)
+    while (logged.length === 0) await Bun.sleep(5)
+    expect(logged).toEqual(['not ready: the database is damaged: anteroom doctor tells more'])
     expect(await watched.isReady()).toBe(false)
     expect(await write('North')).toBe('stored')
     expect(await watched.isReady()).toBe(false)

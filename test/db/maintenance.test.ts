@@ -4,7 +4,7 @@ import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { currentSchema } from '../../db/sqlite/migration'
 import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
-import { act, fill, furnishWithIntake, nine, stored, versionOf } from './furniture'
+import { act, fill, fillWithIntake, nine, stored, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
 /** A database in which the first page of one table is overwritten, as by a failing disk. */
@@ -56,7 +56,7 @@ test('db: a check names a member and screening answers that cannot be decrypted;
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store, maintenance } = engine
-  const { book, member } = await furnishWithIntake(engine)
+  const { book, member } = await fillWithIntake(engine)
   await stored(book('other', nine))
   const database = openTestDatabase(folder.file('a.sqlite'))
   database.run(`UPDATE members SET sealed_profile = zeroblob(80) WHERE id = ${member.id}`)
@@ -83,7 +83,7 @@ test('db: a check names members whose email hash does not match their address, e
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store, maintenance } = engine
-  const { intake } = await furnishWithIntake(engine)
+  const { intake } = await fillWithIntake(engine)
   for (const name of ['blocked', 'freed', 'released']) await stored(intake(name))
   const idOf = async (name: string) => (await store.findMember(1, name))?.id as number
   const [blocked, freed, released] = [await idOf('blocked'), await idOf('freed'), await idOf('released')]

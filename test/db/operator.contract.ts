@@ -13,7 +13,7 @@ import {
   entry,
   everything,
   fill,
-  furnishWithIntake,
+  fillWithIntake,
   load,
   minutes,
   nine,
@@ -21,10 +21,10 @@ import {
   ontario,
   type Place,
   quebec,
-  shownBy,
   stored,
   takenOf,
   versionOf,
+  wholeDirectory,
 } from './furniture'
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
@@ -38,7 +38,7 @@ async function audited(store: ActingStore, change: () => Promise<unknown>): Prom
 }
 
 /** Contract: how a store serves the operator commands. */
-export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
+export function operatorContract(open: () => Promise<Place>): void {
   describe('partner keys', () => {
     test('keys are listed without their secrets, with the time and the reason each ended', async () => {
       await using place = await open()
@@ -112,7 +112,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
   test('changes to unknown records fail with record_unknown and add no audit line', async () => {
     await using place = await open()
     const { store } = place
-    const { partner, first, id } = await furnishWithIntake(place)
+    const { partner, first, id } = await fillWithIntake(place)
     const absence = { from: '2026-12-24', until: '2026-12-24' }
     const assignment = {
       providerId: first,
@@ -258,7 +258,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('requests are listed in order: all, only intakes, or only unassigned intakes', async () => {
       await using place = await open()
       const { store } = place
-      const { book, intake, assign, first } = await furnishWithIntake(place)
+      const { book, intake, assign, first } = await fillWithIntake(place)
       await book('kim', nine)
       await intake('lee')
       await assign(first, null)
@@ -278,7 +278,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('requests are filtered, counted and paged', async () => {
       await using place = await open()
       const { store } = place
-      const { book, intake, first, second, partner } = await furnishWithIntake(place)
+      const { book, intake, first, second, partner } = await fillWithIntake(place)
       const day = minutes(24 * 60)
       await book('late', nine + day, { localOffsetMinutes: 0, submittedAt: now + 1 })
       // On the provider's local clock the slot is on the day before.
@@ -332,7 +332,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('an assigned intake is pending, has an authorization number and takes its slot', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member, first, assign } = await furnishWithIntake(place)
+      const { id, member, first, assign } = await fillWithIntake(place)
       const request = {
         id,
         isIntake: true,
@@ -365,8 +365,8 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('an intake that is assigned again is pending under the same number, and frees its earlier slot', async () => {
       await using place = await open()
       const { store } = place
-      const { id, first, second, assign } = await furnishWithIntake(place)
-      const toldOf = async (version: Awaited<ReturnType<typeof versionOf>>) => [
+      const { id, first, second, assign } = await fillWithIntake(place)
+      const changedProviders = async (version: Awaited<ReturnType<typeof versionOf>>) => [
         ...((await place.feed.changesSince(version, 0))?.taken.keys() ?? []),
       ]
       await assign(first, nine)
@@ -386,12 +386,12 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
           [],
           [nine + minutes(15)],
         ])
-        expect(await toldOf(version)).toContain(second)
+        expect(await changedProviders(version)).toContain(second)
       }
       const version = await versionOf(place)
       expect(await assign(first, null)).toBe('done')
       expect([await takenOf(place, first), await takenOf(place, second)]).toEqual([[], []])
-      expect(await toldOf(version)).toContain(second)
+      expect(await changedProviders(version)).toContain(second)
       expect(await store.findRequest(id)).toMatchObject({ providerId: first, startsAt: null })
     })
 
@@ -400,7 +400,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       async (state) => {
         await using place = await open()
         const { store } = place
-        const { first, second, book, move } = await furnishWithIntake(place)
+        const { first, second, book, move } = await fillWithIntake(place)
         const { id, authorizationNumber } = await stored(book('kim', nine))
         if (state === 'accepted') await store.accept(id, actAt(now + 1))
         const before = await store.findRequest(id)
@@ -431,7 +431,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('an unassigned intake can be closed, and stays closed', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member, first, move } = await furnishWithIntake(place)
+      const { id, member, first, move } = await fillWithIntake(place)
       const before = await store.findRequest(id)
       expect(await audited(store, () => store.close(id, actAt(now + 4)))).toEqual([
         ['request.close', `request ${id}`],
@@ -449,7 +449,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('requests keep staff notes in order, and the reason why they were declined or closed', async () => {
       await using place = await open()
       const { store } = place
-      const { id, intake, book } = await furnishWithIntake(place)
+      const { id, intake, book } = await fillWithIntake(place)
       const [first, second] = [await stored(book('kim', nine)), await stored(book('lee', nine + minutes(45)))]
       const noteId = await store.addNote(id, 'Rings after six.\n\u00c9t\u00e9', actAt(now + 1))
       await store.close(id, { actor: 'ada', at: now + 2 }, 'Sent twice.')
@@ -477,7 +477,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('declining many requests skips those that cannot be declined and logs a line for each of the others', async () => {
       await using place = await open()
       const { store } = place
-      const { first, second, id: unassigned, assign, book, intake } = await furnishWithIntake(place)
+      const { first, second, id: unassigned, assign, book, intake } = await fillWithIntake(place)
       const slots = [0, 1, 2].map((index) => nine + index * minutes(45)) as [number, number, number]
       const pending = await stored(book('robin', slots[0]))
       const accepted = await stored(book('kim', slots[1], { providerId: second }))
@@ -525,7 +525,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
 
     test('an intake is not assigned a slot that overlaps another slot of its member', async () => {
       await using place = await open()
-      const { first, second, id, assign, book } = await furnishWithIntake(place)
+      const { first, second, id, assign, book } = await fillWithIntake(place)
       const booked = await stored(book('robin', nine))
       expect(await endOf(assign(second, nine + minutes(44)))).toBe('slot_conflicts_with_yours')
       expect(await endOf(assign(second, nine - minutes(44)))).toBe('slot_conflicts_with_yours')
@@ -552,7 +552,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('reading screening answers adds an audit line; reading them to sort requests does not', async () => {
       await using place = await open()
       const { store } = place
-      const { id } = await furnishWithIntake(place)
+      const { id } = await fillWithIntake(place)
       expect(
         await audited(store, async () => expect(await store.readScreening(id, act)).toEqual(answers)),
       ).toEqual([['request.read-screening', `request ${id}`]])
@@ -568,7 +568,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('staff notes of a member are listed and exported oldest first, and erased with the member', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member } = await furnishWithIntake(place)
+      const { id, member } = await fillWithIntake(place)
       await store.addNote(id, 'Called back', act)
       await store.addNote(id, 'Prefers mornings', { actor: 'other', at: now + 1 })
       const first = {
@@ -592,7 +592,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('an export contains everything stored about a member', async () => {
       await using place = await open()
       const { store } = place
-      const { id, member, intake, book, first } = await furnishWithIntake(place)
+      const { id, member, intake, book, first } = await fillWithIntake(place)
       await intake('kim')
       const booked = await stored(book('robin', nine, { submittedAt: now + 7, screeningAnswers: [] }))
       expect(await audited(store, () => store.exportMember(member.id, act))).toEqual([
@@ -662,8 +662,11 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       const rightful = await stored(intake('lee', { member: member.profile }))
       expect(await store.findMemberByEmail('robin@example.com', act)).toEqual(rightful.member)
       expect(await endOf(intake('robin'))).toBe('email_taken')
-      const told = { ...member.profile, email: 'new@example.com' }
-      expect((await stored(intake('robin', { member: told }))).member).toEqual({ ...member, profile: told })
+      const newProfile = { ...member.profile, email: 'new@example.com' }
+      expect((await stored(intake('robin', { member: newProfile }))).member).toEqual({
+        ...member,
+        profile: newProfile,
+      })
     })
 
     test('members are listed in pages', async () => {
@@ -746,8 +749,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('each change adds one audit line with actor, action and record, in order', async () => {
       await using place = await open()
       const { store } = place
-      const { organization, partner, first, member, id, assign, move, intake } =
-        await furnishWithIntake(place)
+      const { organization, partner, first, member, id, assign, move, intake } = await fillWithIntake(place)
       const waiting = await stored(intake('lee'))
       const absence = { from: '2026-12-24', until: '2026-12-24' }
       const thisOrganization = `organization ${organization.id}`
@@ -845,7 +847,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
     test('refused changes and submissions of partners add no audit line', async () => {
       await using place = await open()
       const { store } = place
-      const { id, intake, book } = await furnishWithIntake(place)
+      const { id, intake, book } = await fillWithIntake(place)
       expect(await audited(store, () => endOf(store.accept(id, act)))).toEqual([])
       expect(await audited(store, () => endOf(store.addOrganization('Harbour', act)))).toEqual([])
       expect(await audited(store, () => Promise.all([intake('kim'), book('lee', nine)]))).toEqual([])
@@ -997,27 +999,27 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
         refusal(6, null, 'partner_not_found'),
         lineOf(now + 7, 'olive', 'token.rotate', 'partner 1'),
       ])
-      const told = (partnerId: number | null, outcome: string, count: number, at: number) => {
+      const countOf = (partnerId: number | null, outcome: string, count: number, at: number) => {
         const [reason = '', isClaimed] = outcome.split(', ')
         return { partnerId, reason, isClaimed: isClaimed !== undefined, count, lastAt: now + at }
       }
-      const nobodys = told(null, 'partner_not_found', 1, 6)
-      const [theirs, others] = [told(1, 'partner_inactive', 2, 2), told(11, claimed, 1, 5)]
+      const nobodys = countOf(null, 'partner_not_found', 1, 6)
+      const [theirs, others] = [countOf(1, 'partner_inactive', 2, 2), countOf(11, claimed, 1, 5)]
       const of = (since: number, most: number, partnerId?: number) =>
         store.countRefusals({ since: now + since, most, partnerId })
-      expect(await of(0, 9)).toEqual([told(1, claimed, 3, 4), theirs, nobodys, others])
-      expect(await of(0, 3)).toEqual([nobodys, told(1, claimed, 1, 4), others])
+      expect(await of(0, 9)).toEqual([countOf(1, claimed, 3, 4), theirs, nobodys, others])
+      expect(await of(0, 3)).toEqual([nobodys, countOf(1, claimed, 1, 4), others])
       expect(await of(7, 9)).toEqual([])
-      expect(await of(0, 9, 1)).toEqual([told(1, claimed, 3, 4), theirs])
-      expect(await of(0, 2, 1)).toEqual([told(1, claimed, 2, 4)])
-      expect(await of(4, 9, 1)).toEqual([told(1, claimed, 1, 4)])
+      expect(await of(0, 9, 1)).toEqual([countOf(1, claimed, 3, 4), theirs])
+      expect(await of(0, 2, 1)).toEqual([countOf(1, claimed, 2, 4)])
+      expect(await of(4, 9, 1)).toEqual([countOf(1, claimed, 1, 4)])
       expect(await of(0, 9, 2)).toEqual([])
     })
 
     test('the request ids of a member are found for a log search, and not after the member is erased', async () => {
       await using place = await open()
       const { store } = place
-      const { member, id, book } = await furnishWithIntake(place)
+      const { member, id, book } = await fillWithIntake(place)
       const second = await stored(book('robin', nine))
       await stored(book('kim', nine + slotMillis))
       expect(await store.listRequestIdsOf(member.id)).toEqual([id, second.id])
@@ -1110,7 +1112,7 @@ export function storeDoesWhatTheOperatorAsks(open: () => Promise<Place>): void {
       await store.issueKey(partner.id, key('a', 100), actAt(100))
       if (!maintenance || freeTarget === null) return
       const held = async ({ store, feed }: Pick<Place, 'store' | 'feed'>) => ({
-        shown: await shownBy({ feed }),
+        shown: await wholeDirectory({ feed }),
         partners: await store.listPartners(),
         requests: await store.listRequests({}),
         members: await Promise.all(['robin', 'kim'].map((id) => store.findMember(partner.id, id))),

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { openPlace, openTestDatabase, openTestEngine } from './place'
-import { counted, keepUp, useEverything } from './use-everything'
+import { callMaintenance, callStore, counted } from './use-everything'
 
 /** The statements that the engine prepares or runs on an existing database while each method of its ports is called. */
 async function statementsOf(): Promise<Set<string>> {
@@ -29,11 +29,11 @@ async function statementsOf(): Promise<Set<string>> {
   try {
     const again = await place.openAgain()
     const called = new Set<string>()
-    await useEverything({ ...place, ...again, store: counted(again.store, called) })
+    await callStore({ ...place, ...again, store: counted(again.store, called) })
     expect(Object.keys(again.store).filter((name) => !called.has(name))).toEqual([])
     const engine = openTestEngine(place.path)
     const kept = new Set<string>()
-    await keepUp(counted(engine.maintenance, kept), place.freeTarget)
+    await callMaintenance(counted(engine.maintenance, kept), place.freeTarget)
     await engine.close()
     expect(Object.keys(engine.maintenance).filter((name) => !kept.has(name))).toEqual([])
   } finally {

@@ -6,7 +6,7 @@ const day = minutes(24 * 60)
 const retry = { key: 'one', body: 'sent' }
 
 /** Contract: submissions with an idempotency key. */
-export function storeKnowsRetries(open: () => Promise<Place>): void {
+export function retriesContract(open: () => Promise<Place>): void {
   /** A filled database, with submissions that carry an idempotency key. */
   async function furnished() {
     const place = await open()
@@ -33,8 +33,8 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       const profile = { ...update, phoneNumber: '+1 416 555 0100', preferredModality: 'Video' }
       const { member, ...request } = await stored(book('robin', { member: profile }))
       const { email, firstName, phoneNumber, preferredModality } = member.profile
-      const told = { id: member.id, profile: { email, firstName, phoneNumber, preferredModality } }
-      const replay = { ...request, member: told, isReplay: true }
+      const shownMember = { id: member.id, profile: { email, firstName, phoneNumber, preferredModality } }
+      const replay = { ...request, member: shownMember, isReplay: true }
       const again = () => book('robin', { member: profile, submittedAt: now + 1 })
       expect(await again()).toEqual(replay as never)
       await store.accept(request.id, act)
@@ -127,8 +127,8 @@ export function storeKnowsRetries(open: () => Promise<Place>): void {
       await stored(intake('kim', { retry: { key: 'theirs', body: '' } }))
       await store.eraseMember(member.id, act)
       expect(await store.forgetReplays(now + 2 * day, 9)).toBe(1)
-      const anew = await stored(intake('robin'))
-      expect(anew.member.id).not.toBe(member.id)
+      const later = await stored(intake('robin'))
+      expect(later.member.id).not.toBe(member.id)
       expect(await counted()).toBe(3)
     })
   })

@@ -181,17 +181,17 @@ describe('db: constraints of the database', () => {
   ]
 
   test.each(rows)('the database rejects %s', (_, code, statement) => {
-    let told = 'nothing'
+    let outcome = 'nothing'
     try {
       database.transaction(() => {
         database.run(statement)
-        told = 'taken'
+        outcome = 'taken'
         throw new Error('undone')
       })()
     } catch (error) {
-      if (told === 'nothing') told = (error as { code: string }).code
+      if (outcome === 'nothing') outcome = (error as { code: string }).code
     }
-    expect(told).toBe(`SQLITE_CONSTRAINT_${code}`)
+    expect(outcome).toBe(`SQLITE_CONSTRAINT_${code}`)
   })
 
   test('the database accepts valid variants of the rejected rows', () => {

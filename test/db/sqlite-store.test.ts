@@ -2,16 +2,16 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { act, entry, everything, fill, load, minutes, now, ontario, stored } from './furniture'
-import { storeDoesWhatTheOperatorAsks } from './operator.contract'
+import { operatorContract } from './operator.contract'
 import { openPlace } from './place'
-import { storeKnowsRetries } from './retries.contract'
-import { storeFollowsBookings, storeKeepsItsPromises } from './store.contract'
+import { retriesContract } from './retries.contract'
+import { bookingFeedContract, storeContract } from './store.contract'
 
 describe('db: SQLite store', () => {
-  storeKeepsItsPromises(openPlace)
-  storeFollowsBookings(openPlace)
-  storeDoesWhatTheOperatorAsks(openPlace)
-  storeKnowsRetries(openPlace)
+  storeContract(openPlace)
+  bookingFeedContract(openPlace)
+  operatorContract(openPlace)
+  retriesContract(openPlace)
 })
 
 test('db: the table of changes keeps 10,000 rows, and a reader further behind reloads the directory', async () => {

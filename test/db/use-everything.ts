@@ -7,7 +7,7 @@ import {
   actAt,
   answers,
   everything,
-  furnishWithIntake,
+  fillWithIntake,
   load,
   minutes,
   nine,
@@ -29,10 +29,10 @@ export function counted<T extends object>(port: T, called: Set<string>): T {
 }
 
 /** Calls every method of a store, with arguments that lead to different statements. */
-export async function useEverything(place: Place): Promise<void> {
+export async function callStore(place: Place): Promise<void> {
   const { store, feed } = place
   const { organization, partner, first, second, member, id, assign, move, intake, book } =
-    await furnishWithIntake(place)
+    await fillWithIntake(place)
   const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(kid), startsAt })
   const absence = { from: '2027-01-04', until: '2027-01-05' }
   const { version } = await everything(place)
@@ -132,7 +132,11 @@ export async function useEverything(place: Place): Promise<void> {
  * @param target a free path
  * @param copies whether the engine itself makes backups
  */
-export async function keepUp(maintenance: Maintenance, target: string, copies = true): Promise<void> {
+export async function callMaintenance(
+  maintenance: Maintenance,
+  target: string,
+  copies = true,
+): Promise<void> {
   for (const chain of auditChains) {
     const archive = `${target}.${chain}`
     await maintenance.pruneAudit({ chain, before: now + 1, target: archive }, actAt(now + 1))
@@ -151,7 +155,7 @@ export async function keepUp(maintenance: Maintenance, target: string, copies = 
   await maintenance.verifyAudit(null)
   await maintenance.forgetChanges()
   expect(await maintenance.findCopyNote()).toBeNull()
-  await expect(maintenance.reactivate(act)).rejects.toThrow('the database is active')
+  await expect(maintenance.reactivate(act)).rejects.toThrow('the database is already active')
   await maintenance.rewrap(masterKeyOf(Buffer.alloc(32, 8)), act)
   await maintenance.check(0)
   await maintenance.checkHost()

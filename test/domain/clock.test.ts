@@ -1,6 +1,6 @@
 import { expect, setSystemTime, test } from 'bun:test'
 import { clockStartingAt, systemClock } from '../../src/domain/ports/time'
-import { HeldTime } from '../support/held-time'
+import { FakeClock } from '../support/held-time'
 
 test('domain: the system clock returns the time of the machine', () => {
   const now = new Date('2030-01-01T00:00:00Z')
@@ -10,7 +10,7 @@ test('domain: the system clock returns the time of the machine', () => {
 })
 
 test('domain: a clock with a set start advances from it in whole milliseconds', () => {
-  using time = new HeldTime()
+  using time = new FakeClock()
   const start = Date.UTC(2030, 0, 1)
   const clock = clockStartingAt(start)
   expect(clock.now()).toBe(start)

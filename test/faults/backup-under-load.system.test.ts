@@ -73,7 +73,7 @@ test('faults: a backup during bookings and searches refuses none of them and del
   expect(slowestMillis).toBeLessThan(4_000)
   const key = ['--master-key-file', `${operator.database}.key`]
   const to = ['--to', file('restored.sqlite'), '--yes']
-  expect(await operator.do('restore', file('backup.age'), ...to, ...key)).toStartWith('Made the database')
+  expect(await operator.do('restore', file('backup.age'), ...to, ...key)).toStartWith('Created the database')
   expect(JSON.parse(await operator.do('request', 'list', '--limit', '10000', '--json'))).toHaveLength(booked)
   await service.stop()
 })

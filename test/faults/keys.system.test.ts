@@ -82,8 +82,8 @@ describe('faults: a rotation of the master key', () => {
 
     expect(await operator.do(...rotate)).toBe(
       `The new master key is in ${key}.\n` +
-        'A server that is running goes on; the next start takes the new key: give it to each machine that has the old one.\n' +
-        'Backups made until now open with the old master key alone: keep a copy of it for as long as them, or make a new one now.\n',
+        'Running servers continue, but the next start needs the new key. Copy it to each machine that has the old one.\n' +
+        'Existing backups need the old master key: keep a copy of it as long as you keep them, or make a new backup now.\n',
     )
     expect([await find('robin'), await book('kim'), await find('kim')]).toEqual([200, 201, 200])
     await isRotated(before)
@@ -119,7 +119,7 @@ describe('faults: a rotation of the master key', () => {
     const { code, stdout } = await operator.run([...rotate, '--new-key-file', place], '', settings)
     expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
       0,
-      [`The new master key is in ${place}.`, 'Put it where the old one is: the next start takes it.'],
+      [`The new master key is in ${place}.`, 'Replace the old key file with it before the next start.'],
     ])
     expect(contentOf(key)).toBe(contentOf(old))
     expect(await listWith(place)).toMatchObject({ code: 0 })
@@ -248,7 +248,7 @@ describe('faults: a killed key rotation', () => {
 
   test.each([
     ['the next start', ['organization', 'list'], 'North Care'],
-    ['running it again', rotate, 'The rotation that was cut short is finished.\n'],
+    ['running it again', rotate, 'The interrupted rotation is finished.\n'],
   ])('a key rotation killed after its commit is finished by %s', async (_, words, says) => {
     const before = wrapping()
     killedAt('committed')

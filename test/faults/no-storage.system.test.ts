@@ -128,8 +128,8 @@ function lift({ pid }: Sandbox): void {
 }
 
 test.each([
-  [['key', 'rotate', '--yes'], 'The new master key is in', 'what the old master key opens'],
-  [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of what was erased'],
+  [['key', 'rotate', '--yes'], 'The new master key is in', 'data that the old master key opens'],
+  [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of the erased data'],
 ])(
   'faults: %p on a full disk reports success and what is left to clean up, and the next run finishes it',
   async (args, done, left) => {
@@ -147,7 +147,7 @@ test.each([
       env: { ANTEROOM_DATABASE: operator.database },
     })
     const line = new RegExp(
-      `^error: the database may still hold ${left}, since .* or the storage failed[:;] .*\n$`,
+      `^error: the database file may still have ${left}, because .* or the storage failed[:;] .*\n$`,
     )
     expect([code, stdout, stderr]).toEqual([7, expect.stringContaining(done), expect.stringMatching(line)])
     expect((await operator.run([...args])).code).toBe(0)

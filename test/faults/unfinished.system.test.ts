@@ -53,7 +53,7 @@ describe('faults: a killed init', () => {
     linkSync(`${database}.key`, `${aside}/key`)
     renameSync(database, `${aside}/whole`)
     expect(namesIn(operator.folder)).toEqual(['anteroom.sqlite.key', 'anteroom.sqlite.unfinished-0a1b2c3d'])
-    expect(await operator.do('init')).toStartWith(`Made the database ${database}.`)
+    expect(await operator.do('init')).toStartWith(`Created the database ${database}.`)
     expect(namesIn(operator.folder)).toEqual(['anteroom.sqlite', 'anteroom.sqlite.key'])
     await operator.do('organization', 'add', 'North Care')
   })
@@ -143,7 +143,7 @@ test('faults: a backup that cannot be recorded because of a lock leaves no file 
   expect([busy.code, busy.stderr]).toEqual([7, 'error: the service is busy\nTry: the same command again\n'])
   expect(namesIn(operator.folder).filter((name) => name.startsWith('backup'))).toEqual([])
   other.run('COMMIT')
-  expect(await operator.do('backup', backup)).toContain('Made the backup')
+  expect(await operator.do('backup', backup)).toContain('Created the backup')
   expect(await operator.do('audit', 'list')).toContain('database.back-up')
 })
 
@@ -193,7 +193,7 @@ describe('faults: an erasure that was killed after its commit', () => {
       const { code, stdout } = await operator.run(['member', 'erase', '1', '--yes'])
       expect([code, stdout]).toEqual([
         0,
-        'Member 1 was erased before. Backups made before now hold what was erased until they are gone.\n',
+        'Member 1 was already erased. Backups made before now hold what was erased until they are gone.\n',
       ])
       expect(tracesOf(leaver)).toEqual([])
     }

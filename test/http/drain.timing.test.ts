@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { listen } from '../../src/http/listening/listen'
 import { isLong } from '../support/long'
 import { startService } from '../support/service'
-import { millisOf, whileAwake } from '../support/standstill'
+import { millisOf, repeatIfStalled } from '../support/standstill'
 
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -65,7 +65,7 @@ test('http: on stop, requests in flight are answered and their connections are c
 })
 
 test('http: on stop, a busy server accepts requests for half a second and then refuses connections', async () => {
-  const results = await whileAwake(async () => {
+  const results = await repeatIfStalled(async () => {
     const { port, stop } = listen('127.0.0.1', 0, () => async (request) => {
       if (request.url.endsWith('/slow')) await Bun.sleep(1_200)
       return new Response('done')

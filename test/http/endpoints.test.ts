@@ -15,7 +15,7 @@ import { forwarding } from '../../src/http/listening/behind-proxy'
 import { logEntryOf } from '../../src/http/log'
 import type { Representation } from '../../src/http/representation'
 import type { Context } from '../../src/operations/context'
-import { undeclared } from '../support/declared'
+import { undeclaredError } from '../support/declared'
 import { startService } from '../support/service'
 
 const baseUrl = 'http://localhost'
@@ -54,12 +54,12 @@ describe('http: every endpoint', () => {
   })
 
   test('is reported if it answers with a refusal that it does not declare', () => {
-    expect(undeclared('GET', '/partners/v1/user/', 'member_not_found')).toBeNull()
-    expect(undeclared('GET', '/partners/v1/user', 'email_taken')).toBe(
+    expect(undeclaredError('GET', '/partners/v1/user/', 'member_not_found')).toBeNull()
+    expect(undeclaredError('GET', '/partners/v1/user', 'email_taken')).toBe(
       'GET /partners/v1/user answers email_taken, which it does not declare',
     )
     const silent = endpoints.map((one) => ({ ...one, refusals: {} }))
-    expect(undeclared('GET', '/partners/v1/user/', 'member_not_found', silent)).not.toBeNull()
+    expect(undeclaredError('GET', '/partners/v1/user/', 'member_not_found', silent)).not.toBeNull()
   })
 })
 

@@ -10,7 +10,7 @@ import { errorCodes } from '../../src/http/errors'
 import { paths, signed } from '../contract/contract'
 import { actsOf } from '../support/acts'
 import { booking, countryWide, provider, region } from '../support/builders'
-import { misfits, type Schema } from '../support/json-schema'
+import { type Schema, schemaErrors } from '../support/json-schema'
 import { type Answer, startService } from '../support/service'
 import { words } from '../support/words'
 
@@ -114,7 +114,7 @@ function undocumented(path: string, answer: Answer): string[] {
   return [
     ...missing.map((name) => `${name} is not sent`),
     ...(code === null || Object.hasOwn(examples ?? {}, code) ? [] : [`${code} is not described`]),
-    ...misfits(answer.body, schema, document.components.schemas),
+    ...schemaErrors(answer.body, schema, document.components.schemas),
   ]
 }
 

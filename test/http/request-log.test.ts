@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { repeatedly } from '../../src/http/errors'
 import { type LogEntry, logEntryOf, withLogEntries } from '../../src/http/log'
-import { HeldTime } from '../support/held-time'
+import { FakeClock } from '../support/held-time'
 import { nextTurn } from '../support/turns'
 
 /** Sends a request to a synchronous or late handler; returns its log entries and the response. */
 async function sightOf(method: string, isLate: boolean): Promise<{ entry: LogEntry[]; answer: Response }> {
-  using time = new HeldTime()
+  using time = new FakeClock()
   const entry: LogEntry[] = []
   const answer = (request: Request) => {
     const sight = logEntryOf(request)

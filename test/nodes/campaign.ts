@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually'
-import { tellFigure } from '../support/long'
+import { printFigure } from '../support/long'
 import { runSql } from '../support/postgres'
 import { Standstill } from '../support/standstill'
 import { type Call, Load, type Submission } from './load'
@@ -48,7 +48,7 @@ export function failedAtOthers({ standstill, failed }: Report): Record<string, n
 /** Bookings that each node must acknowledge before the fault and after it. */
 const enough = 5
 /** How long to wait for every node, before a fault and after it. */
-const againPatienceMillis = 60_000
+const recoveryTimeoutMillis = 60_000
 
 /** Runs faults while partners book at all nodes of a database, and checks the database after each. */
 export class Campaign {
@@ -68,13 +68,13 @@ export class Campaign {
     const load = new Load(this.nodes, this.#next, this.perNode, this.portOf)
     const ready = (since: number) => this.nodes.nodes.every((_, node) => stored(load, node, since) >= enough)
     const began = performance.now()
-    await eventually('every node to store', () => ready(began), againPatienceMillis)
+    await eventually('every node to store', () => ready(began), recoveryTimeoutMillis)
     const from = performance.now()
     let over = 0
     try {
       await inject(this.nodes)
       over = performance.now()
-      await eventually('every node to store again', () => ready(over), againPatienceMillis)
+      await eventually('every node to store again', () => ready(over), recoveryTimeoutMillis)
     } finally {
       await load.stop()
       this.#next = load.next
@@ -97,7 +97,7 @@ export class Campaign {
       faults: [...load.faults, ...(await this.compare())],
     }
     const looked = `${load.searches} searches, ${load.recovered} retries found a booking that had not been answered`
-    tellFigure(`${title}: ${told(report)}; ${looked}`)
+    printFigure(`${title}: ${summaryOf(report)}; ${looked}`)
     return report
   }
 
@@ -124,8 +124,8 @@ export class Campaign {
       )
     for (const [what, select] of Object.entries(never))
       for (const { id } of await runSql<{ id: number }>(url, select)) found.push(`${what}: ${id}`)
-    const told = this.nodes.nodes.flatMap((node) => node.told)
-    found.push(...new Set(told.filter((line) => line.includes('internal error'))))
+    const messages = this.nodes.nodes.flatMap((node) => node.messages)
+    found.push(...new Set(messages.filter((line) => line.includes('internal error'))))
     const { code, stdout, stderr } = await this.nodes.operator.run(['audit', 'verify'])
     if (code !== 0) found.push(`audit verify ended with ${code}: ${stdout}${stderr}`)
     return found
@@ -174,7 +174,7 @@ function failures(calls: readonly Call[], isTheirs: (node: number) => boolean): 
   return Object.fromEntries([...counted].map(([what, some]) => [what, some.length]))
 }
 
-function told({
+function summaryOf({
   acknowledged,
   usualMillis,
   standstill,

@@ -23,7 +23,7 @@ export interface Submission {
 }
 
 /** The timeout of a request. */
-const patienceMillis = 20_000
+const timeoutMillis = 20_000
 /** The pause after a 503 or a failed connection. */
 const pauseMillis = 100
 
@@ -98,7 +98,7 @@ export class Load {
   async #submit(submission: Submission, home: number): Promise<void> {
     const { number, slot, key } = submission
     const body = JSON.stringify(booking(`member-${number}`, slot))
-    const deadline = performance.now() + 3 * patienceMillis
+    const deadline = performance.now() + 3 * timeoutMillis
     for (let node = home, wasLost = false; ; node++) {
       const answer = await this.#send(node, '/partners/v1/booking-request/', body, key)
       if (answer.status === 201) {
@@ -146,7 +146,7 @@ export class Load {
     if (key) headers.set('Idempotency-Key', key)
     const at = node % this.nodes.nodes.length
     const url = `http://127.0.0.1:${this.portOf(at)}${path}`
-    const signal = AbortSignal.timeout(patienceMillis)
+    const signal = AbortSignal.timeout(timeoutMillis)
     const init = { headers, signal, ...(body && { method: 'POST', body }) }
     const answer = await fetch(url, init)
       .then(async (response) => ({ response, text: await response.text() }))

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
-import { type OfferedSlot, theProgram, theProgramInHaste } from '../support/process'
+import { type OfferedSlot, programWithRealTimeouts, theProgram } from '../support/process'
 
 const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
 /** Eight slots a day keep the page of a provider short. 400 providers have enough slots for all campaigns. */
@@ -83,7 +83,7 @@ export class Nodes implements AsyncDisposable {
   async begin(index: number, again = 5): Promise<void> {
     const words = ['--database', this.addresses[index] as string, ...unlimited]
     try {
-      this.nodes[index] = await this.operator.serveBy(theProgramInHaste, ...words)
+      this.nodes[index] = await this.operator.serveBy(programWithRealTimeouts, ...words)
     } catch (error) {
       if (again === 0) throw error
       await this.begin(index, again - 1)
@@ -94,7 +94,7 @@ export class Nodes implements AsyncDisposable {
   command(...words: string[]): Bun.Subprocess {
     const { folder, settings: env } = this.operator
     const output = { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' } as const
-    return Bun.spawn([...theProgramInHaste, ...words], { cwd: folder.path, env: { ...env }, ...output })
+    return Bun.spawn([...programWithRealTimeouts, ...words], { cwd: folder.path, env: { ...env }, ...output })
   }
 
   node(index: number): Served {

@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout } from 'bun:test'
-import { isLong, tellFigure, times } from '../support/long'
+import { isLong, printFigure, times } from '../support/long'
 import { newDatabase, testOnPostgres } from '../support/postgres-databases'
 import { Campaign, failedAtOthers } from './campaign'
 import { Nodes } from './nodes'
@@ -33,7 +33,7 @@ testOnPostgres('nodes: a rolling restart behind a load balancer fails no request
       }
     },
   })
-  tellFigure(`${proxy.refused} refused connections were retried at the next node`)
+  printFigure(`${proxy.refused} refused connections were retried at the next node`)
   expect(report.faults).toEqual([])
   expect(failedAtOthers(report)).toEqual({})
 })

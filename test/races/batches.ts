@@ -1,21 +1,21 @@
 import { daily, endOf, paths } from '../contract/contract'
 import type { Caps } from '../simulation/moves'
 import { type Body, type Chosen, Oracle, type OracleRequest } from '../simulation/oracle'
-import { type Told, toldBy, urlWith } from '../simulation/oracle-answers'
+import { type PartnerAnswer, answerOf, urlWith } from '../simulation/oracle-answers'
 import { isWorking, type KnownProvider } from '../simulation/oracle-directory'
 import { search } from '../simulation/oracle-search'
 import { dayMillis, instant } from '../simulation/wall-clock'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { startService, type TestPartner, type TestService } from '../support/service'
-import { type Onlooker, openOnlooker, type Storage } from '../support/storage'
+import { openSeparateConnection, type SeparateConnection, type Storage } from '../support/storage'
 import { type Command, command, type Ended } from './commands'
 import type { Other } from './other'
 import type { Done, Model } from './serial-order'
 
-/** The organization of each partner. */
+/** The index of each partner's organization. */
 export const organizationOf = [0, 0, 1]
-/** When providers work: slots of one overlap with those of the others. */
+/** Working hours of the providers. Their slots overlap. */
 const hoursOf = [
   ['09:00', '12:00'],
   ['09:30', '12:30'],
@@ -33,7 +33,7 @@ const everyProvider = { region_id: 31, page: 1, page_size: 20 }
 
 const firstDay = Date.parse('2026-12-01T08:00:00Z')
 
-/** What partners and the operator do at once. Persons and addresses are numbers of the day's own; slots are the day's. */
+/** A concurrent action of a partner or an operator. Persons, addresses and slots are numbered within a day. */
 export type Move =
   | {
       readonly act: 'submit'
@@ -41,9 +41,9 @@ export type Move =
       readonly person: number
       readonly email: number
       readonly slot: Slot | null
-      /** What its texts are told from others by. */
+      /** What its texts are result from others by. */
       readonly serial: number
-      /** Its idempotency key; none if left out. */
+      /** The idempotency key, if any. */
       readonly key?: string | null
     }
   | { readonly act: 'look up'; readonly partner: number; readonly person: number }
@@ -51,23 +51,23 @@ export type Move =
   | { readonly act: 'command'; readonly command: Command }
 
 export interface Slot {
-  /** A place among the providers. */
+  /** An index of the providers. */
   readonly provider: number
-  /** A place among the slots of their day. */
+  /** An index of the provider's slots of the day. */
   readonly place: number
 }
 
-export type Outcome = Told | Ended
+export type Outcome = PartnerAnswer | Ended
 
-/** A day of the world: nobody who is known before it, and no slot that is taken. */
+/** A day of the world: it starts without members, and all its slots are free. */
 export interface Day {
   readonly number: number
   readonly oracle: Oracle
-  /** What was there before. */
+  /** The highest ids before this day. */
   readonly highest: { readonly member: number; readonly request: number; readonly audit: number }
 }
 
-/** A service with three partners and three providers, whom it knows by their places, and another process beside it. */
+/** A service with three partners and three providers, known by index, and a second process on its database. */
 export class BatchWorld implements AsyncDisposable {
   #days = 0
 
@@ -76,12 +76,12 @@ export class BatchWorld implements AsyncDisposable {
     readonly partners: TestPartner[],
     readonly providerIds: readonly number[],
     private readonly other: Other,
-    /** A connection of its own, which sees what is committed and nothing else. */
-    readonly onlooker: Onlooker,
+    /** A separate connection, which sees only committed data. */
+    readonly onlooker: SeparateConnection,
     private readonly limits: Caps,
   ) {}
 
-  /** @param openOther opens a second program on the database, here or in a process of its own */
+  /** @param openOther opens a second service on the database, in this or in another process */
   static async open(limits: Caps, openOther: (storage: Storage) => Promise<Other>): Promise<BatchWorld> {
     const service = await startService({ now: instant(firstDay), limits, directory })
     const partners: TestPartner[] = []
@@ -91,7 +91,7 @@ export class BatchWorld implements AsyncDisposable {
     }
     const ids = service.context.directory.listProviders().map(({ id }) => id)
     const other = await openOther(service.storage)
-    const onlooker = openOnlooker(service.storage)
+    const onlooker = openSeparateConnection(service.storage)
     return new BatchWorld(service, partners, ids, other, onlooker, limits)
   }
 
@@ -101,7 +101,7 @@ export class BatchWorld implements AsyncDisposable {
     await this.service.stop()
   }
 
-  /** Begins the next day, on which all is in force that was there at first. */
+  /** Begins the next day, in which everything from the start is active again. */
   async nextDay(): Promise<Day> {
     const now = firstDay + this.#days * dayMillis
     this.service.setNow(instant(now))
@@ -127,12 +127,12 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  /** The ids of the organizations, by their places. */
+  /** The ids of the organizations, by index. */
   #organizations(): number[] {
     return [...new Set(this.partners.map(({ organization }) => organization?.id ?? 0))]
   }
 
-  /** Puts back in force what was taken from partners and providers. @param oracle as the day ends */
+  /** Reactivates partners, organizations and providers, and issues missing tokens. @param oracle at the end of the day */
   async endDay(oracle: Oracle): Promise<void> {
     for (const [place, { id, active, keys }] of oracle.partners.entries()) {
       if (!active) await this.command({ act: 'reactivate', noun: 'partner', id }, oracle.now)
@@ -154,11 +154,11 @@ export class BatchWorld implements AsyncDisposable {
     return command(this.service.context, asked, at)
   }
 
-  /** Does something, and tells what came of it and when. @param isElsewhere whether commands are the other process's */
+  /** Carries out a move. Returns its result and times. @param isElsewhere runs commands in the other process */
   async do(day: Day, move: Move, isElsewhere: boolean): Promise<Done<Move, Outcome>> {
     const askedAt = performance.now()
-    const told = await this.#carryOut(day, move, isElsewhere)
-    return { move, told, askedAt, toldAt: performance.now() }
+    const result = await this.#carryOut(day, move, isElsewhere)
+    return { move, result, askedAt, answeredAt: performance.now() }
   }
 
   async #carryOut(day: Day, move: Move, isElsewhere: boolean): Promise<Outcome> {
@@ -170,47 +170,47 @@ export class BatchWorld implements AsyncDisposable {
     const token = this.partners[move.partner]?.token ?? ''
     if (move.act === 'submit') {
       const headers = move.key ? { 'Idempotency-Key': move.key } : undefined
-      return toldBy(await service.post(paths.booking, bodyOf(day, move), token, headers))
+      return answerOf(await service.post(paths.booking, bodyOf(day, move), token, headers))
     }
     if (move.act === 'search') {
-      return toldBy(await service.get(urlWith(paths.providers, everyProvider), token))
+      return answerOf(await service.get(urlWith(paths.providers, everyProvider), token))
     }
     const query = `external_user_id=${externalUserId(day, move.person)}`
-    return toldBy(await service.get(`${paths.user}?${query}`, token))
+    return answerOf(await service.get(`${paths.user}?${query}`, token))
   }
 
-  /** What the day comes to if it comes to it one thing after another. @param kept what it has come to */
+  /** The model of a day in which the moves run one after another. @param kept the final state that it must reach */
   model(day: Day, kept: Kept): Model<Oracle, Move, Outcome> {
     const numbers = new Map(kept.requests.map(({ id, authorizationNumber }) => [id, authorizationNumber]))
     return {
       next: (state, done) => {
         const after = state.copy()
-        return { told: this.#foretell(after, day, done, numbers), state: after }
+        return { result: this.#expectedOutcome(after, day, done, numbers), state: after }
       },
       isEnd: (state) => Bun.deepEquals(this.keptBy(state), kept),
     }
   }
 
-  #foretell(oracle: Oracle, day: Day, { move, told }: Done<Move, Outcome>, numbers: Numbers): Outcome {
+  #expectedOutcome(oracle: Oracle, day: Day, { move, result }: Done<Move, Outcome>, numbers: Numbers): Outcome {
     if (move.act === 'command') {
-      const refusal = this.#foretellRefusal(oracle, move.command, numbers)
+      const refusal = this.#expectedRefusal(oracle, move.command, numbers)
       return { refusal, token: null }
     }
     const partner = oracle.partners[move.partner] as Oracle['partners'][number]
     const refusal = oracle.admit(partner, this.partners[move.partner]?.token ?? '')
     if (refusal) return refusal
-    if (move.act === 'search') return this.#foretellSearch(oracle)
+    if (move.act === 'search') return this.#expectedSearch(oracle)
     if (move.act === 'look up') return oracle.lookUp(move.partner, externalUserId(day, move.person))
     const body = bodyOf(day, move)
     const keyed = move.key ? { key: move.key, text: JSON.stringify(body) } : null
-    return oracle.submit(move.partner, body, (told as Told).body as Chosen, keyed)
+    return oracle.submit(move.partner, body, (result as PartnerAnswer).body as Chosen, keyed)
   }
 
-  #foretellSearch(oracle: Oracle): Told {
+  #expectedSearch(oracle: Oracle): PartnerAnswer {
     return search(oracle, everyProvider, `${this.service.baseUrl}${paths.providers}`)
   }
 
-  #foretellRefusal(oracle: Oracle, asked: Command, numbers: Numbers): string | null {
+  #expectedRefusal(oracle: Oracle, asked: Command, numbers: Numbers): string | null {
     switch (asked.act) {
       case 'accept':
         return oracle.move(asked.request, 'accepted')
@@ -230,13 +230,13 @@ export class BatchWorld implements AsyncDisposable {
         return oracle.revoke(known(oracle.partners, asked.partner))
       case 'deactivate':
       case 'reactivate':
-        return foretellSwitch(oracle, asked)
+        return expectedSwitch(oracle, asked)
       default:
         throw new Error(`the model does not know ${asked.act}`)
     }
   }
 
-  /** All that the database holds of a day, and what a search shows then to somebody from whom nothing was taken. */
+  /** All records of a day in the database, and the search of an active partner. */
   async kept({ highest, oracle }: Day): Promise<Kept> {
     const store = actsOf(this.service.context)
     const ids = (table: string, after: number) =>
@@ -251,36 +251,36 @@ export class BatchWorld implements AsyncDisposable {
       members: (await Promise.all(members)).flatMap((member) => {
         if (!member) return []
         const { profile, ...rest } = member
-        const told = Object.entries(profile).filter(([, value]) => value !== null)
-        return { ...rest, told: Object.fromEntries(told) }
+        const known = Object.entries(profile).filter(([, value]) => value !== null)
+        return { ...rest, profile: Object.fromEntries(known) }
       }),
       requests: requests.flatMap((request) => {
         if (!request) return []
         const { member, ...rest } = request
         return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) ?? null }
       }),
-      // What was done; look-ups and refused tokens are noted in a time of their own.
+      // Only changes: look-ups and refused tokens are recorded later, asynchronously.
       audit: audit
         .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
         .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
-      search: toldBy(await this.service.get(urlWith(paths.providers, everyProvider))),
+      search: answerOf(await this.service.get(urlWith(paths.providers, everyProvider))),
     }
   }
 
-  /** The same as a model has it. */
+  /** The same records according to the model. */
   keptBy(oracle: Oracle): Kept {
     const { partners, members, requests, audit } = oracle
     return {
-      members: inOrder(members).map(({ id, partner, externalUserId, active, told }) => {
+      members: inOrder(members).map(({ id, partner, externalUserId, active, profile }) => {
         const partnerId = partners[partner]?.id as number
-        return { id, partnerId, externalUserId, active, told: { preferredSpokenLanguage: 'en', ...told } }
+        return { id, partnerId, externalUserId, active, profile: { preferredSpokenLanguage: 'en', ...profile } }
       }),
-      // An erased person's are none.
+      // The answers of an erased person are gone.
       requests: inOrder(requests).map(({ partner: _, ...request }) => {
         return { ...request, answers: request.answers ?? [] }
       }),
       audit,
-      search: this.#foretellSearch(oracle),
+      search: this.#expectedSearch(oracle),
     }
   }
 
@@ -290,26 +290,26 @@ export class BatchWorld implements AsyncDisposable {
   }
 }
 
-/** What is kept of a day. */
+/** The records of a day. */
 export interface Kept {
   readonly members: readonly {
     readonly id: number
     readonly partnerId: number
     readonly externalUserId: string
     readonly active: boolean
-    readonly told: Record<string, string>
+    readonly profile: Record<string, string>
   }[]
   readonly requests: readonly Omit<OracleRequest, 'partner'>[]
   readonly audit: readonly string[]
-  readonly search: Told
+  readonly search: PartnerAnswer
 }
 
-/** The authorization numbers that requests have: the service alone can choose them. */
+/** The authorization numbers of requests, which only the service can choose. */
 type Numbers = ReadonlyMap<number, string | null>
 
 const inOrder = <T extends { readonly id: number }>(all: readonly T[]) => all.toSorted((a, b) => a.id - b.id)
 
-const refusalIn = (told: unknown) => (typeof told === 'string' ? told : null)
+const refusalIn = (result: unknown) => (typeof result === 'string' ? result : null)
 
 function known<T extends { readonly id: number }>(all: readonly T[], id: number): T {
   const found = all.find((one) => one.id === id)
@@ -319,7 +319,7 @@ function known<T extends { readonly id: number }>(all: readonly T[], id: number)
 
 type Switch = Extract<Command, { act: 'deactivate' | 'reactivate' }>
 
-function foretellSwitch(oracle: Oracle, { act, noun, id }: Switch): string | null {
+function expectedSwitch(oracle: Oracle, { act, noun, id }: Switch): string | null {
   const active = act === 'reactivate'
   if (noun === 'member') return oracle.switchMember(id, active)
   if (noun === 'provider') return oracle.switchProvider(known(oracle.directory.providers, id), active)
@@ -329,7 +329,7 @@ function foretellSwitch(oracle: Oracle, { act, noun, id }: Switch): string | nul
 
 export const externalUserId = ({ number }: Day, person: number) => `m${number}.${person}`
 
-/** When a slot of a day starts, in ms. */
+/** The start of a slot, in ms. */
 export function startOf({ oracle: { now, directory } }: Day, { provider, place }: Slot): number {
   const starts = directory.gridOf(directory.providerAt(provider) as KnownProvider, now, now + dayMillis)
   return starts[place] as number

@@ -1,25 +1,25 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, type Random, randomFrom, seed, shuffled } from '../hostile/random'
-import { tellFigure, times } from '../support/long'
+import { printFigure, times } from '../support/long'
 import { nextTurn, turns } from '../support/turns'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
 import { openOtherService } from './other'
 import { type Done, serialOrder } from './serial-order'
 
-// One slot is held by a request, which is accepted, declined and declined again while others ask for the slot and an intake
-// is assigned to it: by this service, and half of the time by a second one on the same database (decisions, States).
+// A request holds a slot. It is accepted and declined twice while other requests and an assignment compete for the slot.
+// In half of the rounds a second service on the same database runs the commands.
 setDefaultTimeout(3_600_000)
 
 const slot = { provider: 0, place: 0 }
 const unlimited = { openRequests: null, emailConflicts: null }
 const roundsOfAWorld = 250
 
-/** A partner's request; each person has an address and a text of their own. */
+/** A partner's request; each person has a unique address and text. */
 const submission = (partner: number, person: number, wanted: typeof slot | null): Move => {
   return { act: 'submit', partner, person, email: person, slot: wanted, serial: person }
 }
 
-/** The holder of the slot and an intake, one after the other. */
+/** Submits the booking that holds the slot, and then an intake. */
 async function fill(world: BatchWorld, day: Day) {
   const booked = await world.do(day, submission(0, 0, slot), false)
   const intake = await world.do(day, submission(2, 1, null), false)
@@ -41,13 +41,13 @@ function rivals(world: BatchWorld, day: Day, random: Random, [booked, intake]: r
   return shuffled(random, moves)
 }
 
-// Which command wins by chance depends on how fast an engine answers. In half of the rounds these are done first, in
-// this order, so that every outcome that the test expects occurs on both engines.
+// The speed of an engine decides which command wins. In half of the rounds these run first, in this order, so that
+// every expected outcome occurs on both engines.
 const leads = [['accept'], ['assign'], ['decline', 'assign']]
 
-const idOf = ({ told }: Done<Move, Outcome>) => ('status' in told ? (told.body as { id: number }).id : 0)
+const idOf = ({ result }: Done<Move, Outcome>) => ('status' in result ? (result.body as { id: number }).id : 0)
 
-/** How many hold the slot in what is committed, asked before anything is done and again and again until all is. */
+/** Polls the committed holders of the slot until all moves have finished. Returns the highest count. */
 async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unknown>) {
   const holders = `SELECT count(*) AS count FROM booking_requests
     WHERE provider_id = ${world.providerIds[slot.provider]} AND starts_at = ${startOf(day, slot)}
@@ -73,7 +73,7 @@ async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unk
 
 const rounds = times(24, 10_000)
 
-test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned at once has one holder at any time`, async () => {
+test(`races: a slot has one holder at any time during concurrent accepts, declines, bookings and assignments, ${rounds} rounds`, async () => {
   const ends = new Map<string, number>()
   let polled = 0
   for (let round = 0; round < rounds; round += roundsOfAWorld) {
@@ -98,7 +98,7 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
       })
       const kept = await world.kept(day)
       const order = serialOrder(world.model(day, kept), day.oracle, done)
-      const answers = done.map(({ move, told }) => ({ move, told }))
+      const answers = done.map(({ move, result }) => ({ move, result }))
       expect({ seed, round: here, most, answers, isSerial: order !== null }).toEqual({
         seed,
         round: here,
@@ -110,8 +110,8 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
       for (const one of done) count(ends, one)
     }
   }
-  tellFigure(
-    `one held slot: ${rounds} rounds, ${polled} looks at its holders, ${[...ends].map(([end, times]) => `${end} ${times}`).join(', ')}`,
+  printFigure(
+    `one held slot: ${rounds} rounds, ${polled} polls of its holders, ${[...ends].map(([end, times]) => `${end} ${times}`).join(', ')}`,
   )
   expect([...ends.keys()].toSorted()).toEqual(
     expect.arrayContaining([
@@ -127,8 +127,8 @@ test(`in ${rounds} rounds a slot that is accepted, declined, booked and assigned
   )
 })
 
-function count(ends: Map<string, number>, { move, told }: Done<Move, Outcome>): void {
-  const what = move.act === 'command' ? move.command.act : move.act
-  const end = `${what}: ${'status' in told ? (told.code ?? told.status) : (told.refusal ?? 'done')}`
+function count(ends: Map<string, number>, { move, result }: Done<Move, Outcome>): void {
+  const act = move.act === 'command' ? move.command.act : move.act
+    const end = `${act}:  ${'status' in result ? (result.code ?? result.status) : (result.refusal ?? 'done')}`
   ends.set(end, (ends.get(end) ?? 0) + 1)
 }

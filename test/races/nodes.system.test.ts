@@ -12,12 +12,12 @@ import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
 import { daily, expectRefusal, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
 import { booking, provider, region } from '../support/builders'
-import { tellFigure, times } from '../support/long'
+import { printFigure, times } from '../support/long'
 import { describeOnPostgres, testOnPostgres } from '../support/postgres-databases'
 import { type Answer, startService } from '../support/service'
 import { countRows, type NewStorage, newStorageOnPostgres } from '../support/storage'
 
-// Four services on one database, as on four machines: what holds at one holds at all.
+// Four services on one database, as on four machines, must behave like one.
 setDefaultTimeout(3_600_000)
 
 const nodeCount = 4
@@ -37,10 +37,10 @@ interface Submissions {
   readonly key?: string
 }
 
-describeOnPostgres('at four nodes at once', () => {
+describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
   let place: NewStorage
   let nodes: Node[]
-  /** Where commands are carried out: a fifth, which no partner asks. */
+  /** A fifth node, which only runs commands. */
   let staff: Node
   let providerIds: number[]
   beforeAll(async () => {
@@ -60,13 +60,13 @@ describeOnPostgres('at four nodes at once', () => {
   const nodeOf = (index: number) => nodes[index % nodeCount] as Node
   const idOf = (index: number) => providerIds[index] as number
 
-  /** The start of a slot that no other test asks for. @param day of December 2026 and after, from 3 on */
+  /** A slot that only one test uses. @param day counted from 2026-12-01, at least 3 */
   const slotOn = (day: number, minute = 540) => ({
     providerId: idOf(0),
     utcStartTime: instant(Date.parse('2026-12-01T00:00:00Z') + (day - 1) * dayMillis + minute * minuteMillis),
   })
 
-  /** So many submissions at once, one at each node in turn. */
+  /** Sends concurrent submissions, to each node in turn. */
   const submitAtOnce = (count: number, bodyOf: (index: number) => unknown, key?: string) =>
     Promise.all(
       Array.from({ length: count }, (_, index) =>
@@ -86,7 +86,7 @@ describeOnPostgres('at four nodes at once', () => {
 
   const rounds = times(3, 100)
 
-  test('one slot that is asked for 200 times, with keys and without: one 201, 199 times 400, nothing else stored', async () => {
+  test('200 concurrent bookings of one slot, with and without idempotency keys: one 201, otherwise 400, one booking stored', async () => {
     for (let round = 0; round < rounds; round++) {
       const before = await stored()
       const slot = slotOn(3, round * 45)
@@ -101,7 +101,7 @@ describeOnPostgres('at four nodes at once', () => {
           )
         }),
       )
-      expect({ round, told: tally(answers) }).toEqual({ round, told: { 201: 1, 400: 199 } })
+      expect({ round, statuses: tally(answers) }).toEqual({ round, statuses: { 201: 1, 400: 199 } })
       for (const answer of answers.filter(({ status }) => status === 400))
         expectRefusal(answer, { status: 400, kind: 'slot_unavailable' })
       expect(await stored()).toEqual({ requests: before.requests + 1, members: before.members + 1 })
@@ -110,12 +110,12 @@ describeOnPostgres('at four nodes at once', () => {
 
   test.each([
     [
-      '60 first intakes of one new member: all 201, one member',
+      '60 concurrent intakes of one new member: all 201, one member stored',
       ...[60, { 201: 60 }, { requests: 60, members: 1 }],
       (round: number) => ({ body: () => booking(`new-${round}`) }),
     ],
     [
-      'one address for 60 new members: one 201, 59 times 409',
+      '60 concurrent new members with one address: one 201, otherwise 409, one member stored',
       ...[60, { 201: 1, 409: 59 }, { requests: 1, members: 1 }],
       (round: number) => ({
         body: (index: number) =>
@@ -123,7 +123,7 @@ describeOnPostgres('at four nodes at once', () => {
       }),
     ],
     [
-      'one idempotency key 40 times: one request, and 40 times the same response',
+      '40 concurrent requests with one idempotency key: one request stored, the same response for all',
       ...[40, { 201: 40 }, { requests: 1, members: 1 }],
       (round: number) => ({
         body: () => booking(`key-${round}`, slotOn(4, round * 45)),
@@ -156,7 +156,7 @@ describeOnPostgres('at four nodes at once', () => {
 
   const stale = times(60, 700)
 
-  test(`${stale} slots, each booked at one node and searched for at another at once, are never shown again`, async () => {
+  test(`a slot booked at one node is gone from the next search at another node, ${stale} slots`, async () => {
     for (let round = 0; round < stale; round++) {
       const slot = slotOn(5 + Math.floor(round / 30), (round % 30) * 45)
       const booked = await nodeOf(round).post(paths.booking, booking(`stale-${round}`, slot))
@@ -167,7 +167,7 @@ describeOnPostgres('at four nodes at once', () => {
     }
   })
 
-  test('what staff take away, and give back, holds for the next request at every node', async () => {
+  test('a deactivation, time off or revocation applies to the next request at every node', async () => {
     const { context } = staff
     const victim = await staff.addPartner('Victim')
     let { token } = victim
@@ -178,26 +178,26 @@ describeOnPostgres('at four nodes at once', () => {
       Promise.all(
         nodes.map(async (node, index) => {
           const ask = () => node.post(paths.booking, booking(`taken-${token.length}-${index}`, slot), token)
-          // What a machine with too much else to do had no time for says so, and is asked for again.
+          // A busy machine may answer storage_busy; then repeat the request.
           let answer = await ask()
           while (answer.headers.get('x-error-code') === 'storage_busy') answer = await ask()
           return answer.status === 201 ? 'stored' : answer.headers.get('x-error-code')
         }),
       )
-    const allSay = (code: string) => Array(nodeCount).fill(code)
+    const allCodes = (code: string) => Array(nodeCount).fill(code)
     for (let round = 0; round < times(5, 100); round++) {
       const act = staff.act()
       await deactivatePartner(context, victim.partner, act)
-      expect(await codesAt()).toEqual(allSay('partner_inactive'))
+      expect(await codesAt()).toEqual(allCodes('partner_inactive'))
       await reactivatePartner(context, victim.partner, act)
       await deactivateProvider(context, provider, act)
-      expect(await codesAt()).toEqual(allSay('provider_unknown'))
+      expect(await codesAt()).toEqual(allCodes('provider_unknown'))
       await reactivateProvider(context, provider, act)
       await addTimeOff(context, provider, timeOff, act)
-      expect(await codesAt()).toEqual(allSay('slot_unavailable'))
+      expect(await codesAt()).toEqual(allCodes('slot_unavailable'))
       await removeTimeOff(context, provider, timeOff, act)
       await revokeToken(context, victim.partner, act)
-      expect(await codesAt()).toEqual(allSay('token_invalid'))
+      expect(await codesAt()).toEqual(allCodes('token_invalid'))
       token = await issueFirstToken(context, victim.partner, act)
       const statuses = nodes.map((node) => node.get(`${paths.regions}?country_code=CA`, token))
       expect(tally(await Promise.all(statuses))).toEqual({ 200: nodeCount })
@@ -205,7 +205,7 @@ describeOnPostgres('at four nodes at once', () => {
   })
 
   testOnPostgres(
-    'while loads move the hours by minutes, and so all starts, no two in the table overlap',
+    'no two stored bookings of a provider overlap while loads shift the working hours',
     async () => {
       const random = randomFrom(seed)
       let [slowestMillis, held, refused] = [0, 0, 0]
@@ -231,10 +231,10 @@ describeOnPostgres('at four nodes at once', () => {
         })
         await Bun.sleep(15)
         await shift(shifts[1])
-        const told = tally(await Promise.all(answers))
-        held += told[201] ?? 0
-        refused += told[400] ?? 0
-        others.push(...Object.keys(told).filter((status) => status !== '201' && status !== '400'))
+        const statuses = tally(await Promise.all(answers))
+        held += statuses[201] ?? 0
+        refused += statuses[400] ?? 0
+        others.push(...Object.keys(statuses).filter((status) => status !== '201' && status !== '400'))
       }
       await staff.load(directory)
       expect({ isAnyHeld: held > 0, isAnyRefused: refused > 0, others }).toEqual({
@@ -246,14 +246,14 @@ describeOnPostgres('at four nodes at once', () => {
       const overlap = 'a.starts_at < b.ends_at AND b.starts_at < a.ends_at'
       const pairs = `${holders} a JOIN ${holders} b ON a.provider_id = b.provider_id AND a.id < b.id AND ${overlap}`
       expect(await countRows(place.storage, pairs)).toBe(0)
-      tellFigure(
-        `hours that move under bookings: ${held} stored, slowest answer ${slowestMillis.toFixed(0)} ms`,
+      printFigure(
+        `bookings while working hours shift: ${held} stored, slowest response ${slowestMillis.toFixed(0)} ms`,
       )
     },
   )
 
   testOnPostgres(
-    'many slots that are asked for in all orders: each is had once, without a deadlock',
+    'concurrent bookings of many slots in opposite orders: each is booked once, without a deadlock',
     async () => {
       const waits: number[] = []
       const askAll = async (round: number) => {
@@ -272,8 +272,8 @@ describeOnPostgres('at four nodes at once', () => {
         return tally(answers)
       }
       for (let round = 0; round < rounds; round++) expect(await askAll(round)).toEqual({ 201: 24, 400: 72 })
-      tellFigure(`slots in all orders: ${rounds} rounds, slowest answer ${Math.max(...waits).toFixed(0)} ms`)
-      // A connection reports its deadlocks with its first commit a second later.
+      printFigure(`slots in opposite orders: ${rounds} rounds, slowest response ${Math.max(...waits).toFixed(0)} ms`)
+      // PostgreSQL publishes the deadlock statistics of a connection with its first commit after a second.
       await Bun.sleep(1_100)
       await askAll(rounds)
       const deadlocked = `(SELECT 1 FROM pg_stat_database WHERE datname = current_database() AND deadlocks > 0) AS deadlocked`
@@ -282,7 +282,7 @@ describeOnPostgres('at four nodes at once', () => {
   )
 
   testOnPostgres(
-    'two members that exchange their addresses at once: neither is lost, and no address is of two',
+    'two members that swap addresses concurrently get 409 and keep their addresses',
     async () => {
       for (let round = 0; round < rounds; round++) {
         const [one, other] = [`x${round}@example.com`, `y${round}@example.com`]
@@ -302,7 +302,7 @@ describeOnPostgres('at four nodes at once', () => {
   )
 })
 
-/** How many answers there were of each status. */
+/** Counts the responses by status. */
 function tally(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1

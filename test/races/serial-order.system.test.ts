@@ -1,15 +1,14 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { below, pick, type Random, randomFrom, seed } from '../hostile/random'
-import { tellFigure, times } from '../support/long'
+import { printFigure, times } from '../support/long'
 import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batches'
 import type { Command } from './commands'
 import { OtherProcess } from './other-process'
 import { type Done, serialOrder } from './serial-order'
 
-// What three partners, the operator and another process do at once has the answers, and leaves the records, of some
-// order in which it could have been done one after another, by the model that the hostile tests were written from. Few
-// slots, persons and addresses: nearly everything stands in the way of something else.
-// A failure names the seed and the day; HOSTILE_SEED=… tries the same moves, and how they meet is the machine's.
+// Linearizability: concurrent moves of three partners, an operator and another process must give the responses and the
+// records of some sequential order in the model. Few slots, persons and addresses cause many conflicts.
+// A failure prints the seed and the batch. HOSTILE_SEED=<seed> repeats the moves, but not their timing.
 setDefaultTimeout(3_600_000)
 
 const [persons, addresses] = [3, 4]
@@ -23,7 +22,7 @@ const unknownId = 4_711_000
 /** The ids that moves can name. */
 type Known = ReturnType<typeof knownBy>
 
-/** A move at random. */
+/** Chooses a random move. */
 function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, serial: number): Move {
   const partner = () => pick(random, [0, 0, 0, 2, 2, 1])
   const slot = () => ({ provider: below(random, 2), place: below(random, 2) })
@@ -80,14 +79,14 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
   return make()
 }
 
-/** Lives a day: some moves one after another, then some at once, on every other day in little steps. */
+/** Runs a day: some sequential moves, then some concurrent ones, in half of the days with random delays. */
 async function live(world: BatchWorld, random: Random) {
   const day = await world.nextDay()
   const done: Done<Move, Outcome>[] = []
   let serial = 0
   const next = (aim: Random) => moveIn(aim, world, day, knownBy(done), serial++)
   for (let count = 2 + below(random, 4); done.length < count; ) {
-    // At first what is to be accepted, declined and assigned then.
+    // First submit requests that later moves can accept, decline or assign.
     const aim = done.length < 2 ? first(random) : random
     done.push(await world.do(day, next(aim), false))
   }
@@ -102,7 +101,7 @@ async function live(world: BatchWorld, random: Random) {
   return { day, done, kept: await world.kept(day) }
 }
 
-/** Numbers of which the first alone is such that something is submitted. */
+/** Random numbers whose first one selects a submission in moveIn. */
 function first(random: Random): Random {
   let isFirst = true
   return () => {
@@ -112,9 +111,9 @@ function first(random: Random): Random {
   }
 }
 
-/** The ids that answers have told. */
+/** The ids that answers have result. */
 function knownBy(done: readonly Done<Move, Outcome>[]) {
-  const stored = done.flatMap(({ told }) => ('status' in told && told.status === 201 ? [told.body] : []))
+  const stored = done.flatMap(({ result }) => ('status' in result && result.status === 201 ? [result.body] : []))
   const bodies = stored as { id: number; member: { id: number } }[]
   return { requests: bodies.map(({ id }) => id), members: bodies.map(({ member }) => member.id) }
 }
@@ -122,7 +121,7 @@ function knownBy(done: readonly Done<Move, Outcome>[]) {
 const batches = times(240, 20_000)
 const seen = new Map<string, number>()
 
-test(`of ${batches} batches of moves at once each is as if they were done one after another`, async () => {
+test(`races: each of ${batches} batches of concurrent moves has a sequential order with the same results`, async () => {
   for (let batch = 0; batch < batches; batch += daysOfAWorld) {
     const caps = capsTried[(batch / daysOfAWorld) % 2] as (typeof capsTried)[number]
     await using world = await BatchWorld.open(caps, OtherProcess.on)
@@ -132,23 +131,23 @@ test(`of ${batches} batches of moves at once each is as if they were done one af
       const order = serialOrder(model, day.oracle, done)
       if (!order) throw new Error(`no order: ${JSON.stringify({ seed, batch: here, done, kept }, shortly)}`)
       await world.endDay(order.reduce((state, one) => model.next(state, one).state, day.oracle))
-      for (const { move, told } of done) count(move, told)
+      for (const { move, result } of done) count(move, result)
     }
   }
   const moves = [...seen.values()].reduce((sum, times) => sum + times, 0)
-  tellFigure(`serial order: ${batches} batches, ${moves} moves, which ended in ${seen.size} ways`)
+  printFigure(`serial order: ${batches} batches, ${moves} moves, ${seen.size} different outcomes`)
 })
 
-/** Without the long lists of slots of the days to come. */
+/** Shortens the long lists of future slots. */
 const shortly = (name: string, value: unknown) => (name === 'availability' ? '...' : value)
 
-function count({ act, ...move }: Move, told: Outcome): void {
-  const what = 'command' in move ? move.command.act : act
-  const how = 'status' in told ? (told.code ?? told.status) : (told.refusal ?? 'done')
-  seen.set(`${what}: ${how}`, (seen.get(`${what}: ${how}`) ?? 0) + 1)
+function count({ act, ...move }: Move, result: Outcome): void {
+  const name = 'command' in move ? move.command.act : act
+  const how = 'status' in result ? (result.code ?? result.status) : (result.refusal ?? 'done')
+  seen.set(`${name}: ${how}`, (seen.get(`${name}: ${how}`) ?? 0) + 1)
 }
 
-test('such batches meet with everything that can happen to a booking and to a request', () => {
+test('races: the batches of concurrent moves cover every outcome of a booking and of a transition', () => {
   const met = (act: string) =>
     [...seen.keys()].filter((kind) => kind.startsWith(`${act}: `)).map((kind) => kind.slice(act.length + 2))
   expect(met('submit')).toEqual(

@@ -14,7 +14,7 @@ export interface CommandOptions {
 let last: Promise<unknown> = Promise.resolve()
 
 /** Runs a command line in this process. One at a time, because stdout, environment and working directory are shared. */
-export function runHere(words: readonly string[], options: CommandOptions = {}): Promise<Exit> {
+export function runInProcess(words: readonly string[], options: CommandOptions = {}): Promise<Exit> {
   const exit = last.then(() => runAlone(words, options))
   last = exit.catch(() => {})
   return exit
@@ -80,7 +80,11 @@ export class CommandLine implements Disposable {
   }
 
   run(args: readonly string[], input = '', settings: Record<string, string> = {}): Promise<Exit> {
-    return runHere(args, { settings: { ...this.settings, ...settings }, folder: this.folder.path, input })
+    return runInProcess(args, {
+      settings: { ...this.settings, ...settings },
+      folder: this.folder.path,
+      input,
+    })
   }
 
   /** Runs a command that must succeed, and returns its output. */

@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes } from '../../src/http/errors'
  * Returns an error if an endpoint answers with a code that it does not declare, else null. Unknown paths and methods
  * may answer with their own codes.
  */
-export function undeclared(
+export function undeclaredError(
   method: string,
   path: string,
   code: string,

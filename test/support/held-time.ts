@@ -1,7 +1,7 @@
 import { spyOn } from 'bun:test'
 
 /** Replaces `performance.now()` with a clock that only `pass` moves. Disposing restores it. */
-export class HeldTime implements Disposable {
+export class FakeClock implements Disposable {
   #now = Math.ceil(performance.now())
   readonly #clock = spyOn(performance, 'now').mockImplementation(() => this.#now)
 

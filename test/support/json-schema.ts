@@ -19,40 +19,42 @@ const typeChecks: Record<string, (value: unknown) => boolean> = {
  *
  * @throws Error for an unknown keyword
  */
-export function misfits(
+export function schemaErrors(
   value: unknown,
   schema: Schema,
   schemas: Record<string, Schema>,
   path = 'body',
 ): string[] {
-  return Object.entries(schema).flatMap(([keyword, told]) => {
+  return Object.entries(schema).flatMap(([keyword, expected]) => {
     switch (keyword) {
       case '$ref':
-        return misfits(value, referred(told as string, schemas), schemas, path)
+        return schemaErrors(value, referred(expected as string, schemas), schemas, path)
       case 'type': {
-        const types = [told].flat() as string[]
+        const types = [expected].flat() as string[]
         return types.some((type) => typeChecks[type]?.(value)) ? [] : [`${path}: not ${types.join(' or ')}`]
       }
       case 'enum':
-        return (told as unknown[]).includes(value) ? [] : [`${path}: not among ${told}`]
+        return (expected as unknown[]).includes(value) ? [] : [`${path}: not among ${expected}`]
       case 'pattern':
-        return value === null || new RegExp(told as string, 'u').test(String(value))
+        return value === null || new RegExp(expected as string, 'u').test(String(value))
           ? []
-          : [`${path}: not of the pattern ${told}`]
+          : [`${path}: not of the pattern ${expected}`]
       case 'format':
-        return value === null || isOfFormat(value, told) ? [] : [`${path}: not a ${told}`]
+        return value === null || isOfFormat(value, expected) ? [] : [`${path}: not a ${expected}`]
       case 'required':
-        return (told as string[])
+        return (expected as string[])
           .filter((name) => !Object.hasOwn(value as object, name))
           .map((name) => `${path}.${name}: missing`)
       case 'properties':
         return Object.entries(value as object).flatMap(([name, inner]) => {
-          const known = (told as Record<string, Schema>)[name]
-          return known ? misfits(inner, known, schemas, `${path}.${name}`) : [`${path}.${name}: not told`]
+          const known = (expected as Record<string, Schema>)[name]
+          return known
+            ? schemaErrors(inner, known, schemas, `${path}.${name}`)
+            : [`${path}.${name}: not in the schema`]
         })
       case 'items':
         return (value as unknown[]).flatMap((inner, index) =>
-          misfits(inner, told as Schema, schemas, `${path}[${index}]`),
+          schemaErrors(inner, expected as Schema, schemas, `${path}[${index}]`),
         )
       default:
         if (!ignored.includes(keyword)) throw new Error(`no check of the keyword ${keyword}`)

@@ -6,6 +6,6 @@ export function times(inSuite: number, inLong: number): number {
   return isLong ? inLong : inSuite
 }
 
-export function tellFigure(figure: string): void {
+export function printFigure(figure: string): void {
   console.log(`figure: ${figure}`)
 }

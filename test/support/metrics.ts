@@ -1,4 +1,4 @@
-interface Told {
+interface Metric {
   readonly type: string
   /** Values by series name with labels. */
   readonly series: Map<string, number>
@@ -8,8 +8,8 @@ const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"`
 const line = new RegExp(String.raw`^([a-z_]+)(\{${label}(?:,${label})*\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$`)
 
 /** Parses metrics in the text format 0.0.4. @throws Error for an invalid, repeated or misplaced line */
-export function parseMetrics(text: string): Map<string, Told> {
-  const metrics = new Map<string, Told>()
+export function parseMetrics(text: string): Map<string, Metric> {
+  const metrics = new Map<string, Metric>()
   if (!text.endsWith('\n')) throw new Error('the last line has no end')
   let helped = ''
   let current = ''
@@ -23,10 +23,11 @@ export function parseMetrics(text: string): Map<string, Told> {
       current = typed
     } else {
       const [, name = '', labels = '', value] = line.exec(one) ?? []
-      const told = metrics.get(current)
-      const base = told?.type === 'histogram' ? name.replace(/_(bucket|sum|count)$/, '') : name
-      if (!told || base !== current || told.series.has(name + labels)) throw new Error(`no metric: ${one}`)
-      told.series.set(name + labels, Number(value))
+      const metric = metrics.get(current)
+      const base = metric?.type === 'histogram' ? name.replace(/_(bucket|sum|count)$/, '') : name
+      if (!metric || base !== current || metric.series.has(name + labels))
+        throw new Error(`no metric: ${one}`)
+      metric.series.set(name + labels, Number(value))
     }
   }
   return metrics

@@ -8,7 +8,7 @@ export const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pi
 // Folders of other users are left alone.
 const prefix = `anteroom-run-${process.getuid?.() ?? ''}-`
 
-const patienceMillis = 120_000
+const timeoutMillis = 120_000
 
 /**
  * Makes a folder once in a run of the tests. Other processes that need it wait.
@@ -19,7 +19,7 @@ const patienceMillis = 120_000
 export function onceInRun(name: string, make: (folder: string) => void): string {
   const folder = join(tmpdir(), `${prefix}${runner}-${name}`)
   const made = join(folder, 'made')
-  const deadline = performance.now() + patienceMillis
+  const deadline = performance.now() + timeoutMillis
   while (!existsSync(made)) {
     if (isFirst(folder)) makeIn(folder, made, make)
     else if (performance.now() > deadline) throw new Error(`another process has not made ${name}`)
@@ -39,7 +39,7 @@ function isFirst(folder: string): boolean {
 }
 
 function makeIn(folder: string, made: string, make: (folder: string) => void): void {
-  removeThoseOfOldRuns()
+  removeOldRuns()
   const half = join(folder, 'half')
   try {
     mkdirSync(half)
@@ -53,7 +53,7 @@ function makeIn(folder: string, made: string, make: (folder: string) => void): v
 }
 
 /** Removes folders of earlier runs: `bun test` gives a process no chance to clean up at its end. */
-function removeThoseOfOldRuns(): void {
+function removeOldRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue
     const pid = Number.parseInt(name.slice(prefix.length), 10)

@@ -116,7 +116,7 @@ export function logLines(stderr: string): LogLine[] {
 }
 
 /** The messages of a log without request lines, each with its level. */
-export function toldIn(stderr: string): string[] {
+export function messagesIn(stderr: string): string[] {
   return logLines(stderr).flatMap(({ level, msg }) => (msg === undefined ? [] : [`${level}: ${msg}`]))
 }
 
@@ -126,8 +126,8 @@ export const stopping = ['info: stopping', 'info: stopped']
 export class Served extends Program {
   port = 0
 
-  get told(): string[] {
-    return toldIn(this.stderr)
+  get messages(): string[] {
+    return messagesIn(this.stderr)
   }
 
   get(path: string, token: string): Promise<Answer> {

@@ -62,7 +62,7 @@ ${onFreePorts(script)}`
   }
 
   /** Runs a script in a copy of the operating page's folder. */
-  practise(script: string, name: string): Promise<Ran> {
+  runInCopy(script: string, name: string): Promise<Ran> {
     const cwd = this.#folder.file(name)
     cpSync(this.#practice, cwd, { recursive: true })
     // Disowned, because a page may count its own jobs.

@@ -6,7 +6,7 @@ const tenfold = Object.fromEntries(Object.entries(real).map(([what, millis]) => 
 const long = { ...tenfold, idle: real.idle }
 
 /** Multiplies all timeouts by ten, because a busy machine may stall for longer than a partner has to wait. */
-export const haveLongPatience = () => void Object.assign(timeouts, long)
+export const useLongTimeouts = () => void Object.assign(timeouts, long)
 
 /** For tests of the timeouts themselves. */
-export const haveRealPatience = () => void Object.assign(timeouts, real)
+export const useRealTimeouts = () => void Object.assign(timeouts, real)

@@ -21,7 +21,7 @@ export class Watchdog {
   }
 
   /** Sets the process to kill; null for none. */
-  tell(pid: number | null): void {
+  watch(pid: number | null): void {
     this.#child.stdin.write(`${pid ?? ''}\n`)
     this.#child.stdin.flush()
   }

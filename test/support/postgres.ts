@@ -20,7 +20,7 @@ export interface PostgresOptions {
 }
 
 /** Includes recovery after a kill on a busy machine. */
-const patienceMillis = 60_000
+const timeoutMillis = 60_000
 
 /** A PostgreSQL server in a temporary folder. Disposing ends it and removes the folder. */
 export class Postgres implements AsyncDisposable {
@@ -123,7 +123,7 @@ export class Postgres implements AsyncDisposable {
       }
       return this.#isReady()
     }
-    await eventually('PostgreSQL to be ready', isReady, patienceMillis)
+    await eventually('PostgreSQL to be ready', isReady, timeoutMillis)
     this.#hasStarted = true
   }
 
@@ -132,7 +132,7 @@ export class Postgres implements AsyncDisposable {
     this.kill(signal)
     this.resume()
     await this.#child?.exited
-    this.#watchdog.tell(null)
+    this.#watchdog.watch(null)
   }
 
   /** Signals the postmaster without waiting. */
@@ -171,7 +171,7 @@ export class Postgres implements AsyncDisposable {
     const output = { stdin: 'ignore', stdout: log, stderr: log } as const
     this.#child = Bun.spawn(command, { ...serverUser, ...output, cwd: '/', env: {} })
     this.#child.unref()
-    this.#watchdog.tell(this.#child.pid)
+    this.#watchdog.watch(this.#child.pid)
     closeSync(log)
     return logged
   }

@@ -1,4 +1,4 @@
-import { haveLongPatience } from './patience'
+import { useLongTimeouts } from './patience'
 
 // Loaded before each test file (bunfig.toml).
-haveLongPatience()
+useLongTimeouts()

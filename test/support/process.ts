@@ -17,23 +17,23 @@ const given = process.env.TEST_EXECUTABLE
 export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
 
 /** The same with the program's real timeouts. */
-export const theProgramInHaste: readonly string[] = ['env', 'TEST_PATIENCE=real', ...theProgram]
+export const programWithRealTimeouts: readonly string[] = ['env', 'TEST_PATIENCE=real', ...theProgram]
 
 function builtExecutable(): string {
   // The fingerprint of the sources is part of the name, because process ids are reused.
-  const folder = onceInRun(`built-${markOfSources()}`, (folder) => build(join(folder, 'anteroom')))
+  const folder = onceInRun(`built-${fingerprintSources()}`, (folder) => build(join(folder, 'anteroom')))
   return join(folder, 'anteroom')
 }
 
 function build(executable: string): void {
   const { exitCode, stderr } = Bun.spawnSync(
-    [process.execPath, ...buildWords(executable, 'test/support/program.ts')],
+    [process.execPath, ...buildArguments(executable, 'test/support/program.ts')],
     { cwd: root },
   )
   if (exitCode !== 0) throw new Error(`the executable could not be built: ${stderr}`)
 }
 
-function markOfSources(): string {
+function fingerprintSources(): string {
   const files = [
     'src/**',
     'db/**',
@@ -51,13 +51,13 @@ function markOfSources(): string {
 }
 
 /** Arguments of the build script in package.json for another output path or entry. */
-export function buildWords(executable: string, ...entry: string[]): string[] {
+export function buildArguments(executable: string, ...entry: string[]): string[] {
   const words = scripts.build.split(' ')
   return [...words.slice(words.indexOf('src/with-bun.mjs') + 1, -1), executable, ...entry]
 }
 
 /** The command of the program with a limit on file sizes, in blocks of 512 bytes. */
-export function withFilesUpTo(blocks: number): readonly string[] {
+export function withFileSizeLimit(blocks: number): readonly string[] {
   // With SIGXFSZ ignored, a write beyond the limit fails as on a full disk.
   return ['sh', '-c', `trap '' XFSZ; ulimit -S -f ${blocks}; exec "$@"`, 'sh', ...theProgram]
 }
@@ -239,10 +239,10 @@ export async function startSandbox(
   return sandbox
 }
 
-async function within<T>(promise: Promise<T>, patienceMillis: number, what: string): Promise<T> {
+async function within<T>(promise: Promise<T>, timeoutMillis: number, what: string): Promise<T> {
   let timer: Timer | undefined
   const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited too long for ${what}`)), patienceMillis)
+    timer = setTimeout(() => reject(new Error(`waited too long for ${what}`)), timeoutMillis)
   })
   try {
     return await Promise.race([promise, tooLong])

@@ -1,4 +1,4 @@
-import { haveLongPatience } from './patience'
+import { useLongTimeouts } from './patience'
 
-if (process.env.TEST_PATIENCE !== 'real') haveLongPatience()
+if (process.env.TEST_PATIENCE !== 'real') useLongTimeouts()
 await import('../../src/main')

@@ -13,7 +13,7 @@ import { issueFirstToken } from '../../src/operations/tokens'
 import { parseInstant } from '../../src/scheduling/calendar'
 import { openService } from '../../src/service'
 import { actsOf } from './acts'
-import { undeclared } from './declared'
+import { undeclaredError } from './declared'
 import { type NewStorage, newStorage, type Storage } from './storage'
 
 export interface TestPartner {
@@ -120,7 +120,7 @@ export async function startService(
     const response = await fetch(`${server.baseUrl}${path}`, init)
     const text = await response.text()
     const code = response.headers.get('x-error-code')
-    const fault = code && undeclared(init.method ?? 'GET', new URL(response.url).pathname, code)
+    const fault = code && undeclaredError(init.method ?? 'GET', new URL(response.url).pathname, code)
     if (fault) throw new Error(fault)
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
     return {
@@ -146,8 +146,14 @@ export async function startService(
     },
     submit: (externalUserId, { slot = null, member = {}, screeningAnswers = [] } = {}) => {
       const email = `${externalUserId}@example.com`
-      const told = { email, firstName: 'Robin', lastName: 'Sample', country: 'CA', ...member }
-      const draft = { partnerId: partner.partner.id, externalUserId, member: told, slot, screeningAnswers }
+      const sentMember = { email, firstName: 'Robin', lastName: 'Sample', country: 'CA', ...member }
+      const draft = {
+        partnerId: partner.partner.id,
+        externalUserId,
+        member: sentMember,
+        slot,
+        screeningAnswers,
+      }
       return submitBookingRequest(context, { ...draft, retry: null }, now)
     },
     get: (path, token) => send(path, { headers: bearer(token) }),

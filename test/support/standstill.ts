@@ -44,8 +44,8 @@ export async function millisOf(work: () => unknown): Promise<number> {
 }
 
 /** Runs work that depends on timing. Repeats it up to four times if the machine stalled. */
-export async function whileAwake<T>(work: () => Promise<T>, again = 4): Promise<T> {
+export async function repeatIfStalled<T>(work: () => Promise<T>, again = 4): Promise<T> {
   using standstill = new Standstill()
   const found = await work()
-  return standstill.isShort || again === 0 ? found : whileAwake(work, again - 1)
+  return standstill.isShort || again === 0 ? found : repeatIfStalled(work, again - 1)
 }

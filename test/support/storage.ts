@@ -49,11 +49,11 @@ export async function newStorageOnPostgres(purpose: Purpose = 'sandbox'): Promis
 }
 
 /** A separate connection, which sees only committed data. */
-export interface Onlooker extends AsyncDisposable {
+export interface SeparateConnection extends AsyncDisposable {
   ask<Row>(query: string): Promise<Row[]>
 }
 
-export function openOnlooker({ database }: Storage): Onlooker {
+export function openSeparateConnection({ database }: Storage): SeparateConnection {
   if (!isAddress(database)) {
     const file = new Database(database, { readonly: true })
     return {
@@ -80,7 +80,7 @@ function withNumbers(row: Record<string, unknown>): Record<string, unknown> {
 }
 
 export async function ask<Row>(storage: Storage, query: string): Promise<Row[]> {
-  await using onlooker = openOnlooker(storage)
+  await using onlooker = openSeparateConnection(storage)
   return await onlooker.ask<Row>(query)
 }
 
@@ -96,7 +96,7 @@ export interface Holding extends AsyncDisposable {
   commit(): Promise<void>
 }
 
-export async function holdWrites({ database }: Storage): Promise<Holding> {
+export async function blockWrites({ database }: Storage): Promise<Holding> {
   if (!isAddress(database)) return holdFile(database)
   const sql = new SQL(database, { max: 1 })
   const run = async (statements: string) => void (await sql.unsafe(statements).simple())

@@ -6,7 +6,7 @@ import { taking } from '../../../db/postgres/locks'
 import type { Session } from '../../../db/postgres/session'
 import { begin, commit, createActs } from '../../../db/postgres/transaction'
 import { eventually } from '../../support/eventually'
-import { haveLongPatience, haveRealPatience } from '../../support/patience'
+import { useLongTimeouts, useRealTimeouts } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
@@ -14,8 +14,8 @@ import { act, endOf } from '../furniture'
 import { openPostgresEngine, openPostgresPlace } from './place'
 import { failureOf, TestPool } from './pools'
 
-beforeAll(haveRealPatience)
-afterAll(haveLongPatience)
+beforeAll(useRealTimeouts)
+afterAll(useLongTimeouts)
 
 /** Acts on a fake server: each attempt ends with the next of `ends`. */
 function actsThat(...ends: readonly (() => Promise<never>)[]) {

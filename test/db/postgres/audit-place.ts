@@ -51,9 +51,9 @@ export async function openAuditPlace() {
   ): Promise<T> => {
     await connection.unsafe('BEGIN; SELECT pg_advisory_xact_lock(1)').simple()
     try {
-      const told = await work(audit)
+      const result = await work(audit)
       await connection.unsafe('COMMIT').simple()
-      return told
+      return result
     } catch (error) {
       await connection.unsafe('ROLLBACK').simple()
       throw error

@@ -9,10 +9,10 @@ import { newTestDatabase } from './connections'
 /** A clock watch, and a function that feeds it a reading in ms and returns the lines that it logged. */
 function watching() {
   const watch = new ClockWatch()
-  const told: string[] = []
+  const logged: string[] = []
   const note = (difference: number, doubt = 1) => {
-    watch.note({ difference, doubt }, (line, level = 'warn') => told.push(`${level}: ${line}`))
-    return told.splice(0)
+    watch.note({ difference, doubt }, (line, level = 'warn') => logged.push(`${level}: ${line}`))
+    return logged.splice(0)
   }
   return { watch, note }
 }
@@ -68,15 +68,15 @@ describeOnPostgres('postgres: the clock of the database server', () => {
   test('an hour of clock difference makes a server not ready, even though it can store everything', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
-    const told: string[] = []
+    const logged: string[] = []
     using read = spyOn(node, 'readClock').mockResolvedValue({ difference: -3_600_000, doubt: 1 })
     const health = new Health(node)
     expect([health.size, health.clockDifference]).toEqual([null, null])
-    const watched = health.watch((line) => told.push(line), true)
+    const watched = health.watch((line) => logged.push(line), true)
     await eventually('the first clock reading', () => health.size !== null)
     health.noteStored()
     expect(await watched.isReady()).toBe(false)
-    expect(told).toEqual([`not ready: ${off} 3600 s behind this machine's; ${remedy}`])
+    expect(logged).toEqual([`not ready: ${off} 3600 s behind this machine's; ${remedy}`])
     expect(health.clockDifference).toBe(-3_600_000)
     expect(health.size).toBeGreaterThan(1_000_000)
     expect(read).toHaveBeenCalledTimes(1)

@@ -7,7 +7,7 @@ import { Connection, committing } from '../../../db/postgres/client/connection'
 import { timeouts } from '../../../db/postgres/client/timeouts'
 import type { DatabaseHost } from '../../../src/domain/addresses'
 import { makeCertificate } from '../../support/certificates'
-import { haveLongPatience, haveRealPatience } from '../../support/patience'
+import { useLongTimeouts, useRealTimeouts } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
 import { addressOf, failureOf, TestPool, Uncaught } from './pools'
@@ -26,8 +26,8 @@ describeOnPostgres('postgres: a connection', () => {
     const address = addressOf(database.url)
     const [host] = address.hosts as [DatabaseHost]
     const { password } = address
-    using _ = { [Symbol.dispose]: haveLongPatience }
-    haveRealPatience()
+    using _ = { [Symbol.dispose]: useLongTimeouts }
+    useRealTimeouts()
     const made = Connection.open({ address, host, password, statementMillis: 1_000, onEnd: () => {} })
     Bun.sleepSync(1.2 * timeouts.connect)
     const connection = await made

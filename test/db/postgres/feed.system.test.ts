@@ -10,7 +10,7 @@ import { TestPool } from './pools'
 
 describeOnPostgres('postgres: following bookings', () => {
   /** The taken slots that a reader gets after `work`: complete lists, and added bookings. */
-  async function toldOf(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
+  async function takenAfter(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
     await work(place)
@@ -18,7 +18,7 @@ describeOnPostgres('postgres: following bookings', () => {
     const { first, second } = place
     const startsIn = (map: typeof taken) =>
       [first, second].map((id) => map?.get(id)?.map(({ startsAt }) => startsAt) ?? null)
-    return { anew: startsIn(taken), booked: startsIn(booked) }
+    return { complete: startsIn(taken), booked: startsIn(booked) }
   }
 
   async function furnishedPlace() {
@@ -67,10 +67,10 @@ describeOnPostgres('postgres: following bookings', () => {
   })
 
   test('a reader gets all slots of a provider if a node of the previous release has booked', async () => {
-    const told = await toldOf(async ({ book, url }) => {
+    const changes = await takenAfter(async ({ book, url }) => {
       await book('robin', nine)
       await runSql(url, 'UPDATE changes SET request_id = NULL')
     })
-    expect(told).toEqual({ anew: [[nine - minutes(45), nine], null], booked: [null, null] })
+    expect(changes).toEqual({ complete: [[nine - minutes(45), nine], null], booked: [null, null] })
   })
 })

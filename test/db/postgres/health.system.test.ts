@@ -4,26 +4,26 @@ import { openDatabase } from '../../../db/postgres/open'
 import { Health } from '../../../db/postgres/server/health'
 import { hasLiveNodes, listServers, Node } from '../../../db/postgres/server/nodes'
 import { eventually } from '../../support/eventually'
-import { HeldTime } from '../../support/held-time'
-import { haveLongPatience, haveRealPatience } from '../../support/patience'
+import { FakeClock } from '../../support/held-time'
+import { useLongTimeouts, useRealTimeouts } from '../../support/patience'
 import { runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { millisOf } from '../../support/standstill'
 import { connectTo, newTestDatabase, openingOf } from './connections'
 
-beforeAll(haveRealPatience)
-afterAll(haveLongPatience)
+beforeAll(useRealTimeouts)
+afterAll(useLongTimeouts)
 
 // Starting a server takes long on a busy machine.
 setDefaultTimeout(300_000)
 
 describeOnPostgres('postgres: health of a database', () => {
   test('1,000 health checks within a second make one test write, which is committed', async () => {
-    using time = new HeldTime()
+    using time = new FakeClock()
     await using made = await newTestDatabase()
-    const told: string[] = []
+    const logged: string[] = []
     const node = new Node(made.on)
-    const watched = new Health(node).watch((line) => told.push(line), false)
+    const watched = new Health(node).watch((line) => logged.push(line), false)
     const seen = async () =>
       (await runSql<{ xmin: string }>(made.url, 'SELECT xmin::text FROM nodes')).map(({ xmin }) => xmin)
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => watched.isReady()))
@@ -34,13 +34,13 @@ describeOnPostgres('postgres: health of a database', () => {
     time.pass(1_001)
     expect(await watched.isReady()).toBe(true)
     expect(await seen()).not.toEqual([first as string])
-    expect(told).toEqual([])
+    expect(logged).toEqual([])
   })
 
   test('a server is not ready while writes take over a second, logs that once, and is ready again after', async () => {
     await using made = await newTestDatabase()
-    const told: string[] = []
-    const watched = new Health(new Node(made.on)).watch((line) => told.push(line), false)
+    const logged: string[] = []
+    const watched = new Health(new Node(made.on)).watch((line) => logged.push(line), false)
     await made.on(async (connection) => {
       await connection.send('BEGIN; LOCK TABLE nodes IN ACCESS EXCLUSIVE MODE')
       const both = async () =>
@@ -49,32 +49,32 @@ describeOnPostgres('postgres: health of a database', () => {
       expect(await watched.isReady()).toBe(false)
       await connection.send('COMMIT')
     }, 5_000)
-    expect(told).toEqual([
+    expect(logged).toEqual([
       'not ready: the database could not do it at this moment; nothing was stored (55P03)',
     ])
     await Bun.sleep(1_050)
     expect(await watched.isReady()).toBe(true)
-    expect(told.slice(1)).toEqual(['ready again'])
+    expect(logged.slice(1)).toEqual(['ready again'])
   })
 
   test('a stopped database server makes the node not ready, says so once, and the node recovers by itself', async () => {
     await using server = await startPostgres()
     await using made = connectTo(server.url)
     await openDatabase(made.on, openingOf(server.url))
-    const told: string[] = []
-    const watched = new Health(new Node(made.on)).watch((line) => told.push(line), false)
+    const logged: string[] = []
+    const watched = new Health(new Node(made.on)).watch((line) => logged.push(line), false)
     expect(await watched.isReady()).toBe(true)
     await server.stop()
     await Bun.sleep(1_050)
     expect(await watched.isReady()).toBe(false)
     await Bun.sleep(1_050)
     expect(await watched.isReady()).toBe(false)
-    expect(told).toHaveLength(1)
-    expect(told[0]).toStartWith('not ready: the')
+    expect(logged).toHaveLength(1)
+    expect(logged[0]).toStartWith('not ready: the')
     await server.start()
     await Bun.sleep(1_050)
     expect(await watched.isReady()).toBe(true)
-    expect(told.slice(1)).toEqual(['ready again'])
+    expect(logged.slice(1)).toEqual(['ready again'])
   })
 })
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { openPostgresPlace } from './place'
 import { statementsSent } from './sent-statements'
-import { useAll } from './use-all'
+import { callAllPorts } from './use-all'
 
 /** Values that the test passes in, or that derive from them: of members, partners, providers and staff. */
 const given =
@@ -11,7 +11,7 @@ const given =
 describeOnPostgres('postgres: texts of statements, which a server may log', () => {
   test('statement texts contain no value that a partner or staff sent', async () => {
     await using place = await openPostgresPlace()
-    const sent = await statementsSent(() => useAll(place))
+    const sent = await statementsSent(() => callAllPorts(place))
     expect(sent.texts.length).toBeGreaterThan(175)
     expect(sent.texts.filter((text) => given.test(text))).toEqual([])
   }, 300_000)

@@ -12,7 +12,7 @@ import { newKey } from '../../../src/auth/token'
 import { type DatabaseAddress, parseDatabaseAddress } from '../../../src/domain/addresses'
 import type { Maintenance } from '../../../src/domain/ports/maintenance'
 import { masterKeyOf } from '../../../src/vault/vault'
-import { HeldTime } from '../../support/held-time'
+import { FakeClock } from '../../support/held-time'
 import { type Postgres, runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
 import { act, fill, now, stored } from '../furniture'
@@ -21,7 +21,7 @@ import { openPostgresPlace } from './place'
 import { leaveStandbySlot } from './standby-slot'
 
 /** The maintenance of a database, which is created if it does not exist. Disposing closes it. */
-async function upkeepOf(url: string) {
+async function openMaintenance(url: string) {
   const connections = connectTo(url)
   const { masterKey, vault } = await openDatabase(connections.on, openingOf(url))
   const pool = new Pool<Session>({
@@ -44,16 +44,16 @@ async function upkeepOf(url: string) {
   }
 }
 
-async function withUpkeep(work: (opened: Awaited<ReturnType<typeof upkeepOf>>) => Promise<void>) {
+async function withMaintenance(work: (opened: Awaited<ReturnType<typeof openMaintenance>>) => Promise<void>) {
   await using database = await newDatabase()
-  await using opened = await upkeepOf(database.url)
+  await using opened = await openMaintenance(database.url)
   await work(opened)
 }
 
 describeOnPostgres("postgres: doctor's checks", () => {
   test('a new database on a server with fsync has no bad findings', async () => {
     await using server = await startPostgres({ fsync: true })
-    await using opened = await upkeepOf(server.url)
+    await using opened = await openMaintenance(server.url)
     const findings = [...(await opened.maintenance.check(now)), ...(await opened.maintenance.checkHost())]
     const states = findings.map(({ check, state }) => [check, state])
     expect(Object.fromEntries(states)).toEqual({
@@ -184,8 +184,8 @@ const keepers: readonly Keeper[] = [
 ]
 
 /** Purges with a fake clock, so that waiting for readers takes no time. */
-async function purgeWithoutPatience(maintenance: Maintenance): Promise<boolean> {
-  using time = new HeldTime()
+async function purgeWithoutWaiting(maintenance: Maintenance): Promise<boolean> {
+  using time = new FakeClock()
   let isOver = false
   const purging = maintenance.purge().finally(() => {
     isOver = true
@@ -196,7 +196,7 @@ async function purgeWithoutPatience(maintenance: Maintenance): Promise<boolean> 
 
 describeOnPostgres('postgres: maintenance', () => {
   test('making a backup is refused, with the ways to make one on the server', async () => {
-    await withUpkeep(async ({ maintenance }) => {
+    await withMaintenance(async ({ maintenance }) => {
       expect(await refusalOf(() => maintenance.backUp('/somewhere', null, act))).toBe(
         'database_unusable: a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time recovery), or as one moment with pg_dump -Fc; keep the master key apart from it',
       )
@@ -204,7 +204,7 @@ describeOnPostgres('postgres: maintenance', () => {
   })
 
   test('rotating the master key reseals the data key once and adds one audit line', async () => {
-    await withUpkeep(async ({ maintenance, run }) => {
+    await withMaintenance(async ({ maintenance, run }) => {
       const next = masterKeyOf(Buffer.alloc(32, 8))
       expect(await maintenance.rewrap(next, act)).toBe(true)
       expect(await maintenance.rewrap(next, act)).toBe(false)
@@ -220,7 +220,7 @@ describeOnPostgres('postgres: maintenance', () => {
   })
 
   test('drills and zone data are noted', async () => {
-    await withUpkeep(async ({ maintenance }) => {
+    await withMaintenance(async ({ maintenance }) => {
       expect(await maintenance.findLastBackups()).toEqual({
         backedUpAt: null,
         drilledAt: null,
@@ -239,7 +239,7 @@ describeOnPostgres('postgres: maintenance', () => {
   })
 
   test('a purge removes deleted personal data from tables and indexes, however few rows it is', async () => {
-    await withUpkeep(async ({ maintenance, run }) => {
+    await withMaintenance(async ({ maintenance, run }) => {
       // With so many rows the server itself would not clean the indexes for one deleted row.
       await run(`CREATE EXTENSION pgstattuple; ${fillRows(8_000)}`)
       const deleted = [
@@ -263,7 +263,7 @@ describeOnPostgres('postgres: maintenance', () => {
 
   test('a purge removes deleted rows, and reports failure while a reader can still see them', async () => {
     await using database = await newDatabase()
-    await using opened = await upkeepOf(database.url)
+    await using opened = await openMaintenance(database.url)
     await using reader = connectTo(database.url, 1)
     await opened.run(
       `INSERT INTO partners (name, active, created_at) VALUES ('P', true, 0);
@@ -289,12 +289,12 @@ describeOnPostgres('postgres: maintenance', () => {
 
   test('a purge reports failure while a prepared transaction, an absent standby or a writer keeps deleted rows', async () => {
     await using server = await startPostgres({ settings: { max_prepared_transactions: 1 } })
-    await using opened = await upkeepOf(server.url)
+    await using opened = await openMaintenance(server.url)
     await opened.run(fillRows(9))
     for (const [index, beside] of keepers.entries()) {
       await beside(server, async () => {
         await opened.run(`DELETE FROM replays WHERE request_id = ${index + 1}`)
-        expect([beside.name, await purgeWithoutPatience(opened.maintenance)]).toEqual([beside.name, false])
+        expect([beside.name, await purgeWithoutWaiting(opened.maintenance)]).toEqual([beside.name, false])
       })
     }
     expect(await opened.maintenance.purge()).toBe(true)

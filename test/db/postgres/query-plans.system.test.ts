@@ -4,7 +4,7 @@ import { connectTo } from './connections'
 import { fillTables, growing } from './many-rows'
 import { openPostgresPlace } from './place'
 import { type SentStatement, statementsSent } from './sent-statements'
-import { useAll } from './use-all'
+import { callAllPorts } from './use-all'
 
 /** A node of an EXPLAIN plan. */
 interface Step {
@@ -32,8 +32,8 @@ async function plansOf(url: string, statements: readonly SentStatement[]): Promi
       const [rows] = await connection.send(`EXPLAIN (FORMAT JSON) EXECUTE asked ${given}`)
       await connection.send('DEALLOCATE asked')
       const plan = rows?.[0]?.[0]
-      const [told] = typeof plan === 'string' ? JSON.parse(plan) : plan
-      return { text, steps: stepsOf(told.Plan) }
+      const [explained] = typeof plan === 'string' ? JSON.parse(plan) : plan
+      return { text, steps: stepsOf(explained.Plan) }
     }
     const plans: Planned[] = []
     for (const statement of statements) plans.push(await explain(statement))
@@ -82,7 +82,7 @@ let plans: readonly Planned[]
 describeOnPostgres('postgres: query plans of all statements', () => {
   beforeAll(async () => {
     place = await openPostgresPlace()
-    statements = (await statementsSent(() => useAll(place))).statements
+    statements = (await statementsSent(() => callAllPorts(place))).statements
     await fillTables(place.url)
     plans = await plansOf(place.url, statements)
   }, 300_000)

@@ -31,10 +31,10 @@ export async function statementsSent(work: () => Promise<void>): Promise<Sent> {
     spyOn(Connection.prototype, 'run').mockImplementation(async function (this: Connection, text, params) {
       texts.add(text)
       const rows = await run.call(this, text, params)
-      const told = await run.call(this, prepared, [text])
+      const found = await run.call(this, prepared, [text])
       // The driver does not prepare statements without parameters.
-      if (told.length === 0) note(text, '{}')
-      for (const [types] of told) note(text, `${types}`)
+      if (found.length === 0) note(text, '{}')
+      for (const [types] of found) note(text, `${types}`)
       return rows
     }),
     spyOn(Connection.prototype, 'send').mockImplementation(function (this: Connection, text) {

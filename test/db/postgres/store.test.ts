@@ -1,12 +1,12 @@
 import { describeOnPostgres } from '../../support/postgres-databases'
-import { storeDoesWhatTheOperatorAsks } from '../operator.contract'
-import { storeKnowsRetries } from '../retries.contract'
-import { storeFollowsBookings, storeKeepsItsPromises } from '../store.contract'
+import { operatorContract } from '../operator.contract'
+import { retriesContract } from '../retries.contract'
+import { bookingFeedContract, storeContract } from '../store.contract'
 import { openPostgresPlace } from './place'
 
 describeOnPostgres('postgres: the store', () => {
-  storeKeepsItsPromises(openPostgresPlace)
-  storeFollowsBookings(openPostgresPlace)
-  storeDoesWhatTheOperatorAsks(openPostgresPlace)
-  storeKnowsRetries(openPostgresPlace)
+  storeContract(openPostgresPlace)
+  bookingFeedContract(openPostgresPlace)
+  operatorContract(openPostgresPlace)
+  retriesContract(openPostgresPlace)
 })

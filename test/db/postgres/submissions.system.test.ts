@@ -8,16 +8,16 @@ import { Submissions } from '../../../db/postgres/submit'
 import type { SubmissionDraft } from '../../../src/domain/decisions/submission'
 import { unlimited } from '../../../src/domain/limits'
 import type { Vault } from '../../../src/domain/ports/vault'
-import { haveLongPatience, haveRealPatience } from '../../support/patience'
+import { useLongTimeouts, useRealTimeouts } from '../../support/patience'
 import { runSql } from '../../support/postgres'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { Standstill } from '../../support/standstill'
-import { holdWrites } from '../../support/storage'
+import { blockWrites } from '../../support/storage'
 import { act, endOf, fill, minutes, nine, stored, update, versionOf } from '../furniture'
 import { openPostgresPlace } from './place'
 
-beforeAll(haveRealPatience)
-afterAll(haveLongPatience)
+beforeAll(useRealTimeouts)
+afterAll(useLongTimeouts)
 
 const vault = { keyedHash: () => new Uint8Array(32) } as unknown as Vault
 const draft = {
@@ -68,7 +68,7 @@ describeOnPostgres('postgres: a submission that meets locks', () => {
       )
     await book('robin', nine)
     const [connection = {}] = await pids()
-    await using _held = await holdWrites({ database: place.url, masterKey: { base64: '' } })
+    await using _held = await blockWrites({ database: place.url, masterKey: { base64: '' } })
     expect(await endOf(book('sam', nine + minutes(60)))).toBe('storage_busy')
     expect(await pids()).toContainEqual(connection)
   })
@@ -79,15 +79,15 @@ describeOnPostgres('postgres: a submission that meets locks', () => {
     await using sql = new SQL(place.url, { max: 1 })
     await sql.unsafe('BEGIN; LOCK TABLE replays').simple()
     using standstill = new Standstill()
-    const told = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: 400 }, async (_, count) => {
         const beganAt = standstill.now()
         const end = await endOf(intake(`m-${count}`, { version, retry: { key: `${count}`, body: '' } }))
         return [end, standstill.now() - beganAt] as const
       }),
     )
-    expect(new Set(told.map(([end]) => end))).toEqual(new Set(['storage_busy']))
-    expect(Math.max(...told.map(([, millis]) => millis))).toBeLessThan(2_000)
+    expect(new Set(results.map(([end]) => end))).toEqual(new Set(['storage_busy']))
+    expect(Math.max(...results.map(([, millis]) => millis))).toBeLessThan(2_000)
     await sql.unsafe('ROLLBACK').simple()
     await stored(intake('later', { version }))
   })
@@ -111,11 +111,11 @@ describeOnPostgres('postgres: a submission that meets locks', () => {
       for (let count = 0; !isOver; count++) await stored(intake(`other-${count}`, { version }))
     }
     const storing = others()
-    const told = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(conflicting))
+    const results = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(conflicting))
     isOver = true
     await storing
-    expect(told.map(([end]) => end)).toEqual(told.map(() => 'storage_busy'))
-    expect(Math.max(...told.map(([, millis]) => millis))).toBeLessThan(2_000)
+    expect(results.map(([end]) => end)).toEqual(results.map(() => 'storage_busy'))
+    expect(Math.max(...results.map(([, millis]) => millis))).toBeLessThan(2_000)
     await sql.unsafe('ROLLBACK').simple()
     expect((await conflicting('f'))[0]).toBe('email_taken')
   })
