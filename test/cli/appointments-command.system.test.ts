@@ -4,7 +4,7 @@ import { booking } from '../support/builders'
 import { readCalendar } from '../support/calendar'
 import { type Practice, startPractice } from './practice'
 
-/** What nobody needs who is to meet them. */
+/** Health data that a provider does not need in order to meet the member. */
 const health = {
   reasonForSeekingSupport: 'canary-reason',
   gender: 'canary-gender',
@@ -14,7 +14,7 @@ const health = {
   dob: '1990-02-03',
 }
 
-describe("an operator asks for a day's appointments", () => {
+describe('cli: appointments', () => {
   let practice: Practice
   let start = ''
   let day = ''
@@ -29,8 +29,11 @@ describe("an operator asks for a day's appointments", () => {
       const preferredModality = 'video\u001b[2J\u009b\u202e'
       const name = { firstName, lastName: 'Lovelace, née Byron' }
       const person = { ...name, preferredModality, state: 'AB', leaveVoicemail: 'No' }
-      const told = { phoneNumber: '+1 416 555 0100', preferredName: 'Addie', ...person, ...health }
-      const { status } = await practice.service.post(booking(`P-${providerId}`, slot, told), practice.token)
+      const memberData = { phoneNumber: '+1 416 555 0100', preferredName: 'Addie', ...person, ...health }
+      const { status } = await practice.service.post(
+        booking(`P-${providerId}`, slot, memberData),
+        practice.token,
+      )
       expect(status).toBe(201)
     }
     await practice.operator.do('request', 'accept', '2')
@@ -41,9 +44,9 @@ describe("an operator asks for a day's appointments", () => {
 
   const list = (...words: string[]) => practice.operator.do('appointments', '--on', day, ...words)
 
-  test('as a table, as JSON, as CSV that no spreadsheet runs, and as a calendar, without health data in any', async () => {
+  test('are listed as a table, JSON, CSV without formulas and a calendar, without health data', async () => {
     const table = await list()
-    expect(table).toStartWith(`${day} by each provider's own clock\n`)
+    expect(table).toStartWith(`Appointments on ${day} (each provider's time zone)\n`)
     expect(table).toMatch(
       /\n\d+ +\d\d:\d\d Toronto +\d\d:\d\d Edmonton +Ada Lovelace, née Byron \(Addie\) +\+1 416 555 0100 +NO /,
     )
@@ -78,11 +81,11 @@ describe("an operator asks for a day's appointments", () => {
     }
   })
 
-  test('of one provider, by a clock of their choice, and of a day without any', async () => {
+  test('of one provider can be listed in a given time zone, and a day may have none', async () => {
     expect(await list('--provider', 'qc-1')).toEndWith('\nThere are no appointments.\n')
     expect(await list('--provider', 'on-1', '--zone', 'America/Toronto')).toMatch(
       new RegExp(
-        `^${day} with on-1 Marlow Fernhill by the clock of America/Toronto\nREQUEST +AMERICA/TORONTO +TIME `,
+        `^Appointments on ${day} with on-1 Marlow Fernhill \\(America/Toronto\\)\nREQUEST +AMERICA/TORONTO +TIME `,
       ),
     )
     const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1'])
@@ -95,7 +98,7 @@ describe("an operator asks for a day's appointments", () => {
     [['--zone', 'Atlantis'], 2],
     [['--format', 'xml'], 2],
     [['--provider', 'nobody'], 3],
-  ])('%p is refused with %p', async (words, code) => {
+  ])('with %p is refused with exit code %p', async (words, code) => {
     const { stdout, ...exit } = await practice.operator.run(['appointments', ...words])
     expect([exit.code, stdout]).toEqual([code, ''])
     expect(exit.stderr.trim().split('\n')).toHaveLength(1)

@@ -20,14 +20,14 @@ const [intake, partner] = ['request 1', 'partner 1']
 
 beforeAll(async () => {
   practice = await startPractice()
-  const told = {
+  const memberData = {
     email: 'canary-email@example.com',
     firstName: 'canary-first',
     phoneNumber: '+1 416 555 0123',
     state: 'canary-state',
   }
   const body = {
-    ...booking('canary-external', undefined, told),
+    ...booking('canary-external', undefined, memberData),
     phq9Data: [{ question: 'canary-question', answer: 'canary-answer' }],
   }
   expect((await practice.service.post(body, practice.token)).status).toBe(201)
@@ -38,8 +38,8 @@ const run = (...words: string[]) => practice.operator.run(words)
 const lines = (...words: string[]) =>
   practice.operator.ask<Line[]>('audit', 'list', '--limit', '10000', ...words)
 
-/** What a command leaves in the log: action, record and outcome of each line. */
-async function leftBy(work: () => Promise<unknown>) {
+/** The audit lines that a command adds: action, record and outcome. */
+async function addedBy(work: () => Promise<unknown>) {
   const last = (await lines()).at(-1)?.id ?? 0
   await work()
   const left = (await lines('--after', String(last))).filter(({ action }) => action !== 'member.look-up')
@@ -47,7 +47,7 @@ async function leftBy(work: () => Promise<unknown>) {
   return left.map(({ action, record, outcome }) => [action, record, outcome])
 }
 
-describe('reading what is known of a person leaves a line', () => {
+describe('cli: reading personal data adds audit lines', () => {
   test.each<[words: string, left: (string | null)[][]]>([
     ['member show 1', [['member.show', 'member 1', 'done']]],
     [
@@ -70,11 +70,11 @@ describe('reading what is known of a person leaves a line', () => {
     ['doctor', []],
     ['partner list', []],
     ['audit verify', []],
-  ])('%s', async (words, left) => {
-    expect(await leftBy(() => practice.operator.do(...words.split(' ')))).toEqual(left)
+  ])('after %s', async (words, left) => {
+    expect(await addedBy(() => practice.operator.do(...words.split(' ')))).toEqual(left)
   })
 
-  test('before it is shown: a log that cannot be written keeps it from being shown', async () => {
+  test('before it is shown, so that a log that cannot be written prevents it', async () => {
     const { database } = practice.operator
     const { Database } = await import('bun:sqlite')
     using holder = new Database(database)
@@ -85,7 +85,7 @@ describe('reading what is known of a person leaves a line', () => {
   })
 })
 
-describe('a command that is refused leaves a line', () => {
+describe('cli: a refused command adds one audit line', () => {
   test.each<[words: string, code: number, left: (string | null)[]]>([
     ['member show 99', 3, ['member.show', null, 'record_unknown']],
     ['member erase 1', 2, ['member.erase', 'member 1', 'not_confirmed']],
@@ -116,31 +116,31 @@ describe('a command that is refused leaves a line', () => {
     ],
     ['provider deactivate on-1', 2, ['provider.deactivate', 'provider 1', 'not_confirmed']],
     ['audit prune --before 2026-01-01T00:00:00Z --output x', 2, ['audit.prune', null, 'not_confirmed']],
-  ])('%s', async (words, code, left) => {
+  ])('after %s', async (words, code, left) => {
     const all = words.split(' ')
-    expect(await leftBy(async () => expect((await run(...all)).code, words).toBe(code))).toEqual([left])
+    expect(await addedBy(async () => expect((await run(...all)).code, words).toBe(code))).toEqual([left])
   })
 
-  test('but none for what is no act, for a dry run, and where the storage was at fault', async () => {
+  test('but none for a read that finds nothing, a dry run, a malformed command or a storage failure', async () => {
     const file = practice.operator.folder.file('faulty.json')
     writeFileSync(file, '{"regions": 1}')
-    const left = await leftBy(async () => {
+    const left = await addedBy(async () => {
       expect((await run('partner', 'show', 'Nobody')).code).toBe(3)
       expect((await run('directory', 'load', '--dry-run', file)).code).toBe(5)
       expect((await run('backup', file)).code).toBe(6)
       expect((await run('request', 'accept', 'x')).code).toBe(2)
     })
     expect(left).toEqual([])
-    expect(await leftBy(() => run('directory', 'load', file))).toEqual([
+    expect(await addedBy(() => run('directory', 'load', file))).toEqual([
       ['directory.load', null, 'directory_invalid'],
     ])
   })
 })
 
-describe('the log', () => {
-  test('is listed by page, instant, actor, action, record, partner and person', async () => {
+describe('cli: the audit log', () => {
+  test('is listed by page, instant, actor, action, record, partner and member', async () => {
     const all = await lines()
-    // Narrowed ones are in the order of their instants, and look-ups are noted late.
+    // Filtered lines are sorted by instant, and look-ups are written late.
     const inTime = <T extends { at: string; id: number }>(some: T[]) =>
       some.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.id - b.id)
     const like = (fits: (line: Line) => boolean) => inTime(all.filter(fits))
@@ -163,7 +163,7 @@ describe('the log', () => {
     expect([unknown.code, unknown.stdout]).toEqual([2, ''])
     expect(unknown.stderr).toContain('token.issue, token.rotate, token.revoke, token.cancel')
     const table = await practice.operator.do('audit', 'list', '--limit', '1', '--record', intake)
-    expect(table).toMatch(/\n\n1 line, by operator \S+: 1\.\nThere are older ones: .*\n$/)
+    expect(table).toMatch(/\n\n1 line, by operator \S+: 1\.\nThere are older lines\. .*\n$/)
     const first = await lines('--after', '0', '--limit', '2')
     const second = await lines('--after', String(first.at(-1)?.id), '--limit', '2')
     expect([...first, ...second]).toEqual(all.slice(0, 4))
@@ -173,14 +173,14 @@ describe('the log', () => {
     expect(await lines('--since', '2099-01-01T00:00:00Z')).toEqual([])
     expect(await lines('--until', '2099-01-01T00:00:00Z')).toEqual(inTime(all))
     expect(await practice.operator.do('audit', 'list', '--record', 'partner 99')).toBe('No lines.\n')
-    // A word that no line has would find nothing, as if nobody had seen the person.
+    // A misspelled record would match no line, as if the person had never been read.
     for (const misspelt of ['Member 1', 'member1', 'member 1 ', 'person 1', 'member 01']) {
       const { code, stdout, stderr } = await run('audit', 'list', '--record', misspelt)
       expect([code, stdout, stderr.split('\n').length], misspelt).toEqual([2, '', 2])
     }
   })
 
-  test('is pruned to no pipe and no folder, and neither is an archive; none is waited for', async () => {
+  test('is not pruned to a pipe or a folder, and neither is accepted as an archive', async () => {
     const { path } = practice.operator.folder
     const pipe = practice.operator.folder.file('pipe')
     Bun.spawnSync(['mkfifo', pipe])
@@ -213,16 +213,16 @@ describe('the log', () => {
     const wordsFor = (before: string) => ['audit', 'prune', '--before', before, '--output', archive]
     const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
     expect([mistyped.code, mistyped.stderr]).toEqual([2, 'error: --before: must not be in the future\n'])
-    // Until the second in which the last line was written is over.
+    // Waits until the second of the last line is over.
     await Bun.sleep(1_100)
     const words = wordsFor(`${new Date().toISOString().slice(0, 19)}Z`)
     expect((await run(...words)).code).toBe(2)
     expect(existsSync(archive)).toBe(false)
     expect(await operator.do(...words, '--yes')).toMatch(
-      /^Moved \d+ audit lines to .+archive\.jsonl\. Keep it/,
+      /^Moved \d+ audit lines to .+archive\.jsonl\. Keep this file/,
     )
     expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
-      // It was not confirmed at first.
+      // The first attempt was not confirmed.
       { action: 'audit.prune', outcome: 'not_confirmed' },
       { action: 'audit.prune', outcome: 'done' },
     ])
@@ -256,7 +256,7 @@ describe('the log', () => {
       'There are no audit lines before 2000-01-01T00:00:00Z; nothing was changed.\n',
     )
     expect(await operator.ask(...nothing)).toEqual({ moved: 0, archive: null })
-    // Of all that was told, sent and shown above, the log has ids alone.
+    // The log contains only ids of the data that was sent and shown above.
     const written = `${text}${await operator.do('audit', 'export')}`
     expect(/canary|555 0123|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()
   })

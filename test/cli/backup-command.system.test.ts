@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { version } from '../../package.json'
 import { booking, provider, region } from '../support/builders'
 import { isLong } from '../support/long'
 import { Operator } from '../support/operator'
@@ -32,8 +33,8 @@ beforeAll(async () => {
   await using service = await operator.serve()
   const answers = [{ question: 'Canaryquestion', answer: 'Canaryanswer' }]
   const member = { firstName: 'Canaryfirst', reasonForSeekingSupport: 'Canaryreason' }
-  const told = { ...booking('Canaryexternal', undefined, member), phq9Data: answers }
-  expect((await service.post(told, token)).status).toBe(201)
+  const body = { ...booking('Canaryexternal', undefined, member), phq9Data: answers }
+  expect((await service.post(body, token)).status).toBe(201)
   await service.stop()
 })
 afterAll(() => operator[Symbol.dispose]())
@@ -48,18 +49,18 @@ const refused = (message: string, code = 6) => ({
 })
 const leftOf = (name: string) => readdirSync(operator.folder.path).filter((found) => found.startsWith(name))
 
-/** Holds that a database is the operator's, all of it. */
-async function isTheirs(database: string): Promise<void> {
+/** Checks that a database has all of the operator's data. */
+async function expectComplete(database: string): Promise<void> {
   const at = ['--database', database, '--master-key-file', key]
   expect(await operator.do('request', 'show', '1', '--screening', ...at)).toContain('Canaryanswer')
   expect(await operator.do('provider', 'list', ...at)).toContain('Canaryprovider')
   expect((await operator.run(['audit', 'verify', ...at])).code).toBe(0)
 }
 
-describe('backup', () => {
-  test('tells nothing at all unless its key is known: no names, no schema, no provider, no header of a database', async () => {
+describe('cli: backup', () => {
+  test('shows nothing without its key: no names, no schema, no provider and no database header', async () => {
     expect(await operator.do('backup', file('backup.age'))).toBe(
-      `Made the backup ${file('backup.age')}. Restoring it takes the same master key, which is not in it.\n`,
+      `Created the backup ${file('backup.age')}. To restore it, you need the master key, which is not in it.\n`,
     )
     expect(statSync(file('backup.age')).mode & 0o777).toBe(0o600)
     const [backup, plain] = [readFileSync(file('backup.age')), readFileSync(operator.database)]
@@ -74,7 +75,7 @@ describe('backup', () => {
       'members',
     ]
     expect(words.filter((word) => backup.includes(word))).toEqual([])
-    // The search finds what does lie there.
+    // The search finds these words in the database itself.
     const inTheClear = [
       'Canary',
       'SQLite format',
@@ -92,12 +93,13 @@ describe('backup', () => {
     ])
   })
 
-  test('tells a program what was made', async () => {
+  test('prints what was made as JSON', async () => {
     expect(await operator.ask('backup', file('told.age'))).toEqual({
       backup: file('told.age'),
       encrypted: true,
       manifest: {
         madeAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+        version,
         schema: expect.any(Number),
         zoneData: expect.objectContaining({ folder: null }),
         counts: expect.objectContaining({ providers: 1, members: 1 }),
@@ -107,18 +109,18 @@ describe('backup', () => {
     expect(await operator.ask('backup', file('told.sqlite'), '--plain')).toMatchObject({ encrypted: false })
   })
 
-  test('leaves it as it is where that is asked for', async () => {
-    const said = await operator.do('backup', file('plain.sqlite'), '--plain')
-    expect(said).toContain('It is not encrypted. ')
+  test('is not encrypted with --plain', async () => {
+    const message = await operator.do('backup', file('plain.sqlite'), '--plain')
+    expect(message).toContain('It is not encrypted. ')
     expect(readFileSync(file('plain.sqlite')).includes('Canaryprovider')).toBe(true)
     for (const word of ['Canaryfirst', 'Canaryexternal', 'Canaryanswer']) {
       expect(readFileSync(file('plain.sqlite')).includes(word)).toBe(false)
     }
     expect((await restore(file('plain.sqlite'), file('of-plain.sqlite'))).code).toBe(0)
-    await isTheirs(file('of-plain.sqlite'))
+    await expectComplete(file('of-plain.sqlite'))
   })
 
-  test('opens for those who were named', async () => {
+  test('can be opened by each recipient that was named', async () => {
     const identity = await generateIdentity()
     const recipient = await identityToRecipient(identity)
     const twice = [
@@ -132,10 +134,10 @@ describe('backup', () => {
     expect(
       (await restore(file('shared.age'), file('a.sqlite'), '--identity-file', file('identity'))).code,
     ).toBe(0)
-    await isTheirs(file('a.sqlite'))
+    await expectComplete(file('a.sqlite'))
   })
 
-  // The program's source, as what is preloaded is heeded by no executable.
+  // Runs the source, because the executable ignores preloaded files.
   const quick = [
     process.execPath,
     '--preload',
@@ -143,16 +145,16 @@ describe('backup', () => {
     new URL('../../src/main.ts', import.meta.url).pathname,
   ]
 
-  test('opens with a passphrase instead', async () => {
-    await isUnderPassphrase('quick', quick, 10)
+  test('can be opened with a passphrase instead', async () => {
+    await expectPassphraseBackup('quick', quick, 10)
   })
 
-  test.if(isLong)('under a passphrase takes 2^18 rounds of scrypt to guess at once', async () => {
-    await isUnderPassphrase('slow', theProgram, 18)
+  test.if(isLong)('with a passphrase uses 2^18 rounds of scrypt', async () => {
+    await expectPassphraseBackup('slow', theProgram, 18)
   })
 
-  /** Holds that a backup which a program makes under a passphrase opens by that alone. */
-  async function isUnderPassphrase(name: string, program: readonly string[], workFactor: number) {
+  /** Checks that a backup made with a passphrase opens only with that passphrase. */
+  async function expectPassphraseBackup(name: string, program: readonly string[], workFactor: number) {
     const [backup, restored] = [file(`${name}.age`), file(`${name}.sqlite`)]
     writeFileSync(file('passphrase'), 'correct horse battery\n', { mode: 0o600 })
     const phrased = ['--passphrase-file', file('passphrase')]
@@ -162,13 +164,13 @@ describe('backup', () => {
     })
     expect([exitCode, stdout.toString()]).toEqual([
       0,
-      expect.stringContaining('It opens with the passphrase. '),
+      expect.stringContaining('It is encrypted with the passphrase. '),
     ])
     const head = new RegExp(`^age-encryption.org/v1\\n-> scrypt \\S+ ${workFactor}\\n`)
     expect(readFileSync(backup, 'latin1')).toMatch(head)
     expect((await restore(backup, restored)).stderr).toContain('the backup opens with a passphrase')
     expect((await restore(backup, restored, ...phrased)).code).toBe(0)
-    await isTheirs(restored)
+    await expectComplete(restored)
   }
 
   test.each([
@@ -176,22 +178,22 @@ describe('backup', () => {
     [['--plain', '--passphrase-file', 'x']],
     [['--passphrase-file', 'x', '--recipient', 'age1x']],
     [['--recipient', 'canary']],
-  ])('with %p is refused, and makes nothing', async (flags) => {
+  ])('with %p is refused and makes nothing', async (flags) => {
     const { code, stdout, stderr } = await operator.run(['backup', file('refused'), ...flags])
     expect([code, stdout, leftOf('refused')]).toEqual([2, '', []])
     expect(stderr).not.toContain('canary')
   })
 })
 
-describe('restore', () => {
-  test('makes a database for its owner alone of a backup that all can read', async () => {
+describe('cli: restore', () => {
+  test('of a backup that others can read makes a database that only its owner can read', async () => {
     copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
     chmodSync(file('readable.sqlite'), 0o644)
     expect((await restore(file('readable.sqlite'), file('of-readable.sqlite'))).code).toBe(0)
     expect(statSync(file('of-readable.sqlite')).mode & 0o777).toBe(0o600)
   })
 
-  test('of a pipe or a folder is refused, neither waited for nor called damaged', async () => {
+  test('of a pipe or a folder is refused at once, and is not called damaged', async () => {
     Bun.spawnSync(['mkfifo', file('pipe')])
     for (const backup of [file('pipe'), '/dev/stdin', operator.folder.path]) {
       expect(await restore(backup, file('piped.sqlite'))).toEqual(
@@ -201,19 +203,19 @@ describe('restore', () => {
     expect(leftOf('piped')).toEqual([])
   })
 
-  test('makes a database for its owner alone, beside the key that is set', async () => {
+  test('makes a database that only its owner can read, and uses the key that is set', async () => {
     const { code, stdout } = await restore(file('backup.age'), file('restored.sqlite'))
     expect([code, stdout.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, 'INSTANT')]).toEqual([
       0,
-      `Made the database ${file('restored.sqlite')} of the backup ${file('backup.age')}.\n` +
-        'What was done since INSTANT is not in it: tokens revoked and members erased since are there again.\n',
+      `Created the database ${file('restored.sqlite')} from the backup ${file('backup.age')}.\n` +
+        'Changes after INSTANT are not in it: tokens revoked and members erased since then are back.\n',
     ])
     expect(statSync(file('restored.sqlite')).mode & 0o777).toBe(0o600)
     expect(leftOf('restored.sqlite')).toEqual(['restored.sqlite'])
-    await isTheirs(file('restored.sqlite'))
+    await expectComplete(file('restored.sqlite'))
   })
 
-  test('takes the key beside the new database where no other is set', async () => {
+  test('uses the key next to the new database if no other is set', async () => {
     copyFileSync(key, `${file('fresh.sqlite')}.key`)
     chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
     const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite'), '--yes']
@@ -221,7 +223,7 @@ describe('restore', () => {
     expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
-  test('is never over an existing file, nor beside the log of another database', async () => {
+  test('never overwrites a file, and is refused next to the log of another database', async () => {
     writeFileSync(file('there.sqlite'), 'as it was')
     expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
       refused('there is a file at that path already'),
@@ -237,7 +239,7 @@ describe('restore', () => {
     }
   })
 
-  test('of what is no backup, damaged, empty, of another key or of a sandbox leaves nothing', async () => {
+  test('of a damaged, empty or foreign file, with another key or of a sandbox leaves nothing', async () => {
     const to = file('nothing.sqlite')
     writeFileSync(file('text'), 'canary')
     copyFileSync(file('backup.age'), file('cut.age'))
@@ -268,7 +270,7 @@ describe('restore', () => {
     }
   })
 
-  test('after a rotation takes the old master key for what was made before it, and the new one after', async () => {
+  test('after a key rotation needs the old master key for older backups and the new one for newer backups', async () => {
     copyFileSync(key, file('old.key'))
     chmodSync(file('old.key'), 0o600)
     expect(await operator.ask('key', 'rotate', '--yes')).toEqual({
@@ -281,7 +283,7 @@ describe('restore', () => {
       'does not open the backup',
     )
     expect((await restore(file('after.age'), file('after.sqlite'))).code).toBe(0)
-    await isTheirs(file('after.sqlite'))
+    await expectComplete(file('after.sqlite'))
     const old = ['--master-key-file', file('old.key')]
     expect((await restore(file('backup.age'), file('before.sqlite'), ...old)).code).toBe(0)
     expect((await restore(file('after.age'), file('never.sqlite'), ...old)).code).toBe(6)

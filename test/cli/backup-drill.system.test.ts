@@ -38,7 +38,7 @@ const restore = (backup: string) =>
   operator.run(['restore', backup, '--to', restored, '--master-key-file', key, '--yes'], '', settings)
 const drill = (...flags: string[]) => operator.run(['backup', 'drill', ...flags], '', settings)
 
-/** A plain backup after something was done to it. */
+/** A plain backup after the given statements. */
 function changed(name: string, ...statements: string[]): string {
   copyFileSync(file('plain.sqlite'), file(name))
   using database = new Database(file(name))
@@ -46,7 +46,7 @@ function changed(name: string, ...statements: string[]): string {
   return file(name)
 }
 
-test('a backup whose content is not that of its manifest is not restored, and the message says where', async () => {
+test('cli: a backup that does not match its manifest is not restored, and the error names the difference', async () => {
   const cases: [string, string][] = [
     ['DELETE FROM licenses', 'licenses has 0 records and not 1'],
     ["UPDATE providers SET first_name = 'Mallory'", 'a record is not what its manifest has the hash of'],
@@ -65,9 +65,9 @@ test('a backup whose content is not that of its manifest is not restored, and th
   expect((await restore(manifestless)).code).toBe(0)
 })
 
-describe('what a drill makes readable on the way', () => {
+describe('cli: the temporary folder of a backup drill', () => {
   const left = () => readdirSync(temporary)
-  /** Starts a command and ends it once its folder is there. */
+  /** Starts a command and stops it as soon as its temporary folder exists. */
   async function ended(words: string[], signal: NodeJS.Signals) {
     const child = Bun.spawn([...theProgram, ...words], {
       env: { ANTEROOM_DATABASE: operator.database, ...settings },
@@ -82,7 +82,7 @@ describe('what a drill makes readable on the way', () => {
   }
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'is for its owner alone, and goes on %s',
+    'is readable only by its owner, and is removed on %s',
     async (signal) => {
       const found = await ended(['backup', 'drill'], signal)
       expect(found).toEqual({ modes: [0o700], signal })
@@ -91,7 +91,7 @@ describe('what a drill makes readable on the way', () => {
     },
   )
 
-  test('is left by a kill, and removed by the next command', async () => {
+  test('stays after a kill, and is removed by the next command', async () => {
     await ended(['backup', 'drill'], 'SIGKILL')
     expect(left()).toEqual([expect.stringMatching(/^anteroom-backup\.unfinished-[0-9a-f]+-\d+-[0-9a-f]{8}$/)])
     expect((await drill()).code).toBe(0)
@@ -102,20 +102,20 @@ describe('what a drill makes readable on the way', () => {
   })
 })
 
-describe('backup drill', () => {
+describe('cli: backup drill', () => {
   const lines = async () =>
     (await operator.ask<{ action: string; outcome: string }[]>('audit', 'list'))
       .filter(({ action }) => action.startsWith('database.'))
       .map(({ action, outcome }) => `${action} ${outcome}`)
 
-  test('says in one line that the backup serves as the service does, and leaves nothing but a line in the log', async () => {
-    // A log that a killed command has left goes with the next one.
+  test('prints one line if the backup answers like the service, and leaves only an audit line', async () => {
+    // A write-ahead log that a killed command left is removed by the next command.
     const files = () => readdirSync(operator.folder.path).filter((name) => !/-(wal|shm)$/.test(name))
     const [before, tokens, logged] = [files(), await operator.do('token', 'list'), await lines()]
     const { code, stdout, stderr } = await drill()
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^The drill passed: backed up in [\d.]+ s \([\d.]+ MiB\), restored and answering in [\d.]+ s, \d+ records with the hash of the manifest; 2 answers are the same\.\n$/,
+      /^The drill passed: backed up in [\d.]+ s \([\d.]+ MiB\), restored and answering in [\d.]+ s\. \d+ records match the hash in the manifest; 2 answers are the same\.\n$/,
     )
     expect([files(), readdirSync(temporary)]).toEqual([before, []])
     expect(await lines()).toEqual([...logged, 'database.drill done'])
@@ -124,7 +124,7 @@ describe('backup drill', () => {
     expect(findings.find(({ check }) => check === 'backup')?.detail).toBe('0 days old; tried 0 days ago')
   })
 
-  test('passes while the service is under bookings, and tells programs its figures', async () => {
+  test('passes during bookings, and prints its figures as JSON', async () => {
     await operator.do('token', 'revoke', 'Lantern', '--yes')
     const token = (await operator.do('token', 'issue', 'Lantern')).trim()
     await using service = await operator.serve('--bookings-per-minute', 'off')
@@ -148,10 +148,10 @@ describe('backup drill', () => {
     await service.stop()
   })
 
-  test('fails in a line where the copy answers otherwise, and that is in the log', async () => {
+  test('fails with one line and an audit line if the copy answers differently', async () => {
     {
       using database = new Database(operator.database)
-      // It changes what is answered as soon as the copy is worked with.
+      // The trigger changes the answers as soon as the copy is used.
       database.run(`CREATE TRIGGER otherwise AFTER INSERT ON partner_keys BEGIN
         UPDATE providers SET first_name = 'Mallory';
         INSERT INTO changes (noun, record_id) VALUES ('provider', 1); END`)
@@ -166,40 +166,40 @@ describe('backup drill', () => {
       signal: null,
       stdout: '',
       stderr:
-        "error: the drill failed: the copy's answer for provider 1 in region 1 is another than the service's\n",
+        'error: the drill failed: the copy and the service give different answers for provider 1 in region 1\n',
     })
     expect((await lines()).slice(-2)).toEqual(['database.drill done', 'database.drill failed'])
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  test('of a database in which nobody may call says what it could not try', async () => {
+  test('without a partner who has a token says that no search was tried', async () => {
     await operator.do('token', 'revoke', 'Lantern', '--yes')
     const { code, stdout } = await drill()
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(/; no partner has a token in force, so no search was tried\.\n$/),
+      expect.stringMatching(/; no partner has a valid token, so no answers were compared\.\n$/),
     ])
     expect(JSON.parse((await drill('--json')).stdout).answers).toBeNull()
   })
 })
 
-test('a backup that is to be called as a command is made by a path', async () => {
+test('cli: a backup with the name of a subcommand is made if it is given as a path', async () => {
   await operator.do('backup', './drill')
   expect(existsSync(file('drill')) || existsSync('drill')).toBe(true)
 })
 
-test('a backup to a pipe, which would carry a line of words in its place, is refused', async () => {
+test('cli: a backup to - is refused, because stdout would mix it with messages', async () => {
   const { code, stdout, stderr } = await operator.run(['backup', '-'])
   const fault = 'must be a file name. For a file with the name -, write ./-'
   expect([code, stdout, stderr]).toEqual([2, '', `error: argument 'file' ${fault}\n`])
   expect(readdirSync(operator.folder.path)).not.toContain('-')
 })
 
-describe('without room for temporary files', () => {
+describe('cli: without room for temporary files', () => {
   const nowhere = file('nowhere')
   const inNowhere = (...words: string[]) => operator.run(words, '', { TMPDIR: nowhere })
 
-  test('backup drill says that it is TMPDIR’s fault', async () => {
+  test('backup drill names TMPDIR as the cause', async () => {
     expect(await inNowhere('backup', 'drill')).toEqual({
       code: 6,
       signal: null,

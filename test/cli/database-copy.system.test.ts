@@ -18,7 +18,7 @@ const file = (name: string) => operator.folder.file(name)
 const atKey = ['--master-key-file', key]
 const at = (place: string) => ['--database', place, ...atKey]
 let token = ''
-/** The answer to a booking that came with a key. */
+/** The response to a booking with an idempotency key. */
 let answered: unknown
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await operator.do('member', 'erase', '--partner', 'Lantern', '--external-id', 'P-erased', '--yes')
 })
 afterAll(() => operator[Symbol.dispose]())
-// What a test has left for its copy, the next goes on with.
+// The next test uses a database again that this one copied.
 afterEach(async () => {
   await operator.run(['database', 'reactivate', '--yes'])
 })
@@ -67,7 +67,7 @@ const refused = (code: number, message: string) => ({
   stderr: `error: ${message}\n`,
 })
 
-interface Told {
+interface CopyReport {
   readonly from: string
   readonly to: string
   readonly tables: Readonly<Record<string, { readonly rows: number; readonly sha256: string }>>
@@ -76,14 +76,14 @@ interface Told {
   readonly copiedBefore: { readonly to: string; readonly at: string } | null
 }
 
-/** Copies, and tells what that printed. */
-async function copied(from: string, to: string, ...flags: string[]): Promise<Told> {
+/** Copies a database and returns the printed result. */
+async function copied(from: string, to: string, ...flags: string[]): Promise<CopyReport> {
   const { code, stdout, stderr } = await copy(from, to, '--json', ...flags)
   expect([code, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
 }
 
-/** Every value of every table of a file that goes with a copy, and what is remembered of ids that were given. */
+/** Every value of every table that is copied, and the highest id that each table assigned. */
 function contentOf(path: string): Record<string, unknown> {
   using content = new Database(path, { readonly: true })
   const names = content
@@ -119,8 +119,8 @@ const memberId = async (place: string, externalId: string) =>
     )
   ).id
 
-describeOnPostgres('from a file to a server and back', () => {
-  test('every record, id and sealed value is what it was, byte for byte, and so is the audit log', async () => {
+describeOnPostgres('cli: database copy from a file to a server and back', () => {
+  test('keeps every record, id and sealed value byte for byte, and the audit log', async () => {
     await using server = await newDatabase()
     const there = await copied(database, server.url)
     const back = await copied(server.url, file('back.sqlite'))
@@ -142,7 +142,7 @@ describeOnPostgres('from a file to a server and back', () => {
       )
   })
 
-  test('partners go on at the copy with their tokens and keys, and no id is given again', async () => {
+  test('keeps tokens and idempotency keys valid, and assigns no id again', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     {
@@ -151,7 +151,7 @@ describeOnPostgres('from a file to a server and back', () => {
       expect((await service.post(booking('P-4', await slotAt(service)), token)).status).toBe(201)
       await service.stop()
     }
-    // The fourth was erased.
+    // The fourth member was erased.
     expect(await memberId(server.url, 'P-4')).toBe(5)
     expect(await operator.do('request', 'show', '1', '--screening', ...at(server.url))).toContain(
       'Several days',
@@ -174,7 +174,7 @@ describeOnPostgres('from a file to a server and back', () => {
     expect(doctor.filter(({ state }) => state === 'bad')).toEqual([])
   })
 
-  test('whoever gives the command is told what was copied, and what is to be done then', async () => {
+  test('prints what was copied and what to do next', async () => {
     await using server = await newDatabase()
     const { code, stdout, stderr } = await copy(database, server.url)
     const { id, hash } = (await copied(server.url, file('told.sqlite'))).auditHead
@@ -194,10 +194,10 @@ describeOnPostgres('from a file to a server and back', () => {
   })
 })
 
-/** Holds that a database that was copied is read, and neither served nor changed, until whoever decides so takes the note back. */
-async function isLeft(from: string, to: string): Promise<void> {
-  const { at: instant, ...told } = await noteOf(from, to)
-  expect(told).toEqual({ deactivated: true, copiedBefore: null, to })
+/** Checks that a copied database can be read, but neither served nor changed, until it is reactivated. */
+async function expectDeactivated(from: string, to: string): Promise<void> {
+  const { at: instant, ...noted } = await noteOf(from, to)
+  expect(noted).toEqual({ deactivated: true, copiedBefore: null, to })
   const note = `copied to ${to} at ${instant}`
   const why = `the database was ${note}: use the copy, or reactivate this database: anteroom database reactivate`
   expect(await operator.run([...serving, ...at(from)])).toEqual(refused(6, why))
@@ -232,7 +232,7 @@ async function isLeft(from: string, to: string): Promise<void> {
   expect(JSON.parse(doctor.stdout)[0]).toEqual({
     check: 'copy',
     state: 'bad',
-    detail: `${note}: what is stored since is there, and no server starts with this one`,
+    detail: `${note}: the copy has newer data, and servers refuse this database`,
     remedy: 'use the copy, or reactivate this database: anteroom database reactivate',
   })
   const loss = `The database was ${note}. Later changes to the copy are not in this database.`
@@ -253,7 +253,7 @@ async function isLeft(from: string, to: string): Promise<void> {
   await service.stop()
 }
 
-/** Copies, and tells what was said of it, and what is noted of it by then. */
+/** Copies a database. Returns the printed result and the note in the source. */
 async function noteOf(from: string, to: string) {
   const { deactivated, copiedBefore } = await copied(from, to)
   const { stdout } = await operator.run(['status', '--json', ...at(from)])
@@ -265,7 +265,7 @@ const serving = ['serve', '--port', '0', '--base-url', 'https://api.example.org'
 const isActive = async (place: string) =>
   expect(JSON.parse((await operator.run(['status', '--json', ...at(place)])).stdout).copied).toBeNull()
 
-describe('a database that was copied', () => {
+describe('cli: a database that was copied', () => {
   beforeAll(() =>
     writeFileSync(
       file('changed.json'),
@@ -273,16 +273,16 @@ describe('a database that was copied', () => {
     ),
   )
 
-  test('to a file is left for it, by the path from the root on, and the copy is not', async () => {
+  test('to a file is deactivated and notes the absolute path, and the copy is active', async () => {
     copyFileSync(database, file('left.sqlite'))
-    await isLeft(file('left.sqlite'), file('taken.sqlite'))
+    await expectDeactivated(file('left.sqlite'), file('taken.sqlite'))
     await isActive(file('taken.sqlite'))
     await operator.do('database', 'copy', '--from', file('taken.sqlite'), '--to', 'near.sqlite', ...atKey)
     const { stdout } = await operator.run(['status', '--json', ...at(file('taken.sqlite'))])
     expect(JSON.parse(stdout).copied.to).toBe(file('near.sqlite'))
   })
 
-  test('can be copied again, which tells of the copy before', async () => {
+  test('can be copied again with a notice about the first copy', async () => {
     copyFileSync(database, file('twice.sqlite'))
     const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))
     const { code, stderr } = await copy(file('twice.sqlite'), file('practice.sqlite'), '--while-serving')
@@ -298,7 +298,7 @@ describe('a database that was copied', () => {
     for (const each of ['first', 'practice', 'third']) await isActive(file(`${each}.sqlite`))
   })
 
-  test('to try it out is served and changed as before', async () => {
+  test('with --while-serving is still served and changed', async () => {
     copyFileSync(database, file('served.sqlite'))
     const { deactivated } = await copied(file('served.sqlite'), file('tried.sqlite'), '--while-serving')
     expect(deactivated).toBe(false)
@@ -306,7 +306,7 @@ describe('a database that was copied', () => {
     await operator.do('organization', 'add', 'One truth', ...at(file('served.sqlite')))
   })
 
-  test('by a role that may only read is told not to be left for its copy', async () => {
+  test('by a read-only role is not deactivated, and a notice says so', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     await runSql(
@@ -324,10 +324,10 @@ describe('a database that was copied', () => {
   })
 })
 
-describeOnPostgres('a database that was copied', () => {})
+describeOnPostgres('cli: a database that was copied', () => {})
 
-describeOnPostgres('a copy is refused', () => {
-  test('to a database that has tables, ours or others', async () => {
+describeOnPostgres('cli: database copy is refused', () => {
+  test('if the target has tables, ours or others', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     expect(await copy(database, server.url)).toEqual(
@@ -345,7 +345,7 @@ describeOnPostgres('a copy is refused', () => {
     expect(await copy(server.url, database)).toEqual(refused(6, 'there is a file at that path already'))
   })
 
-  test('under another master key than the one it was sealed under', async () => {
+  test('with another master key than that of the source', async () => {
     await using server = await newDatabase()
     const wrong = file('wrong.key')
     writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
@@ -359,7 +359,7 @@ describeOnPostgres('a copy is refused', () => {
     expect(existsSync(file('none.sqlite'))).toBe(false)
   })
 
-  test('while a server works with what is copied, unless that is said to be wanted', async () => {
+  test('while a server uses the source, unless --while-serving is given', async () => {
     await using server = await newDatabase()
     await using other = await newDatabase()
     {
@@ -390,7 +390,7 @@ describeOnPostgres('a copy is refused', () => {
     await copied(server.url, file('stopped.sqlite'))
   })
 
-  test('of a record that breaks a rule, which is named', async () => {
+  test('if a record breaks a rule, and the error names the record', async () => {
     await using server = await newDatabase()
     copyFileSync(database, file('damaged.sqlite'))
     const damage = (statement: string) => {
@@ -417,7 +417,7 @@ describeOnPostgres('a copy is refused', () => {
     expect([await tablesAt(server.url), existsSync(file('new.sqlite'))]).toEqual([0, false])
   })
 
-  test('of a log that is not as it was written', async () => {
+  test('if the audit log was altered', async () => {
     await using server = await newDatabase()
     copyFileSync(database, file('forged.sqlite'))
     using content = new Database(file('forged.sqlite'))
@@ -433,8 +433,8 @@ describeOnPostgres('a copy is refused', () => {
   })
 })
 
-describe('places that are none', () => {
-  test('are told of before anything is opened, and a password is not printed', async () => {
+describe('cli: database copy', () => {
+  test('checks its options before it opens anything, and prints no password', async () => {
     const address = 'postgres://anteroom:canary@localhost:1/anteroom'
     const { code, stdout, stderr } = await operator.run([
       'database',
@@ -457,12 +457,12 @@ describe('places that are none', () => {
     )
   })
 
-  test('a file is copied to a file, whose master key is that of the one', async () => {
+  test('from file to file uses the same master key', async () => {
     await copied(database, file('second.sqlite'))
     expect(contentOf(file('second.sqlite'))).toEqual(contentOf(database))
   })
 
-  test('a disk without room leaves nothing', async () => {
+  test('leaves nothing if the disk is full', async () => {
     using small = new Operator(withFileSizeLimit(100), null)
     const to = small.folder.file('full.sqlite')
     expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
@@ -472,7 +472,7 @@ describe('places that are none', () => {
   })
 })
 
-describeOnPostgres('a copy that ends in the middle', () => {
+describeOnPostgres('cli: database copy that is interrupted', () => {
   const large = file('large.sqlite')
   const many = times(8_000, 20_000)
 
@@ -486,14 +486,14 @@ describeOnPostgres('a copy that ends in the middle', () => {
 
   const begin = (from: string, to: string) =>
     new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
-  /** Whether a copy is at its members; what is said is done with its connection then. */
-  const isFilling = async (url: string, said = 'pid') => {
+  /** Returns whether a copy is at its members. Runs `call` on the connection of the copy. */
+  const isFilling = async (url: string, call = 'pid') => {
     const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"
-    const rows = await runSql(url, `SELECT ${said} FROM pg_stat_activity WHERE ${working}`)
+    const rows = await runSql(url, `SELECT ${call} FROM pg_stat_activity WHERE ${working}`)
     return rows.length > 0
   }
 
-  test('by a kill leaves nothing on a server, and can be done again', async () => {
+  test('by a kill leaves nothing on a server, and can be repeated', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url))
@@ -507,7 +507,7 @@ describeOnPostgres('a copy that ends in the middle', () => {
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
   })
 
-  test('by a server that closes the connection says so, and leaves nothing', async () => {
+  test('by a closed server connection reports that, and leaves nothing', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url, 'pg_terminate_backend(pid)'))

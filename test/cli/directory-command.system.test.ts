@@ -6,7 +6,7 @@ import { Operator } from '../support/operator'
 
 const directory = { regions: [region()], providers: [provider('on-1'), provider('on-2')] }
 
-describe('an operator keeps the directory in files', () => {
+describe('cli: the directory commands', () => {
   const operator = new Operator()
   const place = (name: string) => join(operator.folder.path, name)
   const write = (name: string, content: string | Uint8Array) => {
@@ -23,7 +23,7 @@ describe('an operator keeps the directory in files', () => {
 
   afterAll(() => operator[Symbol.dispose]())
 
-  test('check counts what the files hold, and changes nothing', async () => {
+  test('count the contents of files with check, which changes nothing', async () => {
     const more = writeJson('more.json', {
       ...directory,
       providers: [...directory.providers, provider('on-3')],
@@ -39,7 +39,7 @@ describe('an operator keeps the directory in files', () => {
     expect(await operator.ask('provider', 'list')).toHaveLength(2)
   })
 
-  test('check tells every fault and where it is, and load of the same file changes nothing', async () => {
+  test('list every fault and its place with check, and load of the same file changes nothing', async () => {
     const faulty = writeJson('faulty.json', {
       regions: [region()],
       providers: [provider('on-1', { timeZone: 'Mars/One' }), provider('on-1')],
@@ -70,8 +70,8 @@ describe('an operator keeps the directory in files', () => {
     })
   })
 
-  test('check needs no database, and says that it had none', async () => {
-    const alone = `These files alone were checked: there is no database ${place('none.sqlite')}`
+  test('check files without a database, and say so', async () => {
+    const alone = `The files were checked without a database: there is no database ${place('none.sqlite')}`
     const [json, csv] = [
       writeJson('alone.json', directory),
       write('alone.csv', 'Ref;Region;From;;\non-7;CA-ON;2020-01-01;;\n'),
@@ -81,7 +81,7 @@ describe('an operator keeps the directory in files', () => {
       `OK: 1 region, 2 providers.\n${alone}.\n`,
     )
     expect(await operator.do('directory', 'check', csv, ...elsewhere)).toBe(
-      `OK: 1 license.\n${alone}, so the regions and providers that no file tells were taken for granted.\n`,
+      `OK: 1 license.\n${alone}. Regions and providers that are not in the files are assumed to exist.\n`,
     )
     expect(await operator.ask('directory', 'check', csv, ...elsewhere)).toEqual({
       ok: true,
@@ -105,14 +105,14 @@ describe('an operator keeps the directory in files', () => {
     ['latin.json', new Uint8Array([0x22, 0xe9, 0x22]), 'the file is not UTF-8'],
     ['none.csv', null, 'there is no such file'],
     ['empty.csv', '', 'is empty: a header row is required'],
-  ])('%s is refused in words', async (name, content, fault) => {
+  ])('refuse %s with a reason', async (name, content, fault) => {
     if (content !== null) write(name, content)
     const { code, stderr } = await operator.run(['directory', 'check', place(name)])
     expect(code).toBe(5)
     expect(stderr).toContain(`${name}: ${fault}`)
   })
 
-  test('a folder without CSV files, and JSON beside CSV, are refused', async () => {
+  test('refuse a folder without CSV files, and JSON together with CSV', async () => {
     mkdirSync(place('nothing'))
     expect(await operator.run(['directory', 'check', place('nothing')])).toMatchObject({ code: 5 })
     const both = ['directory', 'check', place('directory.json'), place('empty.csv')]
@@ -122,7 +122,7 @@ describe('an operator keeps the directory in files', () => {
     })
   })
 
-  test('a dry run says field by field what would change and changes nothing; a load asks before any loss', async () => {
+  test('show each changed field in a dry run, and ask before a load that removes anything', async () => {
     const other = writeJson('other.json', {
       ...directory,
       providers: [provider('on-1', { firstName: 'Tobin', licenses: [] }), provider('on-3')],
@@ -133,12 +133,12 @@ describe('an operator keeps the directory in files', () => {
       'to change      1 provider  on-1\n' +
       'to deactivate  1 provider  on-2\n' +
       'Unchanged: 1.\n' +
-      'To take away: 1 license of 1 provider.\n' +
+      'To remove: 1 license of 1 provider.\n' +
       'on-1: first name changed, licenses -1\n' +
       'on-2: deactivated\n'
     const dryRun = 'Nothing was changed: this was a dry run.\n'
     expect(await operator.do('directory', 'load', other, '--dry-run')).toBe(plan + dryRun)
-    // Whoever is asked has seen what it is about.
+    // The plan is printed before the question.
     expect(await operator.run(['directory', 'load', other])).toEqual({
       code: 2,
       signal: null,
@@ -182,7 +182,7 @@ describe('an operator keeps the directory in files', () => {
     })
   })
 
-  test('a load that changes more than it may is refused, with --yes too, and a dry run after it has told', async () => {
+  test('refuse a load above --max-changes, also with --yes, after the plan of a dry run', async () => {
     const refused = {
       code: 4,
       signal: null,
@@ -193,17 +193,17 @@ describe('an operator keeps the directory in files', () => {
     }
     const load = ['directory', 'load', place('other.json'), '--max-changes']
     expect(await operator.run([...load, '50%', '--yes'])).toEqual(refused)
-    const told = await operator.run([...load, '50%', '--dry-run'])
-    expect({ ...told, stdout: told.stdout.split('\n').length }).toEqual({ ...refused, stdout: 10 })
+    const planned = await operator.run([...load, '50%', '--dry-run'])
+    expect({ ...planned, stdout: planned.stdout.split('\n').length }).toEqual({ ...refused, stdout: 10 })
     expect(await operator.run([...load, '101%'])).toMatchObject({ code: 2, stdout: '' })
     expect(await operator.ask(...load, '100%', '--yes')).toMatchObject({ added: ['on-3'] })
     expect(await operator.do(...load, '0')).toBe(
-      'Nothing to change: 4 regions and providers are as the files say.\n',
+      'Nothing to change: 4 regions and providers match the files.\n',
     )
   })
 
-  test('what is exported can be loaded again, as JSON and as CSV, and changes nothing', async () => {
-    const nothing = 'Nothing to change: 4 regions and providers are as the files say.\n'
+  test('export files that change nothing when they are loaded again, as JSON and CSV', async () => {
+    const nothing = 'Nothing to change: 4 regions and providers match the files.\n'
     const exported = write('exported.json', await operator.do('directory', 'export'))
     expect(await operator.do('directory', 'load', exported)).toBe(nothing)
     await operator.do('directory', 'export', '--format', 'csv', '--to', place('tables'))
@@ -213,7 +213,7 @@ describe('an operator keeps the directory in files', () => {
     expect(licenses).toStartWith('ref,region,from,until\r\non-2,CA-ON,2020-01-01,\r\n')
   })
 
-  test('one table alone replaces what it tells and nothing else', async () => {
+  test('replace only the contents of a single table that is loaded', async () => {
     const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\non-3,CA-ON,2020-01-01\n')
     await operator.do('directory', 'load', licenses, '--yes')
     const providers = await operator.ask<{ ref: string; licenses: unknown[]; workingHours: unknown[] }[]>(
@@ -227,37 +227,37 @@ describe('an operator keeps the directory in files', () => {
     ])
   })
 
-  test('a table of a header row alone is told loudly and asked about; a suspended provider stays so', async () => {
+  test('warn and ask before a table with only a header row is loaded, and keep a provider suspended', async () => {
     await operator.do('provider', 'deactivate', 'on-1', '--yes')
     const none = write('none/licenses.csv', 'ref,region,from\n')
     const warning =
-      'anteroom: WARNING: these files leave no provider with a license, so nobody can be found or booked\n'
-    const stays = 'Suspended by staff, and stay so though the files say active: on-1.\n'
-    const away = 'away: 2 licenses of 2 providers.\non-1: licenses -1\non-3: licenses -1\n'
+      'anteroom: warning: with these files, no provider has a license, so no provider can be found or booked\n'
+    const stays = 'Active in the files, but still suspended by staff: on-1.\n'
+    const losses = '2 licenses of 2 providers.\non-1: licenses -1\non-3: licenses -1\n'
     expect(await operator.run(['directory', 'load', none])).toEqual({
       code: 2,
       signal: null,
-      stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\nUnchanged: 2.\nTo take ${away}${stays}`,
+      stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\nUnchanged: 2.\nTo remove: ${losses}${stays}`,
       stderr: `${warning}error: there is no terminal to ask on\nTry: --yes\n`,
     })
     expect(await operator.run(['directory', 'load', none, '--yes'])).toEqual({
       code: 0,
       signal: null,
-      stdout: `CHANGE   COUNT        WHICH\nchanged  2 providers  on-1, on-3\nUnchanged: 2.\nTaken ${away}${stays}`,
+      stdout: `CHANGE   COUNT        WHICH\nchanged  2 providers  on-1, on-3\nUnchanged: 2.\nRemoved: ${losses}${stays}`,
       stderr: warning,
     })
     expect(await operator.do('directory', 'load', none)).toBe(
-      `Nothing to change: 4 regions and providers are as the files say.\n${stays}`,
+      `Nothing to change: 4 regions and providers match the files.\n${stays}`,
     )
   })
 
-  test('an export never overwrites without being told to', async () => {
+  test('never overwrite a file on export without --yes', async () => {
     const args = ['directory', 'export', '--to', place('exported.json')]
     expect(await operator.run(args)).toMatchObject({ code: 2, stdout: '' })
     expect(await operator.do(...args, '--yes')).toBe(`Wrote ${place('exported.json')}.\n`)
     expect(await operator.run(['directory', 'export', '--format', 'csv'])).toMatchObject({
       code: 2,
-      stderr: 'error: csv takes --to FOLDER, or --table for one of them\n',
+      stderr: 'error: --format csv needs --to FOLDER, or --table to print one table\n',
     })
   })
 })

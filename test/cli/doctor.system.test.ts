@@ -9,7 +9,7 @@ import { writeTzif } from '../zones/write-tzif'
 const operator = new Operator()
 afterAll(() => operator[Symbol.dispose]())
 
-test('doctor names the bookings whose local time moves under other zone data, and is unhealthy for it', async () => {
+test('cli: doctor lists bookings whose local time changes with other zone data, and fails', async () => {
   await operator.do('init')
   const token = await operator.onboard('Lantern', 'North Care')
   const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
@@ -21,7 +21,7 @@ test('doctor names the bookings whose local time moves under other zone data, an
   const found = await service.get('/partners/v1/providers/?region_id=1', token)
   const { providerId, availability } = found.body.results[0]
   const times: string[] = availability.map(({ utcStartTime }: { utcStartTime: string }) => utcStartTime)
-  // In the morning: within the hours by both clocks.
+  // A morning slot, which is within the working hours in both time zones.
   const slot = { providerId, utcStartTime: times.findLast((time) => time.includes('T14:')) as string }
   expect((await service.post(booking('m-1', slot), token)).status).toBe(201)
 
@@ -31,7 +31,7 @@ test('doctor names the bookings whose local time moves under other zone data, an
   expect(JSON.parse(same.stdout)).toContainEqual({
     check: 'booked times',
     state: 'ok',
-    detail: 'as they were booked',
+    detail: 'unchanged since the booking',
   })
 
   const zones = operator.folder.file('zones')
@@ -43,7 +43,7 @@ test('doctor names the bookings whose local time moves under other zone data, an
   const finding = JSON.parse(moved.stdout).find(({ check }: { check: string }) => check === 'booked times')
   const local = String.raw`\w{3} \d{4}-\d\d-\d\d \d\d:\d\d`
   expect(finding.state).toBe('bad')
-  expect(finding.remedy).toBe('tell them, then anteroom request acknowledge ID')
+  expect(finding.remedy).toBe('inform the member and the provider, then run anteroom request acknowledge ID')
   expect(finding.detail).toMatch(
     new RegExp(
       `^request 1, member 1 with on-1 \\(Marlow Fernhill\\): ${local} is now ${local} in America/Toronto$`,
@@ -52,9 +52,11 @@ test('doctor names the bookings whose local time moves under other zone data, an
 
   const shown = await operator.run(['doctor', '--zones', zones])
   expect(shown.stdout).toContain('\n\nWhat to do:\n  backup: anteroom backup FILE\n')
-  expect(shown.stdout).toContain('\n  booked times: tell them, then anteroom request acknowledge ID\n')
+  expect(shown.stdout).toContain(
+    '\n  booked times: inform the member and the provider, then run anteroom request acknowledge ID\n',
+  )
 
-  // The server has noted what it works with: by other data nothing is changed, and reading goes on.
+  // The server has noted its zone data. With other data, changes are refused and reads are not.
   const acknowledge = (...flags: string[]) => operator.run(['request', 'acknowledge', '1', ...flags])
   const refused = await acknowledge('--zones', zones)
   expect([refused.code, refused.stdout]).toEqual([2, ''])
@@ -75,7 +77,7 @@ test('doctor names the bookings whose local time moves under other zone data, an
 })
 
 testOfFile(
-  'doctor names the bookings of a provider who is switched off, and goes on past what cannot be read',
+  'cli: doctor lists the bookings of a suspended provider, and continues past records that cannot be read',
   async () => {
     const zones = ['--zones', operator.folder.file('zones')]
     await operator.do('provider', 'deactivate', 'on-1', '--yes', ...zones)
@@ -88,7 +90,7 @@ testOfFile(
       check: 'bookings',
       state: 'bad',
       detail: expect.stringMatching(/^request 1, \S+Z: on-1 is suspended$/),
-      remedy: 'anteroom request move ID --slot INSTANT, or request decline ID',
+      remedy: 'anteroom request move ID --slot INSTANT, or anteroom request decline ID',
     }
     const before = await found()
     expect(before).toMatchObject({ code: 8, bad: [bookings] })
@@ -109,21 +111,21 @@ testOfFile(
   },
 )
 
-test('zone data older than what is built in, or of no known edition, is a line at the start and bad in doctor', async () => {
-  for (const [edition, told] of [
-    ['2020a', 'is of 2020a, older than the built-in'],
-    [null, 'does not tell its edition, unlike the built-in'],
+test('cli: zone data that is older than the built-in data, or of an unknown edition, is reported at the start and by doctor', async () => {
+  for (const [edition, text] of [
+    ['2020a', 'is edition 2020a, older than the built-in'],
+    [null, 'does not state its edition, unlike the built-in'],
   ] as const) {
     const zones = operator.folder.file(`zones-${edition}`)
     mkdirSync(`${zones}/America`, { recursive: true })
     writeFileSync(`${zones}/America/Toronto`, writeTzif({ types: [-3 * 3600], footer: '<-03>3' }))
     if (edition) writeFileSync(`${zones}/version`, edition)
     await using service = await operator.serve('--zones', zones)
-    expect((await service.stop()).stderr).toContain(told)
+    expect((await service.stop()).stderr).toContain(text)
     const { code, stdout } = await operator.run(['doctor', '--json', '--zones', zones])
     expect(code).toBe(8)
     const finding = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'zone data')
     expect(finding.state).toBe('bad')
-    expect(finding.detail).toMatch(new RegExp(`${told}.*1 zone differs: America/Toronto$`))
+    expect(finding.detail).toMatch(new RegExp(`${text}.*1 zone differs: America/Toronto$`))
   }
 })

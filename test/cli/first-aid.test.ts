@@ -19,11 +19,11 @@ const well: Status = {
   movedBookings: 0,
 }
 
-test('where all is well there is nothing to do', () => {
+test('cli: the hints of status are empty if nothing is wrong', () => {
   expect(firstAid(well, false)).toEqual([])
 })
 
-test('what was found is told most urgent first, in at most ten lines that fit a terminal', () => {
+test('cli: the hints of status are at most ten, most urgent first, and fit a terminal', () => {
   const refusal = { partner: 'Lantern', reason: 'token_invalid', isClaimed: true, count: 4, lastAt: 0 }
   const sick: Status = {
     ...well,
@@ -37,43 +37,43 @@ test('what was found is told most urgent first, in at most ten lines that fit a 
   }
   const lines = firstAid(sick, true)
   expect(lines).toEqual([
-    'the service is down: read its log, start it again (anteroom serve)',
-    '12345 requests with a raised ninth item, unread: anteroom request list --risk',
-    '2 bookings with another local time: anteroom doctor',
-    '1 intake with no provider: anteroom request list --intakes',
+    'the service is down: read its log, then start it again (anteroom serve)',
+    '12345 unread requests with a raised PHQ-9 item 9: anteroom request list --risk',
+    '2 bookings with a changed local time: anteroom doctor',
+    '1 intake without a provider: anteroom request list --intakes',
     'the last backup is too old: anteroom backup FILE',
-    'no backup was ever tried: anteroom backup drill',
+    'no restore was ever tested: anteroom backup drill',
     'tokens were refused: anteroom token verify --kid KID',
     'Lantern needs its new token by 2026-12-01T12:00:00Z: anteroom token list',
   ])
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(78)
   expect(firstAid({ ...sick, servers: [serverThatIs('silent')] }, true)[0]).toBe(
-    'the service does not answer: read its log, start it again',
+    'the service does not respond: read its log, then restart it',
   )
   expect(firstAid({ ...sick, servers: [serverThatIs('unready')] }, true)[0]).toBe(
-    'the service can store nothing: anteroom doctor, and read its log',
+    'the service cannot store data: run anteroom doctor and read its log',
   )
 })
 
-test('of several servers, one that ended is told beside those that serve, and the service is not down', () => {
+test('cli: the hints of status name a server that ended while others serve', () => {
   expect(firstAid({ ...well, servers: [serverThatIs('down'), serverThatIs('up')] }, false)).toEqual([
-    '1 server ended without being stopped: read the log there, start it again',
+    '1 server ended unexpectedly: read the log there, then start the server again',
   ])
 })
 
-test('of several servers, one that is not ready is told beside those that are', () => {
+test('cli: the hints of status name a server that is not ready while others are', () => {
   expect(firstAid({ ...well, servers: [serverThatIs('unready'), serverThatIs('up')] }, false)).toEqual([
-    'not ready: 1 server: read the log there',
+    '1 server not ready: read the log there',
   ])
 })
 
-test('of a backup that was never made, its age is not told too', () => {
+test('cli: the hints of status do not mention the age of a backup that was never made', () => {
   expect(firstAid({ ...well, backups: { backedUpAt: null, drilledAt: null } }, true)).toEqual([
     'no backup was ever made: anteroom backup FILE',
   ])
 })
 
-test('of backups that the server makes of itself, nothing is to be done here', () => {
+test('cli: the hints of status do not mention backups that the database server makes', () => {
   const backups = { backedUpAt: null, drilledAt: null, isByServer: true }
   expect(isBackupTooOld(backups, at, 1)).toBe(false)
   expect(firstAid({ ...well, backups }, false)).toEqual([])

@@ -7,13 +7,13 @@ import { testOfFile } from '../support/engine'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram, withFewProviders } from '../support/process'
 
-// Whoever runs the tests under nohup hands that down; as a terminal starts a program, SIGHUP is not ignored.
+// A test run under nohup would pass on an ignored SIGHUP. A program started by a terminal does not ignore it.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
 const underNohup = ['env', '--ignore-signal=HUP', ...theProgram]
 
 const withTemporary = (path: string) => ({ PATH: process.env.PATH ?? '', TMPDIR: path })
 
-test('a terminal that goes stops the sandbox, with exit code 0 and no file left', async () => {
+test('cli: a closed terminal stops the sandbox with exit code 0 and leaves no file', async () => {
   using temporary = new Folder()
   await using sandbox = await startSandbox(withFewProviders, {
     command: fromTerminal,
@@ -24,7 +24,7 @@ test('a terminal that goes stops the sandbox, with exit code 0 and no file left'
   expect(readdirSync(temporary.path)).toEqual([])
 })
 
-test('a terminal that goes stops the service, with exit code 0', async () => {
+test('cli: a closed terminal stops the service with exit code 0', async () => {
   using operator = new Operator()
   await operator.do('init')
   let shown = ''
@@ -33,7 +33,7 @@ test('a terminal that goes stops the service, with exit code 0', async () => {
       shown += Buffer.from(bytes).toString()
     },
   })
-  // A terminal of a session's own, which hears when it goes.
+  // A controlling terminal of its own session, so that the service gets SIGHUP when it closes.
   const controlled = ['setsid', '--ctty', '--wait', ...fromTerminal]
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
   const env = { ...operator.settings }
@@ -43,7 +43,7 @@ test('a terminal that goes stops the service, with exit code 0', async () => {
   expect([await service.exited, service.signalCode]).toEqual([0, null])
 })
 
-test('a terminal that goes does not stop a service that was started under nohup: it reads its settings again', async () => {
+test('cli: a closed terminal makes a service under nohup read its settings again, and does not stop it', async () => {
   using operator = new Operator()
   await operator.do('init')
   const [log, pid] = [operator.folder.file('log'), operator.folder.file('pid')]
@@ -52,19 +52,19 @@ test('a terminal that goes does not stop a service that was started under nohup:
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
   const env = { ...operator.settings }
   const service = Bun.spawn(['setsid', '--ctty', '--wait', ...logged, ...words], { terminal, env })
-  const said = () => (existsSync(log) ? readFileSync(log, 'utf8') : '')
-  await eventually('the service to listen', () => said().includes('Listening') || service.exitCode !== null)
+  const output = () => (existsSync(log) ? readFileSync(log, 'utf8') : '')
+  await eventually('the service to listen', () => output().includes('Listening') || service.exitCode !== null)
   terminal.close()
   await eventually(
     'the settings to be read',
-    () => said().includes('settings reloaded') || service.exitCode !== null,
+    () => output().includes('settings reloaded') || service.exitCode !== null,
   )
   expect(service.exitCode).toBeNull()
   process.kill(Number(readFileSync(pid, 'utf8')), 'SIGTERM')
   expect(await service.exited).toBe(0)
 })
 
-test('SIGHUP without a terminal that went has the service read its settings again, and it goes on', async () => {
+test('cli: SIGHUP without a closed terminal makes the service read its settings again', async () => {
   using operator = new Operator(fromTerminal)
   await operator.do('init')
   await using service = await operator.serve()
@@ -74,7 +74,7 @@ test('SIGHUP without a terminal that went has the service read its settings agai
   expect(service.messages).toEqual(['info: settings reloaded: nothing has changed', ...stopping])
 })
 
-test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () => {
+test('cli: SIGTERM right after SIGHUP stops without reading the settings again', async () => {
   let reloads = 0
   const stopped = shutdownRequest(() => reloads++)
   for (const signal of ['SIGHUP', 'SIGTERM'] as const) process.emit(signal)
@@ -84,7 +84,7 @@ test('SIGTERM right behind SIGHUP stops, and nothing is read again', async () =>
   expect(reloads).toBe(0)
 })
 
-test('with a hundred bookings in flight a stop cuts none, and all that were acknowledged are stored', async () => {
+test('cli: a stop during a hundred bookings cuts none, and every acknowledged booking is stored', async () => {
   using folder = new Folder()
   const file = `${folder.path}/sandbox.sqlite`
   await using sandbox = await startSandbox(['--database', file, ...withFewProviders])
@@ -97,7 +97,7 @@ test('with a hundred bookings in flight a stop cuts none, and all that were ackn
         ({ status, body }) => [status, body.id],
         ({ code }) => [code],
       )
-      // Nobody listens any more: what was asked was never sent.
+      // The port is closed, so this request was never sent.
       if (status === 'ECONNREFUSED') return status
       expect([name, status]).toEqual([name, 201])
       acknowledged.push(id)
@@ -108,7 +108,7 @@ test('with a hundred bookings in flight a stop cuts none, and all that were ackn
   expect(await stopping).toMatchObject({ code: 0, signal: null, stderr: '' })
   using database = new Database(file)
   const stored = new Set(database.query('SELECT id FROM booking_requests').values().flat())
-  // Those 150 and the fifty in flight beside them, however late the signal was heard.
+  // These 150 and the fifty in flight at that moment.
   expect(acknowledged.length).toBeGreaterThanOrEqual(200)
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
 })
@@ -120,7 +120,7 @@ const intake = (name: string) => ({
 })
 
 testOfFile(
-  'a service that has much to remove of what was kept for retries stops with the rest left for its next start',
+  'cli: a service that is removing many expired replays stops, and leaves the rest for its next start',
   async () => {
     using operator = new Operator()
     await operator.do('init')
@@ -128,7 +128,7 @@ testOfFile(
     {
       using database = new Database(operator.database)
       const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
-      // Without the requests that they answered: nobody asks for those here.
+      // No requests belong to these replays; this test does not need them.
       database.run(
         `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
        SELECT key + 1, 1, ${hashes}, key FROM json_each(?)`,
@@ -145,7 +145,7 @@ testOfFile(
   },
 )
 
-test('a stop that waits for somebody slow tells what for', async () => {
+test('cli: a stop that waits for a slow client logs what it waits for', async () => {
   using operator = new Operator()
   for (const words of ['init', 'organization add N', 'partner add P --organization N']) {
     await operator.do(...words.split(' '))

@@ -18,7 +18,7 @@ import { Folder, folders } from '../support/folder'
 import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
 
-describe('the master key of a database', () => {
+describe('cli: the master key of a database', () => {
   const operator = new Operator(theProgram)
   const key = operator.folder.file('keys/master.key')
   const there = ['--master-key-file', key]
@@ -33,7 +33,7 @@ describe('the master key of a database', () => {
   const list = ['organization', 'list']
   const refused = (stderr: string) => ({ code: 6, signal: null, stdout: '', stderr: `error: ${stderr}\n` })
 
-  test('is read from a file, a file descriptor, the environment and a credential of systemd', async () => {
+  test('is read from a file, a file descriptor, the environment or a systemd credential', async () => {
     const listed = await operator.run([...list, ...there])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     const base64 = (await Bun.file(key).text()).trim()
@@ -61,7 +61,7 @@ describe('the master key of a database', () => {
   })
 
   test.each(['644', '640', '604', '660', '601', '770'])(
-    'is refused by every command from a file of mode %s, which others can use, in one line that says how to mend it',
+    'in a file with mode %s, which others can use, is refused by every command with one line that says what to do',
     async (mode) => {
       chmodSync(key, Number.parseInt(mode, 8))
       const line = refused(`others can read the master key file ${key}: chmod 600 ${key}`)
@@ -72,7 +72,7 @@ describe('the master key of a database', () => {
     },
   )
 
-  test('is judged by the file that a link leads to', async () => {
+  test('is checked at the file behind a link', async () => {
     const link = operator.folder.file('link')
     symlinkSync(key, link)
     expect((await operator.run([...list, '--master-key-file', link])).code).toBe(0)
@@ -85,7 +85,7 @@ describe('the master key of a database', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    "of another user's is refused, unless the database is theirs too",
+    'of another user is refused, unless the database belongs to that user too',
     async () => {
       chownSync(key, 12_345, 12_345)
       expect(await operator.run([...list, ...there])).toEqual(
@@ -97,7 +97,7 @@ describe('the master key of a database', () => {
     },
   )
 
-  test('is not waited for without end: a pipe that nobody closes, a terminal, a closed descriptor', async () => {
+  test('is not awaited forever from an open pipe, a terminal or a closed descriptor', async () => {
     const start = performance.now()
     expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
       refused("the master key's file descriptor is a device or a folder, and no file or pipe"),
@@ -107,7 +107,7 @@ describe('the master key of a database', () => {
     )
     expect(performance.now() - start).toBeLessThan(5_000)
     Bun.spawnSync(['mkfifo', operator.folder.file('pipe')])
-    // The shell's own end of the pipe keeps it open for as long as the command runs.
+    // The shell keeps the pipe open while the command runs.
     expect(await operator.runShell('organization list --master-key-fd 3 3<> pipe')).toEqual(
       refused("what the master key's file descriptor gives has no end: whoever writes it must close it"),
     )
@@ -117,13 +117,13 @@ describe('the master key of a database', () => {
   })
 })
 
-/** A folder on another disk than those of tests. */
+/** A folder on another disk than the test folders. */
 const otherDisk = [tmpdir(), '/dev/shm'].find(
   (folder) => existsSync(folder) && statSync(folder).dev !== statSync(folders).dev,
 )
 
-describe('key rotate', () => {
-  test('says before it is done that the old key is written over, and leaves it where the answer is no', async () => {
+describe('cli: key rotate', () => {
+  test('says before the question that it overwrites the old key, and keeps the key if the answer is no', async () => {
     using operator = new Operator(theProgram)
     await operator.do('init')
     const key = `${operator.database}.key`
@@ -145,23 +145,23 @@ describe('key rotate', () => {
       return shown
     }
     expect(await asked()).toContain(
-      'keep a copy of it for as long as them; it is written over. Put a new one in its place? [y/N]',
+      'keep a copy of it as long as you keep them. Its file will be overwritten. Replace the master key? [y/N]',
     )
-    expect(await asked('--new-key-file', operator.folder.file('new'))).not.toContain('written over')
+    expect(await asked('--new-key-file', operator.folder.file('new'))).not.toContain('overwritten')
     expect(readFileSync(key, 'utf8')).toBe(before)
   })
 })
 
-describe('init', () => {
-  test('says why a key beside the database should be moved, and where, and nothing of it otherwise', async () => {
+describe('cli: init', () => {
+  test('explains why and where to move a key next to the database, and says nothing for a key elsewhere', async () => {
     using operator = new Operator(theProgram)
     const { database } = operator
-    const said = await operator.do('init')
-    expect(said).toContain(
-      'It lies beside the database: whoever copies the folder has both, and can read all that is sealed.\n',
+    const output = await operator.do('init')
+    expect(output).toContain(
+      'It is in the same folder as the database. A copy of that folder is enough to read all sealed data.\n',
     )
     const place = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
-    expect(said).toContain(
+    expect(output).toContain(
       `  mkdir -p -m 700 ${place} && mv -n ${database}.key ${place}/anteroom.sqlite.key\n` +
         `  export ANTEROOM_MASTER_KEY_FILE=${place}/anteroom.sqlite.key\n`,
     )
@@ -169,8 +169,8 @@ describe('init', () => {
     mkdirSync(operator.folder.file('apart'))
     const apart = operator.folder.file('apart/key')
     const brief = await operator.do('init', '--master-key-file', apart)
-    expect(brief).toContain(`Made the master key ${apart}: keep a copy of it`)
-    expect(brief).not.toContain('beside')
+    expect(brief).toContain(`Created the master key ${apart}. Keep a copy of it`)
+    expect(brief).not.toContain('same folder')
     expect(statSync(apart).mode & 0o777).toBe(0o600)
   })
 
@@ -183,7 +183,7 @@ describe('init', () => {
     expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
     await operator.do('organization', 'list', '--master-key-file', key)
 
-    // Killed before the database had its name: whose key it is shows in what it holds.
+    // A start was killed before the database got its name: the unfinished folder contains the key.
     const aside = `${operator.database}.unfinished-0a1b2c3d`
     mkdirSync(aside)
     copyFileSync(key, `${aside}/key`)
@@ -193,7 +193,7 @@ describe('init', () => {
     expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
   })
 
-  test('makes a database for a key that is handed over, and no key file', async () => {
+  test('makes a database for a key that is passed in, and no key file', async () => {
     using operator = new Operator(theProgram)
     const key = `${Buffer.alloc(32, 9).toString('base64')}\n`
     const { code, stdout } = await operator.run(['init', '--master-key-fd', '0'], key)

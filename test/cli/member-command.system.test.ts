@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => practice.stop())
 
-/** What a member told, each text findable in the bytes of a file. */
+/** The profile of a member, with texts that can be found in the bytes of a file. */
 const profileOf = (mark: string) => ({
   email: `${mark}-email@example.com`,
   firstName: `${mark}-first`,
@@ -30,7 +30,7 @@ interface Submitted {
   readonly member: { readonly id: number }
 }
 
-/** Submits an intake, or a booking of a slot, for the member of a mark. */
+/** Submits an intake, or a booking of a slot, for the member with this mark. */
 async function submit(mark: string, slot?: { providerId: number; utcStartTime: string }): Promise<Submitted> {
   const body = {
     ...booking(`${mark}-external`, slot, profileOf(mark)),
@@ -52,7 +52,7 @@ const auditOf = async (record: string) =>
     .split('\n')
     .filter((line) => line.includes(`"${record}"`) && !line.includes('member.look-up'))
 
-/** What of a mark stands in the database's files, byte for byte. */
+/** The files of the database that contain a mark. */
 function tracesOf(mark: Buffer): string[] {
   const { database } = practice.operator
   return ['', '-wal', '-shm']
@@ -60,7 +60,7 @@ function tracesOf(mark: Buffer): string[] {
     .filter((file) => existsSync(file) && readFileSync(file).includes(mark))
 }
 
-/** The newest request's answers, and what is known of its member, as they are stored. */
+/** The sealed answers of the newest request and the sealed profile of its member. */
 function newestSealed(): [answers: Buffer, profile: Buffer] {
   using database = new Database(practice.operator.database, { readonly: true })
   const row = database
@@ -72,8 +72,8 @@ function newestSealed(): [answers: Buffer, profile: Buffer] {
   return [Buffer.from(row?.answers ?? []), Buffer.from(row?.profile ?? [])]
 }
 
-describe('a member', () => {
-  test('is shown by id, and by the id of their partner', async () => {
+describe('cli: member show', () => {
+  test('finds a member by id and by external user id', async () => {
     const { member } = await submit('shown')
     const shown = await practice.operator.ask<object>('member', 'show', `${member.id}`)
     expect(shown).toEqual({
@@ -95,7 +95,7 @@ describe('a member', () => {
         dob: null,
         phoneNumber: null,
         leaveVoicemail: null,
-        // The state is none, so that any of the country's clocks may be theirs.
+        // The state is unknown, so any time zone of the country is possible.
         localTime: { earliest: expect.any(String), latest: expect.any(String), zones: expect.any(Array) },
         preferredSpokenLanguage: 'English',
         state: 'shown-state',
@@ -111,8 +111,8 @@ describe('a member', () => {
     expect(stdout).toMatch(/^time there +between .* and .*$/m)
   })
 
-  test('is shown with all that is to be known before a call, and who must not be left a message plainly', async () => {
-    const told = {
+  test('shows everything to know before a call, and clearly whether a voicemail may be left', async () => {
+    const memberData = {
       preferredName: 'Kit',
       preferredPronouns: 'they/them',
       dob: '1990-02-01',
@@ -123,7 +123,10 @@ describe('a member', () => {
       preferredSpokenLanguage: 'es',
       reasonForSeekingSupport: 'a canary reason',
     }
-    const { status, body } = await practice.service.post(booking('called', undefined, told), practice.token)
+    const { status, body } = await practice.service.post(
+      booking('called', undefined, memberData),
+      practice.token,
+    )
     expect(status).toBe(201)
     const lines = [
       /^name +Robin Sample$/m,
@@ -149,28 +152,28 @@ describe('a member', () => {
   })
 
   test.each([
-    [['show', 999], 3, 'there is no member of that id'],
-    [['show', '--partner', 'Lantern', '--external-id', 'nobody'], 3, 'there is no member of that id'],
+    [['show', 999], 3, 'there is no member with that id'],
+    [['show', '--partner', 'Lantern', '--external-id', 'nobody'], 3, 'there is no member with that id'],
     [
       ['show', '--partner', 'Nobody', '--external-id', 'x'],
       3,
       'there is no partner with that name or id\nTry: anteroom partner list',
     ],
-    [['erase', 999, '--yes'], 3, 'there is no member of that id'],
-    [['release-email', 999, '--yes'], 3, 'there is no member of that id'],
+    [['erase', 999, '--yes'], 3, 'there is no member with that id'],
+    [['release-email', 999, '--yes'], 3, 'there is no member with that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
-  ])('%p is refused with %p', async (words, code, said) => {
-    expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${said}\n` })
+  ])('with %p is refused with exit code %p', async (words, code, message) => {
+    expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${message}\n` })
   })
 
-  test('is named by whoever asks before anything is done to them', async () => {
+  test('and the other commands name the member before they change anything', async () => {
     const { member } = await submit('asked')
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {
-      erase: `Remove ${who} for good, with all that is held on them? [y/N]`,
-      deactivate: `Refuse look-ups of ${who} and bookings for them? [y/N]`,
-      'release-email': `Empty the e-mail address of ${who} so that another member can have it? [y/N]`,
+      erase: `Erase ${who} with all their data? This cannot be undone. [y/N]`,
+      deactivate: `Refuse lookups of ${who} and bookings for them? [y/N]`,
+      'release-email': `Remove the e-mail address of ${who} so that another member can use it? [y/N]`,
     }
     for (const [word, question] of Object.entries(questions)) {
       const words = ['member', word, `${member.id}`]
@@ -183,7 +186,7 @@ describe('a member', () => {
   })
 })
 
-describe('who looks for a member', () => {
+describe('cli: member find', () => {
   const lines = async () =>
     (await practice.operator.do('audit', 'export'))
       .trim()
@@ -194,7 +197,7 @@ describe('who looks for a member', () => {
 
   const find = (text: string) => practice.operator.ask<Record<string, unknown>[]>('member', 'find', text)
 
-  test('finds them by address, by the id of their partner, by number and by name, and is in the audit log', async () => {
+  test('finds members by email address, external user id, phone number and name, and audits them', async () => {
     const names = { firstName: 'Zo\u00eb', lastName: 'Aalto', phoneNumber: '+1 (416) 555-7391' }
     const { body } = await practice.service.post(booking('sought-1', undefined, names), practice.token)
     const kim = { firstName: 'Kim', lastName: 'Aalto', preferredName: 'ZOE\u0308' }
@@ -237,7 +240,7 @@ describe('who looks for a member', () => {
   })
 })
 
-describe('an address that is released', () => {
+describe('cli: a released email address', () => {
   test('is free for another member, and empty in look-ups', async () => {
     const wrong = await submit('wrong')
     const mine = { email: 'wrong-email@example.com' }
@@ -268,8 +271,8 @@ describe('an address that is released', () => {
   })
 })
 
-describe('an export', () => {
-  test('holds all that the member told, and is audited', async () => {
+describe('cli: member export', () => {
+  test('contains all data of the member, and is audited', async () => {
     const { id, member } = await submit('told')
     const text = await practice.operator.do('member', 'export', `${member.id}`)
     const { member: person, requests } = JSON.parse(text)
@@ -284,7 +287,7 @@ describe('an export', () => {
     expect(await auditOf(`member ${member.id}`)).toEqual([expect.stringContaining('member.export')])
   })
 
-  test('to a file is for its owner alone, and never overwrites one', async () => {
+  test('to a file is readable only by its owner, and never overwrites a file', async () => {
     const { member } = await submit('filed')
     const file = practice.operator.folder.file('filed.json')
     expect((await act('export', member.id, '--output', file)).stdout).not.toContain('filed-email')
@@ -300,8 +303,8 @@ describe('an export', () => {
   })
 })
 
-describeOfFile('an erasure', () => {
-  test('while the service runs leaves no trace of the person, and the bare facts of their requests', async () => {
+describeOfFile('cli: member erase', () => {
+  test('while the service runs leaves no trace of the member, and only the bare facts of their requests', async () => {
     const [slot = ''] = await practice.slotsOf('on-1')
     const { id, member } = await submit('gone', { providerId: 1, utcStartTime: slot })
     const gone = newestSealed()
@@ -314,7 +317,7 @@ describeOfFile('an erasure', () => {
     const { code, stdout, stderr } = await act('erase', member.id, '--yes')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('Backups')
-    expect(stdout).toContain(`Still holding a slot: request ${id}`)
+    expect(stdout).toContain(`Requests that still hold a slot: ${id}.`)
     expect(gone.map(tracesOf)).toEqual([[], []])
     expect(stays.map(tracesOf)).not.toContainEqual([])
 
@@ -332,7 +335,7 @@ describeOfFile('an erasure', () => {
     expect((await act('show', member.id)).code).toBe(3)
   })
 
-  test('says so when another program keeps reading the log, and is complete once that has ended', async () => {
+  test('reports that another program still reads the log, and a later erasure removes the traces', async () => {
     const { member } = await submit('read')
     const [, profile] = newestSealed()
     expect(tracesOf(profile)).not.toEqual([])
@@ -342,7 +345,7 @@ describeOfFile('an erasure', () => {
     const { code, stdout, stderr } = await act('erase', member.id, '--yes')
     expect(code).toBe(7)
     expect(stdout).toContain(`Member ${member.id} is erased`)
-    expect(stderr).toContain('may still hold traces of what was erased')
+    expect(stderr).toContain('may still have traces of the erased data')
     expect(await lookUp('read')).toBe(404)
     reader.run('COMMIT')
     reader.close()

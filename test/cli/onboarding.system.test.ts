@@ -9,14 +9,14 @@ import { eventually, theProgram } from '../support/process'
 
 const regions = '/partners/v1/provider-regions/?country_code=CA'
 
-describe('an operator onboards partners while the service runs', () => {
+describe('cli: onboarding partners while the service runs', () => {
   const operator = new Operator()
   let service: Served
   let token = ''
 
   beforeAll(async () => {
     await operator.do('init')
-    // The tests here send far more than anybody may.
+    // These tests send more requests than the limits allow.
     service = await operator.serve('--reads-per-minute', 'off', '--failed-authentications-per-minute', 'off')
   })
 
@@ -26,26 +26,29 @@ describe('an operator onboards partners while the service runs', () => {
     expect([code, messagesIn(stderr)]).toEqual([0, stopping])
   })
 
-  testOfFile('init makes both files for their owner alone and never overwrites them', async () => {
-    for (const file of [operator.database, `${operator.database}.key`]) {
-      expect(statSync(file).mode & 0o777, file).toBe(0o600)
-    }
-    expect(await operator.run(['init'])).toEqual({
-      code: 6,
-      signal: null,
-      stdout: '',
-      stderr: 'error: there is a file at the database path already\n',
-    })
-  })
+  testOfFile(
+    'init makes the database and the key readable only by their owner, and never overwrites them',
+    async () => {
+      for (const file of [operator.database, `${operator.database}.key`]) {
+        expect(statSync(file).mode & 0o777, file).toBe(0o600)
+      }
+      expect(await operator.run(['init'])).toEqual({
+        code: 6,
+        signal: null,
+        stdout: '',
+        stderr: 'error: there is a file at the database path already\n',
+      })
+    },
+  )
 
-  test('a token works at the next request after the command that issued it has returned', async () => {
+  test('a token works from the next request after the command that issued it', async () => {
     await operator.do('organization', 'add', 'North Care')
     await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
     token = (await operator.do('token', 'issue', 'Lantern')).trim()
     expect(await service.get(regions, token)).toMatchObject({ status: 200, body: [] })
   })
 
-  test('a second token is refused while the first is in force, and nothing is printed', async () => {
+  test('a second token is refused while the first is in force', async () => {
     expect(await operator.run(['token', 'issue', 'Lantern'])).toEqual({
       code: 4,
       signal: null,
@@ -54,7 +57,7 @@ describe('an operator onboards partners while the service runs', () => {
     })
   })
 
-  test('a deactivated partner gets 401, a deactivated organization 403, none 409, and each comes back', async () => {
+  test('a deactivated partner gets 401, a deactivated organization 403, a missing one 409, and each can be restored', async () => {
     const moves: [string[], number, string][] = [
       [['partner', 'deactivate', 'Lantern', '--yes'], 401, 'partner_inactive'],
       [['partner', 'reactivate', 'Lantern'], 200, ''],
@@ -73,7 +76,7 @@ describe('an operator onboards partners while the service runs', () => {
     }
   })
 
-  test('verify says what the API answers, and why, without the token on the command line', async () => {
+  test("token verify explains the API's answer to a token from stdin", async () => {
     const verdict = async (text: string) => {
       const { code, stdout } = await operator.run(['token', 'verify', '--json'], text)
       expect(code).toBe(0)
@@ -88,16 +91,19 @@ describe('an operator onboards partners while the service runs', () => {
     expect(await verdict(`${token.slice(0, -4)}AAAA`)).toEqual({
       status: 401,
       code: 'token_invalid',
-      why: 'it is malformed, or its signature does not fit',
+      why: 'the token is malformed, or its signature does not match',
       partner: null,
     })
   })
 
-  test('at a cutover under traffic every request sees exactly one of the two tokens accepted', async () => {
+  test('during a cutover every request sees exactly one of the two tokens accepted', async () => {
     const cutover = `${new Date(Date.now() + 3_000).toISOString().slice(0, 19)}Z`
     const next = (await operator.do('token', 'rotate', 'Lantern', '--cutover', cutover)).trim()
     const waiting = await operator.run(['token', 'verify', '--json'], next)
-    expect(JSON.parse(waiting.stdout)).toMatchObject({ status: 401, why: 'its cutover is still to come' })
+    expect(JSON.parse(waiting.stdout)).toMatchObject({
+      status: 401,
+      why: 'the cutover of the token is in the future',
+    })
     const at = Date.parse(cutover)
     const seen: { sentAt: number; answeredAt: number; old: number; new: number }[] = []
     for (let sentAt = 0; sentAt < at + 300; ) {
@@ -114,7 +120,7 @@ describe('an operator onboards partners while the service runs', () => {
     token = next
   })
 
-  test('a rotation that cuts or cancels a token is refused without a yes, and says what it has cancelled', async () => {
+  test('a rotation that ends or cancels a token needs a confirmation, and reports the cancelled token', async () => {
     const cutover = ['--cutover', '2099-01-01T00:00:00Z']
     expect(await operator.run(['token', 'rotate', 'Lantern'])).toMatchObject({ code: 2, stdout: '' })
     const first = (await operator.do('token', 'rotate', 'Lantern', ...cutover)).trim()
@@ -127,13 +133,13 @@ describe('an operator onboards partners while the service runs', () => {
       `anteroom: token ${kidOf(first)} of Lantern, planned for 2099-01-01T00:00:00Z, is cancelled\n`,
     )
     expect((await service.get(regions, token)).status).toBe(200)
-    const told = await operator.ask<object>('token', 'cancel', 'Lantern', '--yes')
-    expect(told).toEqual({ partner: 'Lantern', cancelled: kidOf(stdout.trim()), inForce: kidOf(token) })
+    const cancelled = await operator.ask<object>('token', 'cancel', 'Lantern', '--yes')
+    expect(cancelled).toEqual({ partner: 'Lantern', cancelled: kidOf(stdout.trim()), inForce: kidOf(token) })
     expect((await service.get(regions, token)).status).toBe(200)
     expect((await operator.run(['token', 'cancel', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('what is asked names the partner, the token and what becomes of it, and a cutover that comes meanwhile is not cut', async () => {
+  test('a question names the partner, the token and the effect, and a change meanwhile stops the command', async () => {
     const asked = async (words: readonly string[], answer: string, meanwhile = async () => {}) => {
       let shown = ''
       const child = Bun.spawn([...theProgram, ...words], {
@@ -170,7 +176,7 @@ describe('an operator onboards partners while the service runs', () => {
     expect((await service.get(regions, token)).status).toBe(200)
   })
 
-  test('a partner who gets 401 is told why by the kid alone, and a token is not taken for one', async () => {
+  test("token verify --kid explains a partner's 401 by the kid, and refuses a whole token", async () => {
     await service.get(regions, `${token.slice(0, -4)}AAAA`)
     const verify = () => operator.ask<{ refusedToday: unknown[] }>('token', 'verify', '--kid', kidOf(token))
     await eventually('the refusal to be written down', async () => (await verify()).refusedToday.length > 0)
@@ -195,7 +201,7 @@ describe('an operator onboards partners while the service runs', () => {
     expect(handedOver.stderr).not.toContain(token)
   })
 
-  test('a partner and its organization are renamed while it calls', async () => {
+  test('a partner and its organization can be renamed while the partner sends requests', async () => {
     const renamed = await operator.ask<object>('partner', 'rename', 'Lantern', 'Beacon')
     expect(renamed).toMatchObject({ id: 1, name: 'Beacon' })
     await operator.do('organization', 'rename', 'North Care', 'South Care')
@@ -209,7 +215,7 @@ describe('an operator onboards partners while the service runs', () => {
     await operator.do('organization', 'rename', 'South Care', 'North Care')
   })
 
-  test('revoking ends the token at the next request and cancels a successor that waits', async () => {
+  test('token revoke ends the token at the next request, and cancels a waiting successor', async () => {
     const successor = (
       await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')
     ).trim()
@@ -228,7 +234,7 @@ describe('an operator onboards partners while the service runs', () => {
     expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('doctor finds all well, and says what is not', async () => {
+  test('doctor reports no faults, and then a file with the wrong mode', async () => {
     const findings = await operator.ask<{ check: string; state: string }[]>('doctor')
     expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
     await Bun.$`chmod 644 ${operator.database}`.quiet()
@@ -244,7 +250,7 @@ describe('an operator onboards partners while the service runs', () => {
   })
 })
 
-test('commands that need no directory do not read it', async () => {
+test('cli: commands that do not need the directory do not read it', async () => {
   using operator = new Operator()
   await operator.do('init')
   await operator.do('organization', 'add', 'North')
@@ -266,8 +272,8 @@ test('commands that need no directory do not read it', async () => {
   }
 })
 
-describe('serve', () => {
-  test("a sandbox's database is refused, and a production one by the sandbox", async () => {
+describe('cli: sandbox', () => {
+  test('refuses a production database', async () => {
     using operator = new Operator()
     await operator.do('init')
     const refused = await operator.run(['sandbox', '--port', '0', '--database', operator.database])
@@ -275,8 +281,8 @@ describe('serve', () => {
   })
 })
 
-describe('words', () => {
-  test('help and version open no database', async () => {
+describe('cli: help and version', () => {
+  test('open no database', async () => {
     using operator = new Operator()
     for (const words of [['--help'], ['--version'], ['help', 'token'], ['token', 'rotate', '--help']]) {
       expect((await operator.run(words)).code, words.join(' ')).toBe(0)

@@ -4,7 +4,7 @@ import { type Practice, startPractice } from './practice'
 
 const inToronto = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Toronto' })
 
-describe('an operator looks after providers while the service runs', () => {
+describe('cli: the provider commands while the service runs', () => {
   let practice: Practice
   beforeAll(async () => {
     practice = await startPractice()
@@ -16,17 +16,20 @@ describe('an operator looks after providers while the service runs', () => {
   const ask = <T>(...args: string[]) => practice.operator.ask<T>('provider', ...args)
   const why = (ref: string, startsAt: string) => ask<Record<string, unknown>>('why', ref, startsAt)
 
-  test('list and show tell what the directory has, by ref or by id', async () => {
+  test('list and show providers by ref or id', async () => {
     expect(await say('list')).toMatch(/^REF +ID +NAME +STATE +LICENSES .*\non-1 +1 +\S+ \S+ +active +CA-ON /)
     expect((await ask<{ ref: string }[]>('list', '--region', 'ca-qc')).map(({ ref }) => ref)).toEqual([
       'qc-1',
     ])
-    expect(await say('list', '--inactive')).toBe('There are no such providers.\n')
+    expect(await say('list', '--inactive')).toBe('There are no matching providers.\n')
     const [all, first] = [
       await ask<{ ref: string; lastName: string }[]>('list'),
       await run('list', '--limit', '1'),
     ]
-    expect(first).toMatchObject({ code: 0, stderr: `anteroom: ${all.length - 1} more are not shown\n` })
+    expect(first).toMatchObject({
+      code: 0,
+      stderr: `anteroom: ${all.length - 1} more providers are not shown\n`,
+    })
     const [{ lastName = '' } = {}] = all
     const named = await ask<typeof all>('list', '--name', lastName.toUpperCase())
     expect(named).toEqual(all.filter((one) => one.lastName === lastName))
@@ -35,7 +38,7 @@ describe('an operator looks after providers while the service runs', () => {
     expect(await say('show', 'on-1')).toMatch(/\nLicenses\nREGION +FROM +UNTIL\nCA-ON /)
   })
 
-  test('slots are those that a search finds', async () => {
+  test('show the same slots as a search', async () => {
     const slots = await ask<{ utcStartTime: string }[]>('slots', 'on-1')
     const found = await practice.slotsOf('on-1')
     expect(slots.length).toBeGreaterThan(0)
@@ -44,7 +47,7 @@ describe('an operator looks after providers while the service runs', () => {
     expect(await ask('slots', 'on-1', '--region', 'CA-QC')).toEqual([])
   })
 
-  test('why names the request that has taken a slot', async () => {
+  test('explain with why which request has taken a slot', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-1)
     expect(await why('on-1', slot)).toMatchObject({ offered: true, reason: null })
     const booked = await practice.service.post(
@@ -53,14 +56,16 @@ describe('an operator looks after providers while the service runs', () => {
     )
     expect(booked.status).toBe(201)
     expect(await why('on-1', slot)).toMatchObject({ offered: false, reason: 'taken', requestId: 1 })
-    expect(await say('why', 'on-1', slot)).toMatch(/\noffered +no\nwhy +taken by request 1, from /)
+    expect(await say('why', 'on-1', slot)).toMatch(
+      /\noffered +no\nwhy +the slot is taken by request 1, which starts at /,
+    )
   })
 
-  test('time off takes effect at once, tells what is booked in it, and can be taken back', async () => {
+  test('add time off at once, list the bookings in it, and can remove it', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-2)
     const dayFrom = (days: number) =>
       new Date(Date.parse(slot) + days * 86_400_000).toISOString().slice(0, 10)
-    // The provider's own date may be another than that in UTC.
+    // The provider's local date may differ from the UTC date.
     const [day, until] = [dayFrom(-1), dayFrom(2)]
     const { added, concerned } = await ask<{ added: boolean; concerned: { request: number }[] }>(
       'away',
@@ -92,13 +97,13 @@ describe('an operator looks after providers while the service runs', () => {
     ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
     ['2026-12-01', '2026-11-30', 'until: must be after from'],
     ['2026-12-01T10:00', '2026-12-01T10:00', 'until: must be after from'],
-  ])('being away from %s to %s is refused', async (from, until, fault) => {
+  ])('refuse an absence from %s to %s', async (from, until, fault) => {
     const { code, stderr, stdout } = await run('away', 'on-1', from, until)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toStartWith(`error: ${fault}`)
   })
 
-  test('deactivation asks, takes effect at once, and can be undone', async () => {
+  test('ask before a deactivation, which takes effect at once and can be undone', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
     expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
@@ -115,7 +120,7 @@ describe('an operator looks after providers while the service runs', () => {
     expect(await practice.slotsOf('on-2')).toContain(slot)
   })
 
-  test('away lists whom to call, with a command for each slot that they can be offered', async () => {
+  test('list with away the members to call, and a command for each alternative slot', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-4)
     const person = { firstName: 'Ada', lastName: 'Lovelace', phoneNumber: '+1 416 555 0100', state: 'ON' }
     const { body } = await practice.service.post(
@@ -124,16 +129,16 @@ describe('an operator looks after providers while the service runs', () => {
     )
     const local = (await ask<{ local: string }>('why', 'on-2', slot)).local
     const day = local.slice(4, 14)
-    const told = await say('away', 'on-2', day, day, '--dry-run')
-    expect(told).toStartWith(
-      `Provider on-2 Marlow Fernhill would have time off from ${day} to ${day}; nothing`,
+    const listed = await say('away', 'on-2', day, day, '--dry-run')
+    expect(listed).toStartWith(
+      `Provider on-2 Marlow Fernhill would have time off from ${day} to ${day}. Nothing`,
     )
-    // Behind it their own times of day, where some of Ontario have another just then.
-    expect(told).toContain(`\n1. ${local} Toronto`)
-    expect(told).toContain(
+    // The member's own local time follows if parts of Ontario have another one.
+    expect(listed).toContain(`\n1. ${local} Toronto`)
+    expect(listed).toContain(
       `\n   Ada Lovelace  phone +1 416 555 0100  voicemail: NO\n   request ${body.id}, pending,`,
     )
-    expect(told).toContain(`anteroom request move ${body.id} --slot ${slot} --provider on-1\n`)
+    expect(listed).toContain(`anteroom request move ${body.id} --slot ${slot} --provider on-1\n`)
     expect(await practice.slotsOf('on-2')).not.toEqual([])
     const away = await ask<Record<string, unknown>>('away', 'on-2', day, day)
     expect(away).toMatchObject({
@@ -149,7 +154,7 @@ describe('an operator looks after providers while the service runs', () => {
     expect(ofThatDay(slot)).toBe(true)
     expect((await practice.slotsOf('on-2')).filter(ofThatDay)).toEqual([])
     expect(await say('away', 'qc-1', 'today', 'today')).toEndWith(
-      '\nNobody has an appointment in that time.\n',
+      '\nThere are no appointments in that time.\n',
     )
     expect(await run('away', 'qc-1', 'tomorrow', 'today')).toMatchObject({
       code: 2,
@@ -159,7 +164,7 @@ describe('an operator looks after providers while the service runs', () => {
     expect(stdout).toMatch(/provider\.time-off-add +provider 3 +field_invalid/)
   })
 
-  test('what is not there, and what is no instant, is refused with its exit code', async () => {
+  test('refuse an unknown provider and an invalid instant with their exit codes', async () => {
     expect(await run('show', 'nobody')).toMatchObject({
       code: 3,
       stderr: 'error: there is no provider with that ref or id\nTry: anteroom provider list\n',

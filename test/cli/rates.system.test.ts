@@ -11,7 +11,7 @@ const policyOf = ({ headers }: Answer) => headers.get('ratelimit-policy')
 const statusOf = async (service: Served, path: string) =>
   (await fetch(`http://127.0.0.1:${service.port}${path}`)).status
 
-describe('an operator', () => {
+describe('cli: rate limits', () => {
   const operator = new Operator()
   let token = ''
 
@@ -22,7 +22,7 @@ describe('an operator', () => {
 
   afterAll(() => operator[Symbol.dispose]())
 
-  test('has limits and documents without setting anything, and the 121st refused token of a minute is 429', async () => {
+  test('apply by default, with documents served, and the 121st refused token of a minute gets 429', async () => {
     await using service = await operator.serve()
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=30000;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
@@ -30,7 +30,7 @@ describe('an operator', () => {
     const since = performance.now()
     for (let call = 0; call < 120; call++) statuses.push((await service.get(regions, 'none')).status)
     expect(new Set(statuses)).toEqual(new Set([401]))
-    // Two come back every second.
+    // Two of the tokens return every second.
     const mostMore = Math.ceil((performance.now() - since) / 500) + 2
     let last = await service.get(regions, 'none')
     for (let more = 0; more < mostMore && last.status === 401; more++)
@@ -41,7 +41,7 @@ describe('an operator', () => {
     expect(await statusOf(service, '/openapi.json')).toBe(200)
   })
 
-  test('sets them by flags, and leaves the documents out', async () => {
+  test('can be set by flags, and --no-docs removes the documents', async () => {
     const flags = ['--reads-per-minute', '7', '--bookings-per-minute', 'off', '--no-docs']
     await using service = await operator.serve(...flags, '--failed-authentications-per-minute', '1')
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=7;w=60')
@@ -53,16 +53,16 @@ describe('an operator', () => {
     expect(await statusOf(service, '/openapi.json')).toBe(404)
   })
 
-  test('gives one partner other rates while the service runs, from the next request on', async () => {
+  test('of one partner can be changed while the service runs, from the next request on', async () => {
     await using service = await operator.serve()
     const setRates = (...flags: string[]) => operator.do('partner', 'set-rates', 'Lantern', ...flags)
     expect(await setRates('--reads-per-minute', '3', '--bookings-per-minute', 'off')).toBe(
-      'Partner Lantern: reads 3, bookings off a minute.\n',
+      'Partner Lantern: reads 3, bookings off per minute.\n',
     )
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBeNull()
     const shown = await operator.do('partner', 'show', 'Lantern')
-    expect(shown).toMatch(/\nrates +reads 3, bookings off a minute\n/)
+    expect(shown).toMatch(/\nrates +reads 3, bookings off per minute\n/)
     expect(await operator.ask<object>('partner', 'show', 'Lantern')).toMatchObject({
       readsPerMinute: 3,
       bookingsPerMinute: 'off',
@@ -90,14 +90,14 @@ describe('an operator', () => {
       ['--bookings-per-minute', 'none'],
       "error: option '--bookings-per-minute <n>' must be off, default or a whole number from 1\n",
     ],
-  ])('who sets a partner no rates, or none that can be, is told so: %p', async (flags, stderr) => {
+  ])('of a partner are rejected if none or an invalid one is given: %p', async (flags, stderr) => {
     const refused = await operator.run(['partner', 'set-rates', 'Lantern', ...flags])
     expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', stderr])
   })
 })
 
-describe('in the sandbox', () => {
-  test('there are no limits unless a flag sets them', async () => {
+describe('cli: rate limits of the sandbox', () => {
+  test('are off unless a flag sets them', async () => {
     await using sandbox = await startSandbox(withFewProviders)
     const answers = [await sandbox.get(regions), await sandbox.post(booking('m-1'))]
     expect(answers.map(policyOf)).toEqual([null, null])

@@ -19,7 +19,7 @@ const screening = (ninth: string) => [
   { question: asked, answer: ninth },
 ]
 
-/** Submits a request over the API, as a member of its own, and tells its id. */
+/** Submits a request over the API for a new member, and returns its id. */
 async function submit(
   slot?: { providerId: number; utcStartTime: string },
   phq9Data: unknown = [],
@@ -33,18 +33,18 @@ async function submit(
 const show = (id: number) => practice.operator.ask<Record<string, unknown>>('request', 'show', `${id}`)
 const act = (...words: (string | number)[]) => practice.operator.run(['request', ...words.map(String)])
 
-/** Asserts that a command was refused with one line on stderr, and that the request is as it was. */
-async function expectRefused(id: number, words: (string | number)[], code: number, said: RegExp) {
+/** Checks that a command is refused with one line on stderr, and that the request is unchanged. */
+async function expectRefused(id: number, words: (string | number)[], code: number, message: RegExp) {
   const before = await practice.store.findRequest(id)
   expect(before).not.toBeNull()
   const { stdout, stderr, ...exit } = await act(...words)
   expect({ code: exit.code, stdout }).toEqual({ code, stdout: '' })
-  expect(stderr).toMatch(said)
+  expect(stderr).toMatch(message)
   expect(stderr.trim().split('\n')).toHaveLength(1)
   expect(await practice.store.findRequest(id)).toEqual(before)
 }
 
-test('show tells a slot by the clocks of the provider and of the member too', async () => {
+test('cli: request show prints a slot in the time zones of the provider and the member', async () => {
   const utcStartTime = (await practice.slotsOf('on-1'))[0] as string
   const id = await submit({ providerId: 1, utcStartTime })
   const local = new Intl.DateTimeFormat('sv-SE', {
@@ -56,7 +56,7 @@ test('show tells a slot by the clocks of the provider and of the member too', as
   expect(shown).toMatch(
     new RegExp(`^slot +${utcStartTime}\nlocal +[A-Z][a-z]{2} ${local} America/Toronto$`, 'm'),
   )
-  // Of Ontario some have another time, in summer.
+  // Parts of Ontario have another time in summer.
   const theirs = `(?:between )?[A-Z][a-z]{2} ${local.replace(' ', '.* ')} \\(America/Toronto`
   expect(shown).toMatch(new RegExp(`^member's time +${theirs}`, 'm'))
   expect(await practice.operator.do('request', 'show', `${await submit()}`)).not.toMatch(
@@ -64,8 +64,8 @@ test('show tells a slot by the clocks of the provider and of the member too', as
   )
 })
 
-describe('declining all of a partner since an instant', () => {
-  test('tells which, asks, and frees the slots for the next search; intakes without a provider stay', async () => {
+describe('cli: request decline for a partner since an instant', () => {
+  test('lists the requests, asks, and frees their slots for the next search, but keeps unassigned intakes', async () => {
     const { operator, service } = practice
     await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Flood')).trim()
@@ -85,7 +85,7 @@ describe('declining all of a partner since an instant', () => {
     await operator.do('request', 'accept', `${second}`)
     const words = ['decline', '--partner', 'Flood', '--since', since]
     const which = `2 requests of Flood submitted since ${since}`
-    const stay = '1 intakes of theirs without a provider stay as they are.\n'
+    const stay = '1 unassigned intakes of this partner are left unchanged.\n'
 
     const dry = await act(...words, '--dry-run')
     expect(dry).toMatchObject({ code: 0, stderr: '' })
@@ -108,7 +108,7 @@ describe('declining all of a partner since an instant', () => {
       ).toHaveLength(1)
     }
     expect((await act(...words, '--yes')).stdout).toBe(`${which.replace('2', '0')} are declined.\n${stay}`)
-    expect((await act(...words, '--dry-run')).stdout).toStartWith('None can be declined.\n')
+    expect((await act(...words, '--dry-run')).stdout).toStartWith('There are no requests to decline.\n')
   })
 
   test.each([
@@ -117,18 +117,18 @@ describe('declining all of a partner since an instant', () => {
     [['--since', '2026-01-01T00:00:00Z']],
     [['1', '--dry-run']],
     [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
-  ])('decline %p is refused: it needs an id, or --partner with --since', async (words) => {
+  ])('with %p is refused: it needs an id, or --partner with --since', async (words) => {
     expect(await act('decline', ...words, '--yes')).toEqual({
       code: 2,
       signal: null,
       stdout: '',
-      stderr: 'error: name a request by id, or many by both --partner and --since\n',
+      stderr: 'error: name one request by id, or many with both --partner and --since\n',
     })
   })
 })
 
-describe('assigning', () => {
-  test('again asks, and with --yes makes it pending and the earlier slot free', async () => {
+describe('cli: request assign', () => {
+  test('of an assigned intake asks, and with --yes makes it pending and frees the earlier slot', async () => {
     const id = await submit()
     const [slot = ''] = await practice.slotsOf('on-1')
     await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1', '--slot', slot)
@@ -140,18 +140,18 @@ describe('assigning', () => {
     expect(await practice.slotsOf('on-1')).toContain(slot)
   })
 
-  test('somebody without a license where the member is tells so and asks, before anything is done', async () => {
+  test("to a provider without a license in the member's region warns and asks before any change", async () => {
     const id = await submit()
-    const told = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
+    const shown = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
     const asked = await act('assign', id, '--provider', 'qc-1')
     expect(asked).toMatchObject({ code: 2, stdout: '' })
-    expect(asked.stderr).toStartWith(told)
+    expect(asked.stderr).toStartWith(shown)
     expect(await show(id)).toMatchObject({ providerId: null })
-    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: told })
+    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: shown })
     expect(await show(id)).toMatchObject({ providerId: 3 })
   })
 
-  test('is refused for a booking request, and for what is not there or not free', async () => {
+  test('is refused for a booking request, an unknown record or a slot that is not free', async () => {
     const [taken = '', other = ''] = await practice.slotsOf('on-2')
     const booked = await submit({ providerId: 2, utcStartTime: taken })
     const intake = await submit()
@@ -171,8 +171,8 @@ describe('assigning', () => {
   })
 })
 
-describe('accepting and declining', () => {
-  test('a booking sets the timestamps, and declining frees its slot at the next search', async () => {
+describe('cli: request accept and decline', () => {
+  test('set the timestamps of a booking, and declining frees its slot for the next search', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const id = await submit({ providerId: 2, utcStartTime: slot })
     expect(await practice.slotsOf('on-2')).not.toContain(slot)
@@ -187,13 +187,13 @@ describe('accepting and declining', () => {
   })
 })
 
-describe('the screening answers', () => {
+describe('cli: the screening answers of a request', () => {
   const readings = async (id: number) => {
     const lines = (await practice.operator.do('audit', 'export')).trim().split('\n')
     return lines.filter((line) => line.includes('read-screening') && line.includes(`"request ${id}"`)).length
   }
 
-  test('are told by show --screening alone, with total and band, and each reading is audited', async () => {
+  test('are only shown by request show --screening, with total and severity, and each reading is audited', async () => {
     const id = await submit(undefined, screening('more than half the days'))
     for (const words of [
       ['show', id],
@@ -210,8 +210,8 @@ describe('the screening answers', () => {
     expect(stdout).toContain('Total: 10 of 27, moderate.')
     expect(stdout).toContain('Ninth item: !! NON-ZERO')
     expect(await readings(id)).toBe(1)
-    const told = await practice.operator.ask('request', 'show', `${id}`, '--screening')
-    expect(told).toEqual({
+    const shown = await practice.operator.ask('request', 'show', `${id}`, '--screening')
+    expect(shown).toEqual({
       request: await show(id),
       screening: {
         answers: screening('more than half the days'),
@@ -226,7 +226,7 @@ describe('the screening answers', () => {
     expect(await readings(id)).toBe(2)
   })
 
-  test('that cannot be read are named, and there is no severity', async () => {
+  test('that cannot be read are named, and no severity is shown', async () => {
     const id = await submit(undefined, screening('rather not say'))
     const { stdout } = await act('show', id, '--screening')
     expect(stdout).toContain('Partial total: 8, of 8 answers')
@@ -235,7 +235,7 @@ describe('the screening answers', () => {
     expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
-  test('of a booking put it first too, the reading of which is audited; other lists say that there are some', async () => {
+  test('put a booking first in request list --risk, which is audited, and other lists mention the risk', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const booked = await submit({ providerId: 2, utcStartTime: slot }, screening('Presque tous les jours'))
     const lines = async () =>
@@ -244,10 +244,10 @@ describe('the screening answers', () => {
         .filter((line) => line.includes('request.read-risk') && line.includes(`"request ${booked}"`)).length
     const plain = await act('list', '--limit', '1')
     expect(plain.stderr).toBe(
-      'anteroom: some that wait have a raised ninth PHQ-9 item, or one to look at; request list --risk shows them first\n',
+      'anteroom: some waiting requests have a raised or unclear ninth PHQ-9 item; anteroom request list --risk lists them first\n',
     )
     expect(plain.stdout).toMatch(
-      /^ID +KIND +STATE +AGE .*\n1 .*\n\nrequests 1 to 1; the oldest has waited \d+ (min|h); --page 2 shows the next\.\n$/,
+      /^ID +KIND +STATE +AGE .*\n1 .*\n\nrequests 1 to 1; the oldest has waited \d+ (min|h); for the next page, use --page 2\.\n$/,
     )
     expect(await lines()).toBe(0)
     const { stdout, stderr } = await act('list', '--risk')
@@ -257,13 +257,13 @@ describe('the screening answers', () => {
     expect(await lines()).toBe(1)
     await practice.operator.do('request', 'decline', `${booked}`, '--yes')
     expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
-    // Once more by declining, which says so before it asks.
+    // Declining shows the risk before the question, which adds a second line.
     expect(await lines()).toBe(2)
   })
 })
 
-describe('listing', () => {
-  test('tells of each request what it is, and nobody by name', async () => {
+describe('cli: request list', () => {
+  test('shows the details of each request, and no name of a member', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const id = await submit({ providerId: 2, utcStartTime: slot })
     const rows = await practice.operator.ask<{ id: number }[]>('request', 'list')
@@ -283,7 +283,7 @@ describe('listing', () => {
     expect((await act('list')).stdout).not.toMatch(/Robin|Sample|example\.com/)
   })
 
-  test('leaves out what is not asked for', async () => {
+  test('applies the given filters', async () => {
     const unassigned = await submit()
     const rows = await practice.operator.ask<{ id: number; state: string }[]>(
       'request',
@@ -302,22 +302,22 @@ describe('listing', () => {
   })
 
   test.each([
-    [['--risk', '--sort', 'age'], 2, /either --risk or another --sort/],
-    [['--risk', '--state', 'closed'], 2, /only requests that wait are put in order of risk/],
+    [['--risk', '--sort', 'age'], 2, /--risk cannot be combined with another --sort/],
+    [['--risk', '--state', 'closed'], 2, /only waiting requests can be sorted by risk/],
     [['--state', 'open'], 2, /Allowed choices/],
     [['--age', 'old'], 2, /90min, 12h, 3d or 2w/],
     [['--on', '2026-02-30'], 2, /a date as/],
     [['--provider', 'nobody'], 3, /no provider/],
     [['--partner', 'nobody'], 3, /no partner/],
-  ])('%p is refused', async (words, code, said) => {
+  ])('with %p is refused with exit code %p', async (words, code, message) => {
     const exit = await act('list', ...words)
     expect([exit.code, exit.stdout]).toEqual([code, ''])
-    expect(exit.stderr).toMatch(said)
+    expect(exit.stderr).toMatch(message)
   })
 })
 
-describe('suggesting', () => {
-  test('finds those licensed where the member is, with reasons and slots that can be assigned', async () => {
+describe('cli: request suggest', () => {
+  test("finds providers licensed in the member's region, with reasons and slots that can be assigned", async () => {
     const id = await submit()
     interface Told {
       readonly region: string
@@ -326,10 +326,10 @@ describe('suggesting', () => {
         readonly slots: readonly { readonly utcStartTime: string; readonly localTime: string }[]
       }[]
     }
-    const told = await practice.operator.ask<Told>('request', 'suggest', `${id}`)
-    expect(told.region).toBe('CA-ON')
-    expect(told.suggestions.map(({ provider }) => provider).toSorted()).toEqual(['on-1', 'on-2'])
-    const [best] = told.suggestions
+    const shown = await practice.operator.ask<Told>('request', 'suggest', `${id}`)
+    expect(shown.region).toBe('CA-ON')
+    expect(shown.suggestions.map(({ provider }) => provider).toSorted()).toEqual(['on-1', 'on-2'])
+    const [best] = shown.suggestions
     const [slot] = best?.slots ?? []
     expect(slot?.localTime).toMatch(/^[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}$/)
     const words = ['--provider', best?.provider ?? '', '--slot', slot?.utcStartTime ?? '']

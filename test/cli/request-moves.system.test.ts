@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => practice.stop())
 
-/** Submits a request over the API, as a member of its own, and tells its id. */
+/** Submits a request over the API for a new member, and returns its id. */
 async function submit(utcStartTime?: string): Promise<number> {
   const slot = utcStartTime === undefined ? undefined : { providerId: 2, utcStartTime }
   const body = booking(`member-${++members}`, slot, { state: 'ON' })
@@ -30,7 +30,7 @@ const act = (...words: (string | number)[]) => practice.operator.run(['request',
 const ask = (...words: (string | number)[]) =>
   practice.operator.ask<Record<string, unknown>>('request', ...words.map(String))
 
-/** What the audit log says of a request, as `action outcome`. */
+/** The audit lines of a request, as `action outcome`. */
 async function linesOf(id: number): Promise<string[]> {
   const lines = (await practice.operator.do('audit', 'export')).trim().split('\n')
   return lines
@@ -39,7 +39,7 @@ async function linesOf(id: number): Promise<string[]> {
     .map(({ action, outcome }) => `${action} ${outcome}`)
 }
 
-test('a slot is moved for the very next search, and what is asked, refused and done is audited', async () => {
+test('cli: request move frees the old slot for the next search, and each attempt is audited', async () => {
   const [first = '', second = ''] = await practice.slotsOf('on-2')
   const id = await submit(first)
   const { authorizationNumber } = await ask('accept', id)
@@ -64,7 +64,7 @@ test('a slot is moved for the very next search, and what is asked, refused and d
   })
   expect(await act('move', id, '--slot', first, '--provider', 'qc-1', '--yes')).toMatchObject({
     code: 0,
-    stdout: `Request ${id} is moved to qc-1 at ${first}, and pending.\n`,
+    stdout: `Request ${id} is moved to qc-1 at ${first} and is pending.\n`,
     stderr: 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n',
   })
   expect(await linesOf(id)).toEqual([
@@ -76,8 +76,8 @@ test('a slot is moved for the very next search, and what is asked, refused and d
   ])
 })
 
-describe('what staff write', () => {
-  test('is read by them alone, from words or stdin, sealed, and each reading is audited', async () => {
+describe('cli: a note on a request', () => {
+  test('is only read by staff, is taken from arguments or stdin, is sealed, and each reading is audited', async () => {
     const slot = (await practice.slotsOf('on-2')).at(-1)
     const id = await submit(slot)
     const { operator } = practice
@@ -87,7 +87,7 @@ describe('what staff write', () => {
     })
     const typed = 'notecanary, a first line\n\ud83d\udc4d and a second\n'
     const written = await operator.run(['request', 'note', `${id}`, '-'], typed)
-    expect(written).toMatchObject({ code: 0, stdout: `The note on request ${id} is kept.\n`, stderr: '' })
+    expect(written).toMatchObject({ code: 0, stdout: `Added the note to request ${id}.\n`, stderr: '' })
     const reason = ['request', 'decline', `${id}`, '--reason', '-', '--yes']
     expect(await operator.run(reason, 'notecanary, moved away')).toMatchObject({ code: 0, stderr: '' })
 
@@ -106,8 +106,8 @@ describe('what staff write', () => {
         '',
       ].join('\n'),
     )
-    const told = (await ask('notes', id)) as unknown as { kind: string; text: string }[]
-    expect(told.map(({ kind, text }) => [kind, text])).toEqual([
+    const notes = (await ask('notes', id)) as unknown as { kind: string; text: string }[]
+    expect(notes.map(({ kind, text }) => [kind, text])).toEqual([
       ['note', 'notecanary, rings after six'],
       ['note', typed.trimEnd()],
       ['decline', 'notecanary, moved away'],
@@ -138,7 +138,7 @@ describe('what staff write', () => {
   test.each([
     ['', 'the text must not be empty'],
     ['notecanary'.repeat(10_000), 'the text must have at most 4000 characters'],
-  ])('is refused without a word of it', async (text, why) => {
+  ])('is refused without showing its text', async (text, why) => {
     const id = await submit()
     const { code, stdout, stderr } = await practice.operator.run(['request', 'note', `${id}`, '-'], text)
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${why}\n` })
@@ -146,7 +146,7 @@ describe('what staff write', () => {
   })
 })
 
-test('a yes to a request that a colleague moves while the question stands changes nothing', async () => {
+test('cli: a confirmation changes nothing if a colleague moves the request meanwhile', async () => {
   const [first = '', second = ''] = await practice.slotsOf('on-2')
   const id = await submit(first)
   const { code, shown } = await runOnTerminal(['request', 'decline', String(id)], {
@@ -160,7 +160,7 @@ test('a yes to a request that a colleague moves while the question stands change
   expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
 })
 
-test('a request whose provider cannot hold it is not accepted unasked, and why is said before', async () => {
+test('cli: request accept asks, with the reason, if the provider is away or suspended', async () => {
   const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
   const id = await submit(slot)
   await practice.operator.do('provider', 'deactivate', 'on-2', '--yes')
@@ -174,7 +174,7 @@ test('a request whose provider cannot hold it is not accepted unasked, and why i
   await practice.operator.do('provider', 'time-off', 'remove', 'on-2', day, day)
 })
 
-test('a request outside hours that were loaded since is accepted, with the warning that load and doctor give', async () => {
+test('cli: request accept warns, as load and doctor do, if the slot is outside the new working hours', async () => {
   const { operator } = practice
   const slots = await practice.slotsOf('on-2')
   const [first, second] = [await submit(slots.at(-1)), await submit(slots.at(-2))]
@@ -196,11 +196,11 @@ test('a request outside hours that were loaded since is accepted, with the warni
   expect(await ask('accept', third)).not.toHaveProperty('warning')
 })
 
-test('whoever closes or declines the request of a person at risk is told so before', async () => {
+test('cli: request close and decline warn before the question if the member is at risk', async () => {
   const phq9Data = [{ question: 'Thoughts that you would be better off dead', answer: 'Several days' }]
   const submitted = { ...booking(`member-${++members}`, undefined, { state: 'ON' }), phq9Data }
   const { body } = await practice.service.post(submitted, practice.token)
-  const note = `anteroom: note that their ninth PHQ-9 item is not zero, or could not be read: anteroom request show ${body.id} --screening\n`
+  const note = `anteroom: the member's ninth PHQ-9 item is not zero, or could not be read; first read anteroom request show ${body.id} --screening\n`
   expect((await act('close', body.id)).stderr).toStartWith(note)
   expect(await linesOf(body.id)).toEqual(['request.read-risk done', 'request.close not_confirmed'])
   await act('note', body.id, 'called twice')
@@ -210,7 +210,7 @@ test('whoever closes or declines the request of a person at risk is told so befo
 })
 
 test.each(['y\r', 'y', 'yes\ry'])(
-  'what was typed before a question, as %j, is no answer to it',
+  'cli: input typed before a question, as %j, does not answer it',
   async (ahead) => {
     const id = await submit()
     const { code, shown } = await runOnTerminal(['request', 'close', String(id)], {

@@ -24,8 +24,8 @@ beforeAll(async () => {
   first = (await operator.do('token', 'issue', 'Lantern')).trim()
   await using service = await operator.serve()
   for (const name of ['Canaryone', 'Canarytwo', 'Canarythree']) {
-    const told = booking(name, undefined, { email: `${name}@example.com` })
-    expect((await service.post(told, first)).status).toBe(201)
+    const body = booking(name, undefined, { email: `${name}@example.com` })
+    expect((await service.post(body, first)).status).toBe(201)
   }
   await operator.do('backup', file('backup.age'))
   expect((await service.post(booking('later'), first)).status).toBe(201)
@@ -45,29 +45,29 @@ afterAll(() => operator[Symbol.dispose]())
 const restore = (to: string, ...flags: string[]) =>
   operator.run(['restore', file('backup.age'), '--to', file(to), ...keyFile, ...flags])
 
-test('tokens and members that become valid again, counts and audit heads are listed before the restore, which asks', async () => {
+test('cli: restore --against lists tokens and members that become valid again, counts and audit heads before it asks', async () => {
   const before = readdirSync(operator.folder.path)
   const { code, stdout, stderr } = await restore('new.sqlite', '--against', replaced)
   expect([code, stdout, readdirSync(operator.folder.path)]).toEqual([2, '', before])
   const lines = stderr.split('\n')
   expect(lines.slice(0, -4)).toEqual([
-    `anteroom: what was done in ${replaced} since the backup is not in it:`,
+    `anteroom: changes in ${replaced} since the backup are not in it:`,
     `  token ${kidOf(first)} of Lantern: valid again`,
     '  member 2: active again',
-    '  member 1: erased, and there again',
-    '  partner_keys: 2 before, 1 in the backup',
-    '  booking_requests: 4 before, 3 in the backup',
+    '  member 1: erased, and present again',
+    '  partner_keys: 2 in the replaced database, 1 in the backup',
+    '  booking_requests: 4 in the replaced database, 3 in the backup',
   ])
   expect(lines.slice(-4)).toEqual([
-    expect.stringMatching(/^ {2}newest audit line: \d+:[0-9a-f]{64} before$/),
-    expect.stringMatching(/^ {2}newest audit line: \d+:[0-9a-f]{64} in the backup$/),
+    expect.stringMatching(/^ {2}newest audit line in the replaced database: \d+:[0-9a-f]{64}$/),
+    expect.stringMatching(/^ {2}newest audit line in the backup: \d+:[0-9a-f]{64}$/),
     'error: there is no terminal to ask on',
     '',
   ])
   expect(stderr).not.toContain('Canary')
 })
 
-test('with --yes it is made, and what becomes valid again is told for programs', async () => {
+test('cli: restore --against with --yes and --json prints what becomes valid again', async () => {
   const { code, stdout, stderr } = await restore('yes.sqlite', '--against', replaced, '--yes', '--json')
   expect([code, stderr]).toEqual([0, ''])
   const head = { id: expect.any(Number), hash: expect.stringMatching(/^[0-9a-f]{64}$/) }
@@ -91,34 +91,34 @@ test('with --yes it is made, and what becomes valid again is told for programs',
   expect(existsSync(file('yes.sqlite'))).toBe(true)
 })
 
-test('with --yes a person is told what to do again', async () => {
+test('cli: restore --against with --yes prints what to repeat', async () => {
   const { code, stdout, stderr } = await restore('told.sqlite', '--against', replaced, '--yes')
   expect([code, stderr]).toEqual([0, ''])
-  expect(stdout).toContain('\nWhat was done since is not in it:\n  token ')
-  expect(stdout).toContain('\n  member 1: erased, and there again\n')
+  expect(stdout).toContain('\nChanges since the backup are not in it:\n  token ')
+  expect(stdout).toContain('\n  member 1: erased, and present again\n')
   expect(stdout).toMatch(
-    /\nDo that again: anteroom token revoke, member deactivate, member erase\.\nThe audit log lists the rest: anteroom audit list --after \d+ --database \S+\n$/,
+    /\nRepeat them with anteroom token revoke, member deactivate and member erase\.\nFor the other changes, read the audit log: anteroom audit list --after \d+ --database \S+\n$/,
   )
 })
 
-test('nothing is asked if nothing was done since the backup', async () => {
+test('cli: restore --against does not ask if nothing was done since the backup', async () => {
   const { code, stdout, stderr } = await restore('same.sqlite', '--against', file('yes.sqlite'))
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toBe(
-    `Made the database ${file('same.sqlite')} of the backup ${file('backup.age')}.\n` +
-      'Nothing was done since the backup.\n',
+    `Created the database ${file('same.sqlite')} from the backup ${file('backup.age')}.\n` +
+      'Nothing was changed since the backup.\n',
   )
 })
 
-test('where no replaced database is named, that nothing is known is said plainly, and asked', async () => {
+test('cli: restore without --against says that later changes are unknown, and asks', async () => {
   const { code, stdout, stderr } = await restore('unknown.sqlite')
   expect([code, stdout, existsSync(file('unknown.sqlite'))]).toEqual([2, '', false])
   expect(stderr).toMatch(
-    /^anteroom: what was revoked, deactivated or erased after \S+Z is valid or there again\nrequests that were moved or declined since, .*as they were before\nto list what becomes valid again, .*--against FILE\n/,
+    /^anteroom: revocations, deactivations and erasures after \S+Z are undone\nchanges to requests .* are undone too\nto list them, .*--against FILE\n/,
   )
 })
 
-test('what is no later state of the same database is refused, and nothing is made', async () => {
+test('cli: restore --against refuses a database that is not a later state of the backup', async () => {
   const other = new Operator()
   try {
     await other.do('init')

@@ -19,13 +19,13 @@ setDefaultTimeout(300_000)
 
 const { fileInvalid, databaseUnusable, failed, misused } = exitCodes
 
-/** The environment of a program whose temporary files go to a folder. */
+/** The environment of a program with its temporary files in a folder. */
 const withTemporary = (path: string) => ({ ...(process.env as Record<string, string>), TMPDIR: path })
 
 const regionsOf = (country: string) => `/partners/v1/provider-regions/?country_code=${country}`
 const lookUp = (externalUserId: string) => `/partners/v1/user/?external_user_id=${externalUserId}`
 
-/** A port that is free at this moment. */
+/** A port that is free now. */
 async function freePort(): Promise<number> {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
   const { port } = server
@@ -33,7 +33,7 @@ async function freePort(): Promise<number> {
   return port as number
 }
 
-/** A file that describes a directory of Ontario, or what is given. */
+/** Writes a directory file. */
 function directoryFile(folder: Folder, document: unknown): string {
   const path = folder.file('directory.json')
   writeFileSync(path, typeof document === 'string' ? document : JSON.stringify(document))
@@ -45,7 +45,7 @@ const small: DirectoryFile = {
   providers: [provider('only', { firstName: 'Only', lastName: 'One' })],
 }
 
-describe('a sandbox without a database of its own', () => {
+describe('cli: a sandbox with a temporary database', () => {
   const temporary = new Folder()
   let sandbox: Sandbox
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describe('a sandbox without a database of its own', () => {
     temporary[Symbol.dispose]()
   })
 
-  test('tells of itself in one line of JSON', () => {
+  test('prints its report as one line of JSON', () => {
     expect(sandbox.stdout).toBe(`${JSON.stringify(sandbox.report)}\n`)
     const { baseUrl } = sandbox.report
     const token = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/)
@@ -95,7 +95,7 @@ describe('a sandbox without a database of its own', () => {
     expect(Math.abs(Date.parse(sandbox.report.now) - Date.now())).toBeLessThan(60_000)
   })
 
-  test('answers where it says', async () => {
+  test('answers at the addresses in its report', async () => {
     const { docsUrl, openapiUrl } = sandbox.report
     for (const url of [docsUrl, openapiUrl]) expect((await fetch(url)).status, url).toBe(200)
   })
@@ -117,12 +117,12 @@ describe('a sandbox without a database of its own', () => {
       0,
       { status: 409, body: { message: 'the partner has no organization configured', status: 409 } },
     ],
-  ])('answers the token that is %s (%i) as its state says', async (state, position, expected) => {
+  ])('answers the token with the state %s (%i) as that state requires', async (state, position, expected) => {
     const { status, body } = await sandbox.get(regionsOf('CA'), sandbox.token(state, position))
     expect({ status, body }).toEqual(expected)
   })
 
-  test('has bookings taken already', () => {
+  test('has booked slots from the start', () => {
     const database = new Database(sandbox.report.database, { readonly: true })
     const taken = database
       .query<{ count: number }, []>(
@@ -133,7 +133,7 @@ describe('a sandbox without a database of its own', () => {
     expect(taken?.count).toBeGreaterThanOrEqual(20)
   })
 
-  test('has an example that can be booked, and a member who is deactivated for the first partner alone', async () => {
+  test('has an example slot to book, and a member who is deactivated only for the first partner', async () => {
     const { examples } = sandbox.report
     expect(Date.parse(examples.utcEndTime) - Date.parse(examples.utcStartTime)).toBe(45 * 60_000)
     const answer = await sandbox.post(booking('member-1001', examples))
@@ -147,7 +147,7 @@ describe('a sandbox without a database of its own', () => {
     expect(elsewhere.status).toBe(404)
   })
 
-  test('keeps its data in the temporary folder, readable by its owner alone, and nothing else', () => {
+  test('keeps its data only in the temporary folder, readable only by its owner', () => {
     const { database } = sandbox.report
     const folder = database.slice(0, database.lastIndexOf('/'))
     expect(folder.startsWith(`${temporary.path}/`)).toBe(true)
@@ -158,15 +158,15 @@ describe('a sandbox without a database of its own', () => {
     expect(readdirSync(temporary.path)).toHaveLength(1)
   })
 
-  test('stops on SIGTERM with exit code 0, and leaves neither a word nor a file', async () => {
+  test('stops on SIGTERM with exit code 0, and leaves no output and no file', async () => {
     const line = sandbox.stdout
     expect(await sandbox.stop('SIGTERM')).toEqual({ code: 0, signal: null, stdout: line, stderr: '' })
     expect(readdirSync(temporary.path)).toEqual([])
   })
 })
 
-describe('a sandbox that is asked to stop', () => {
-  test('while it starts leaves no file behind', async () => {
+describe('cli: a sandbox that is stopped', () => {
+  test('during its start leaves no file', async () => {
     using temporary = new Folder()
     await using program = new Program(['sandbox', '--port', '0', '--json'], {
       env: withTemporary(temporary.path),
@@ -178,7 +178,7 @@ describe('a sandbox that is asked to stop', () => {
   })
 })
 
-test('--open-requests and --email-conflicts-per-hour set the limits of a sandbox', async () => {
+test('cli: --open-requests and --email-conflicts-per-hour set the limits of a sandbox', async () => {
   const flags = ['--open-requests', '1', '--email-conflicts-per-hour', '1']
   await using sandbox = await startSandbox([...flags, ...withFewProviders])
   const slots = await sandbox.offered()
@@ -196,8 +196,8 @@ test('--open-requests and --email-conflicts-per-hour set the limits of a sandbox
   ])
 })
 
-describe('--port, --host and --base-url', () => {
-  test('say where it listens, and what links begin with', async () => {
+describe('cli: --port, --host and --base-url of the sandbox', () => {
+  test('set where it listens and how links begin', async () => {
     const port = await freePort()
     await using sandbox = await startSandbox([
       '--port',
@@ -224,7 +224,7 @@ describe('--port, --host and --base-url', () => {
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
   })
 
-  test('a second sandbox on the same port is refused in one line and leaves no file; the first goes on', async () => {
+  test('with a port in use are refused in one line without leaving a file, and the first sandbox goes on', async () => {
     using temporary = new Folder()
     await using first = await startSandbox(withFewProviders)
     const { port } = new URL(first.report.baseUrl)
@@ -244,9 +244,9 @@ describe('--port, --host and --base-url', () => {
   })
 })
 
-test('--now sets the clock, which then ticks on', async () => {
+test('cli: --now sets the clock of the sandbox, which then advances', async () => {
   using folder = new Folder()
-  // The first slot of the day begins at 14:00Z, six seconds after the clock's start.
+  // The first slot of the day begins at 14:00Z, six seconds after the clock starts.
   await using sandbox = await startSandbox([
     '--now',
     '2026-12-01T13:59:54Z',
@@ -260,8 +260,8 @@ test('--now sets the clock, which then ticks on', async () => {
   expect(await first()).toBe('2026-12-01T14:45:00Z')
 })
 
-describe('--database', () => {
-  test('keeps everything: tokens, members, bookings and who is deactivated', async () => {
+describe('cli: --database of the sandbox', () => {
+  test('keeps tokens, members, bookings and deactivations', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
     const first = await startSandbox(['--database', path])
@@ -286,7 +286,7 @@ describe('--database', () => {
     expect(slot.headers.get('x-error-code')).toBe('slot_unavailable')
   })
 
-  test('without its key is refused, and no other key is put in its place', async () => {
+  test('without its key is refused, and no new key is made', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
     const sandbox = await startSandbox(['--database', path, ...withFewProviders])
@@ -303,8 +303,8 @@ describe('--database', () => {
   })
 })
 
-describe('--directory', () => {
-  test('is left as it was given: the slots of its providers are free, those of the built-in one in part', async () => {
+describe('cli: --directory of the sandbox', () => {
+  test('leaves the slots of its own providers free, unlike the built-in directory', async () => {
     using folder = new Folder()
     const bookedOf = async (name: string, args: string[]) => {
       const path = folder.file(name)
@@ -316,7 +316,7 @@ describe('--directory', () => {
     expect(await bookedOf('built-in', [])).toBeGreaterThan(0)
   })
 
-  test('is loaded in place of the built-in one, and again over what is stored', async () => {
+  test('replaces the built-in directory, and later the stored one', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]
     const path = directoryFile(folder, small)
@@ -359,7 +359,7 @@ describe('--directory', () => {
     'providers[1].workingHours[0].end: "09:00" must not equal start',
   ]
 
-  test('that is bad has every fault told, and leaves nothing behind', async () => {
+  test('with faults prints each of them, and leaves nothing behind', async () => {
     using folder = new Folder()
     using temporary = new Folder()
     const path = directoryFile(folder, bad)
@@ -379,7 +379,7 @@ describe('--directory', () => {
     expect(readdirSync(temporary.path)).toEqual([])
   })
 
-  test('that is bad leaves a database that was there as it is', async () => {
+  test('with faults does not change an existing database', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]
     const before = await startSandbox(database)
@@ -399,7 +399,7 @@ describe('--directory', () => {
   })
 })
 
-describe('options that are wrong', () => {
+describe('cli: invalid options of the sandbox', () => {
   const invalid = (option: string, fault: string) => `error: option '${option}' must be ${fault}\n`
   const port = 'a whole number from 0 to 65535'
   const instant = 'a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498'
@@ -414,7 +414,7 @@ describe('options that are wrong', () => {
     [['--now', 'tomorrow'], invalid('--now <instant>', instant)],
     [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', instant)],
     [['--base-url', 'ftp://example.com'], invalid('--base-url <url>', address)],
-    // An empty query and an empty fragment swallow every path that is put behind them.
+    // An empty query or fragment would swallow every path that is appended.
     [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', address)],
     [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', address)],
     [['--open-requests', '0'], invalid('--open-requests <n>', 'off or a whole number from 1')],
@@ -422,7 +422,7 @@ describe('options that are wrong', () => {
     [['--nonsense'], "error: unknown option '--nonsense'\nTry: anteroom sandbox --help\n"],
     [['--prot', '1'], "error: unknown option '--prot'\nTry: --port\n"],
     [['extra'], 'error: too many arguments\nUsage: anteroom sandbox [options]\n'],
-  ])('%j are told on stderr, with exit code 2', async (args, stderr) => {
+  ])('such as %j are reported on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()
     mkdirSync(folder.file('tmp'))
     const exit = await runProgram(['sandbox', '--port', '0', ...args], {
@@ -437,14 +437,17 @@ describe('options that are wrong', () => {
   })
 })
 
-describe('the card for a person', () => {
+describe('cli: the start message of the sandbox', () => {
   const hasCurl = Bun.which('curl') !== null
 
   test.skipIf(!hasCurl)(
-    'has a search and a booking that work when they are pasted (skipped without curl)',
+    'contains a search and a booking that work when pasted (skipped without curl)',
     async () => {
       await using program = new Program(['sandbox', '--port', '0'])
-      await eventually('the card', () => program.stdout.includes('Ctrl-C stops it.\n') || !program.isRunning)
+      await eventually(
+        'the card',
+        () => program.stdout.includes('Press Ctrl-C to stop it.\n') || !program.isRunning,
+      )
       const card = program.stdout
       expect(card).toMatch(/^Anteroom sandbox at http:\/\/127\.0\.0\.1:\d+\n/)
       for (const line of card.split('\n')) expect(line).toBe(line.trimEnd())

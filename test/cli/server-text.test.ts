@@ -7,7 +7,7 @@ const note = { host: '10.0.0.4', port: 8080, machine: 'one', version: '1.2.0', s
 const one = { state: 'up', note, seenAt: now } as const
 const ended = { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - hour } as const
 
-test('one server is told in the lines of the service, and no row or second list repeats it', () => {
+test('cli: status shows a single server in the lines of the service, without a list of servers', () => {
   const alone = { ...one, seenAt: null }
   expect(serviceLines([alone], now)).toEqual({
     service: 'up',
@@ -27,7 +27,7 @@ test('one server is told in the lines of the service, and no row or second list 
   })
 })
 
-test('of several servers each is a row, with its machine and when it was seen', () => {
+test('cli: status shows each of several servers as a row with its machine and the time when it was seen', () => {
   expect(serviceLines([one, ended], now)).toEqual({ service: 'up, 1 of 2 servers' })
   expect(serviceLines([ended, ended], now)).toEqual({ service: 'down, 0 of 2 servers' })
   expect(serverRows([one, ended], now)).toEqual([
@@ -41,7 +41,7 @@ test('of several servers each is a row, with its machine and when it was seen', 
     },
     {
       server: 'two',
-      state: 'down, and was not stopped',
+      state: 'down, ended unexpectedly',
       address: '10.0.0.4 port 8080',
       version: '1.2.0',
       since: '2026-12-01T10:00:00Z (2 h ago)',

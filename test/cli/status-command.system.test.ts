@@ -13,7 +13,7 @@ const service = async (...flags: string[]) => {
   return { code, ...JSON.parse(stdout) }
 }
 
-test('status says up while the service answers, and down once it was stopped', async () => {
+test('cli: status is up while the service answers, and down after it was stopped', async () => {
   expect(await service()).toMatchObject({ code: 8, service: { state: 'down' } })
   await using served = await operator.serve()
   const up = await service()
@@ -30,64 +30,67 @@ test('status says up while the service answers, and down once it was stopped', a
     firstAid: ['no backup was ever made: anteroom backup FILE'],
   })
   expect(Date.now() - Date.parse(up.service.since)).toBeLessThan(60_000)
-  const told = await operator.do('status')
-  expect(told).toMatch(/^service {11}up\nsince {13}\S+ \(0 min ago\)\naddress {11}127\.0\.0\.1 port \d+\n/)
-  expect(told).toEndWith('\n\nWhat to do:\n  no backup was ever made: anteroom backup FILE\n')
+  const shown = await operator.do('status')
+  expect(shown).toMatch(/^service {11}up\nsince {13}\S+ \(0 min ago\)\naddress {11}127\.0\.0\.1 port \d+\n/)
+  expect(shown).toEndWith('\n\nWhat to do:\n  no backup was ever made: anteroom backup FILE\n')
   await served.stop()
   expect(await service()).toMatchObject({ code: 8, service: { state: 'down' } })
   expect((await service()).service).toEqual({ state: 'down' })
 })
 
-testOfFile('a service that was killed is down, and status says that it was not stopped', async () => {
+testOfFile('cli: status shows a killed service as down, and that it was not stopped', async () => {
   await using served = await operator.serve()
   served.signal('SIGKILL')
   await served.exit()
   const { code, stdout } = await operator.run(['status'])
-  expect([code, stdout.split('\n')[0]]).toEqual([8, 'service           down, and was not stopped'])
+  expect([code, stdout.split('\n')[0]]).toEqual([8, 'service           down, ended unexpectedly'])
   const found = await service()
   expect(found.service).toMatchObject({ state: 'down', port: served.port })
   expect(found.firstAid[0]).toStartWith('the service is down: ')
 })
 
-testOfFile('a backup made beside a service has nothing of it, and one too old is told', async () => {
-  const backup = operator.folder.file('backup.age')
-  {
-    await using served = await operator.serve()
-    await operator.do('backup', backup)
-    await served.stop()
-  }
-  const restored = operator.folder.file('restored.sqlite')
-  await operator.do(
-    'restore',
-    backup,
-    '--to',
-    restored,
-    '--yes',
-    '--master-key-file',
-    `${operator.database}.key`,
-  )
-  const at = ['--database', restored, '--master-key-file', `${operator.database}.key`]
-  expect((await service(...at)).service).toEqual({ state: 'down' })
-  expect((await service('--backup-max-age', '1h')).firstAid).not.toContainEqual(
-    expect.stringContaining('too old'),
-  )
-  expect((await operator.run(['status', '--backup-max-age', '36'])).stderr).toBe(
-    'error: --backup-max-age: must be hours or days, for example 36h or 2d\n',
-  )
-})
+testOfFile(
+  'cli: status of a database restored from a backup does not show the server that ran during the backup',
+  async () => {
+    const backup = operator.folder.file('backup.age')
+    {
+      await using served = await operator.serve()
+      await operator.do('backup', backup)
+      await served.stop()
+    }
+    const restored = operator.folder.file('restored.sqlite')
+    await operator.do(
+      'restore',
+      backup,
+      '--to',
+      restored,
+      '--yes',
+      '--master-key-file',
+      `${operator.database}.key`,
+    )
+    const at = ['--database', restored, '--master-key-file', `${operator.database}.key`]
+    expect((await service(...at)).service).toEqual({ state: 'down' })
+    expect((await service('--backup-max-age', '1h')).firstAid).not.toContainEqual(
+      expect.stringContaining('too old'),
+    )
+    expect((await operator.run(['status', '--backup-max-age', '36'])).stderr).toBe(
+      'error: --backup-max-age: must be hours or days, for example 36h or 2d\n',
+    )
+  },
+)
 
-testOfFile('a service that answers and can store nothing is not told to be well', async () => {
+testOfFile('cli: status shows a service that cannot store anything as unready', async () => {
   await using served = await operator.serve()
   // Another program holds the lock that every write needs.
   using other = new Database(operator.database)
   other.run('BEGIN IMMEDIATE')
-  // For a second, what it stored last says that it can.
+  // For one second the last successful write still counts as ready.
   const readiness = `http://127.0.0.1:${served.port}/readyz`
   while ((await fetch(readiness)).ok) await Bun.sleep(50)
   const found = await service()
   expect([found.code, found.service.state]).toEqual([8, 'unready'])
-  expect(found.firstAid[0]).toBe('the service can store nothing: anteroom doctor, and read its log')
-  expect((await operator.run(['status'])).stdout).toStartWith('service           up, and can store nothing\n')
+  expect(found.firstAid[0]).toBe('the service cannot store data: run anteroom doctor and read its log')
+  expect((await operator.run(['status'])).stdout).toStartWith('service           up, but cannot store data\n')
   other.run('ROLLBACK')
   await served.stop()
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { Operator } from '../support/operator'
 
-describe('token --output', () => {
+describe('cli: token --output', () => {
   const operator = new Operator()
   const file = (name: string) => operator.folder.file(name)
   const tokens = () => operator.ask<{ state: string }[]>('token', 'list')
@@ -15,7 +15,7 @@ describe('token --output', () => {
   })
   afterAll(() => operator[Symbol.dispose]())
 
-  test('issues nothing where the file cannot be written', async () => {
+  test('issues no token if the file cannot be written', async () => {
     writeFileSync(file('taken'), 'as it was')
     expect(await operator.run([...issue, file('taken')])).toMatchObject({
       code: 2,
@@ -24,7 +24,7 @@ describe('token --output', () => {
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
-    // As where a variable of a script is empty.
+    // An empty variable of a script would give this.
     expect(await operator.run([...issue, ''])).toMatchObject({
       code: 2,
       stdout: '',
@@ -34,7 +34,7 @@ describe('token --output', () => {
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
   })
 
-  test('issues nothing that is printed to nowhere', async () => {
+  test('is required if stdout is closed or /dev/null, and no token is issued', async () => {
     for (const stdout of ['>&-', '> /dev/null']) {
       expect(await operator.runShell(`token issue Lantern ${stdout}`)).toMatchObject({
         code: 2,
@@ -45,9 +45,11 @@ describe('token --output', () => {
     expect(await tokens()).toEqual([])
   })
 
-  test('writes the token for its owner alone and prints nothing of it; a refusal leaves no file', async () => {
-    const said = await operator.do(...issue, file('first'))
-    expect(said).toBe(`The token of Lantern is in ${file('first')}, which its owner alone can read.\n`)
+  test('writes the token readable only by its owner and does not print it, and a refusal leaves no file', async () => {
+    const message = await operator.do(...issue, file('first'))
+    expect(message).toBe(
+      `The token of Lantern is in ${file('first')}. Only the owner of the file can read it.\n`,
+    )
     expect(statSync(file('first')).mode & 0o777).toBe(0o600)
     const token = readFileSync(file('first'), 'utf8')
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)

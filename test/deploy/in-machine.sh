@@ -17,7 +17,7 @@ is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
 # --- install, by the commands of docs/deploying.md; test/docs.system.test.ts compares the two
-install -m 755 anteroom /usr/local/bin/anteroom
+install -m 755 anteroom-linux-x64 /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom
 runuser -u anteroom -- anteroom init --database /var/lib/anteroom/anteroom.sqlite > /dev/null
@@ -104,7 +104,7 @@ holds 'what has failed' anteroom-doctor.service "$(systemctl --failed --plain --
 systemctl start anteroom-backup
 backup=$(ls /var/backups/anteroom/*.age)
 seen "a backup: $(stat -c '%n, %s bytes, mode %a, %U' "$backup") in $(took)"
-holds 'the backup can be restored' 'Made the database' "$(as_service restore "$backup" --to /var/lib/anteroom/tried.sqlite --yes)"
+holds 'the backup can be restored' 'Created the database' "$(as_service restore "$backup" --to /var/lib/anteroom/tried.sqlite --yes)"
 rm -f /var/lib/anteroom/tried.sqlite*
 touch -d '40 days ago' /var/backups/anteroom/20200101T000000Z.age
 touch -d '20 days ago' /var/backups/anteroom/20200201T000000Z.age
@@ -184,7 +184,7 @@ mv anteroom.sqlite* aside/
 restored=$(systemd-run --quiet --pipe --wait --uid=anteroom -p WorkingDirectory=/var/lib/anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
   -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key \
   anteroom restore "$last" --to anteroom.sqlite --against aside/anteroom.sqlite --yes)
-holds 'restore' 'Made the database' "$restored"
+holds 'restore' 'Created the database' "$restored"
 systemctl start anteroom
 ready http://127.0.0.1:8080/readyz
 holds 'the member booked before the backup' '"externalUserId":"m-3"' "$(api 'user/?external_user_id=m-3')"
@@ -192,7 +192,7 @@ seen "restored: $(took)"
 
 # --- an upgrade: the new executable is installed under another name, then renamed
 cd /root/delivered
-install -m 755 anteroom /usr/local/bin/anteroom.new
+install -m 755 anteroom-linux-x64 /usr/local/bin/anteroom.new
 mv /usr/local/bin/anteroom.new /usr/local/bin/anteroom
 systemctl restart anteroom
 ready http://127.0.0.1:8080/readyz

@@ -202,6 +202,6 @@ describe('faults: an erasure that was killed after its commit', () => {
 
   test('erasing an unknown member id is refused', async () => {
     const { code, stderr } = await operator.run(['member', 'erase', '99', '--yes'])
-    expect([code, stderr]).toEqual([3, 'error: there is no member of that id\n'])
+    expect([code, stderr]).toEqual([3, 'error: there is no member with that id\n'])
   })
 })
