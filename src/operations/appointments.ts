@@ -112,8 +112,8 @@ export async function readHeld(
 }
 
 /** Includes unreadable providers, because their bookings remain valid. */
-async function readAppointed(records: Records, those: Parameters<typeof readProviders>[1]) {
-  const { providers, unreadable } = await readProviders(records, those)
+async function readAppointed(records: Records, items: Parameters<typeof readProviders>[1]) {
+  const { providers, unreadable } = await readProviders(records, items)
   const all: AppointedProvider[] = [...providers, ...unreadable.map(({ id, ref }) => ({ id, ref }))]
   return new Map<number | null, AppointedProvider>(all.map((provider) => [provider.id, provider]))
 }
@@ -129,7 +129,7 @@ interface Day {
 /** @throws Refusal field_invalid */
 function dayBy(clock: TimeZone, word: string, now: number): Day {
   const day = namedDay(word, clock, now) ?? parseDate(word)
-  if (day === null) throw new Refusal('field_invalid', 'neither today, tomorrow nor a date as 2026-12-01')
+  if (day === null) throw new Refusal('field_invalid', 'must be today, tomorrow or a date such as 2026-12-01')
   const midnight = (of: number) => toFirstInstant(clock, of * dayMinutes) * minuteMillis
   return { date: formatDate(day), from: midnight(day), until: midnight(day + 1) }
 }

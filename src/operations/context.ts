@@ -35,7 +35,7 @@ export async function thenShow<T>({ directory }: Records, write: Promise<T>): Pr
 }
 
 // Each round means that an operator changed the provider between the decision and the write.
-const mostRounds = 10
+const maxRounds = 10
 
 /**
  * Optimistic concurrency: repeats a stale attempt on a newer snapshot of the directory.
@@ -46,7 +46,7 @@ export async function decideOnFreshSnapshot<T>(
   { directory }: Context,
   attempt: (round: number) => Promise<T | 'stale'>,
 ): Promise<T> {
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const answer = await attempt(round)
     // The write is committed, even if the directory cannot be updated now. The next request tries again.
     await directory.catchUp()?.catch(() => {})

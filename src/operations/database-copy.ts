@@ -81,7 +81,10 @@ async function copyTables(
   for (const { name } of source.tables) {
     const { sha256 } = await hashOf(target.linesOf(name), ({ length }) => comparing(name, length))
     if (sha256 !== tables[name]?.sha256)
-      throw new Refusal('database_unusable', `${name} was not stored as it was read: nothing was made`)
+      throw new Refusal(
+        'database_unusable',
+        `the copy of ${name} differs from the source, so no copy was made; run the command again`,
+      )
   }
   progress('checking the audit log of the copy')
   await target.continueLog(spans)

@@ -53,10 +53,10 @@ export function explainSlot(
     return refused(obstacle.step, why, more)
   }
   if (region && !context.directory.listLicensed(region.id, now).includes(listing)) {
-    const why = `it can be booked, but no search in ${regionRef(region)} lists the provider before the license there starts`
+    const why = `the slot can be booked, but searches in ${regionRef(region)} list the provider only after the license there starts`
     return refused('not_listed', why)
   }
-  return { offered: true, reason: null, why: 'it is offered', requestId: null, nearestStartsAt: [] }
+  return { offered: true, reason: null, why: 'the slot is offered', requestId: null, nearestStartsAt: [] }
 }
 
 function refused(reason: SlotReason, why: string, more: Partial<SlotExplanation> = {}): SlotExplanation {
@@ -64,52 +64,60 @@ function refused(reason: SlotReason, why: string, more: Partial<SlotExplanation>
 }
 
 /** A rejected slot (start in minutes), and the step that it fails at `now` (ms). */
-interface Hindered {
+interface RejectedSlot {
   readonly listing: Listing
   readonly start: number
   readonly obstacle: Obstacle
   readonly now: number
 }
 
-type Explain = (hindered: Hindered) => Partial<SlotExplanation> & { readonly why: string }
+type Explain = (rejected: RejectedSlot) => Partial<SlotExplanation> & { readonly why: string }
 
 const explanations: Record<Exclude<Step, 'license'>, Explain> = {
-  past: ({ listing, now }) => ({ why: `it is over: it is ${local(listing, now / minuteMillis)} there now` }),
+  past: ({ listing, now }) => ({
+    why: `the slot is in the past: the provider's local time is ${localTime(listing, now / minuteMillis)}`,
+  }),
   horizon: ({ listing, start }) => ({
-    why: `slots are offered 30 days ahead; this one comes within reach at ${local(listing, start - horizonMinutes)}`,
+    why: `slots are offered 30 days ahead; this one can be booked from ${localTime(listing, start - horizonMinutes)}`,
   }),
   notice({ listing, start }) {
     const { minimumNoticeMinutes } = listing.provider
-    const ended = local(listing, start - minimumNoticeMinutes)
-    return { why: `the provider asks for ${minimumNoticeMinutes} minutes' notice, which ended at ${ended}` }
+    const ended = localTime(listing, start - minimumNoticeMinutes)
+    return { why: `the provider requires ${minimumNoticeMinutes} minutes' notice; the deadline was ${ended}` }
   },
   override({ listing, obstacle }) {
     const day = obstacle.day as number
-    return { why: `other hours stand in for those of ${formatDay(day)}: ${hoursOn(listing, day)}` }
+    return { why: `an override replaces the hours of ${formatDay(day)}: ${hoursOn(listing, day)}` }
   },
   outside_hours({ listing, start }) {
     const day = localDay(listing.calendar.schedule.zone, start)
-    return { why: `it is outside the working hours: ${hoursAround(listing, day)}` }
+    return { why: `the slot is outside the working hours: ${hoursAround(listing, day)}` }
   },
   off_grid({ listing, obstacle: { nearest = [] } }) {
-    const beside = nearest.map((minute) => local(listing, minute)).join(' and ')
+    const starts = nearest.map((minute) => localTime(listing, minute)).join(' and ')
     return {
-      why: beside === '' ? 'no slot starts then' : `no slot starts then; the nearest start at ${beside}`,
+      why:
+        starts === '' ? 'no slot starts then' : `no slot starts then; the nearest slots start at ${starts}`,
       nearestStartsAt: nearest.map((minute) => minute * minuteMillis),
     }
   },
   time_off({ listing, obstacle }) {
     const { start, end } = obstacle.busy as Interval
-    return { why: `time off from ${local(listing, start)} to ${local(listing, end)}` }
+    return {
+      why: `the provider has time off from ${localTime(listing, start)} to ${localTime(listing, end)}`,
+    }
   },
   taken({ listing, obstacle }) {
     const { start } = obstacle.busy as Interval
     const { requestId } = listing.taken.find(({ startsAt }) => startsAt / minuteMillis === start) as TakenSlot
-    return { why: `taken by request ${requestId}, from ${local(listing, start)}`, requestId }
+    return {
+      why: `the slot is taken by request ${requestId}, which starts at ${localTime(listing, start)}`,
+      requestId,
+    }
   },
 }
 
-function local({ calendar }: Listing, minute: number): string {
+function localTime({ calendar }: Listing, minute: number): string {
   return formatLocal(calendar.schedule.zone, minute)
 }
 
@@ -145,8 +153,8 @@ function explainLicense(
   const of = `the license for ${regionRef(nearest.region)}`
   const date = (minute: number) => `${formatDate(localDay(zone, minute))} in ${zone.name}`
   return interval.end < slot.end
-    ? refused('license_ended', `${of} ended with ${date(interval.end - 1)}`)
-    : refused('license_not_started', `${of} starts with ${date(interval.start)}`)
+    ? refused('license_ended', `${of} ended on ${date(interval.end - 1)}`)
+    : refused('license_not_started', `${of} starts on ${date(interval.start)}`)
 }
 
 function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
@@ -158,9 +166,9 @@ function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
 function hoursAround(listing: Listing, day: number): string {
   const { schedule } = listing.calendar
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)
-  const own = `${formatDay(day)} has ${hoursOn(listing, day)}`
-  if (before.length === 0) return own
-  return `${own}, ${formatDay(day - 1)} has ${before.map(windowText).join(', ')}`
+  const hours = `${formatDay(day)} has ${hoursOn(listing, day)}`
+  if (before.length === 0) return hours
+  return `${hours}, ${formatDay(day - 1)} has ${before.map(windowText).join(', ')}`
 }
 
 function windowText({ startMinute, endMinute }: LocalWindow): string {

@@ -9,12 +9,12 @@ import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
 
-/** What the database notes of its copy. @throws Refusal record_unknown where it notes none */
+/** Returns the database's copy note. @throws Refusal record_unknown if it was not copied */
 export async function requireCopyNote({ maintenance }: Records): Promise<CopyNote> {
   return requireCopied(await maintenance.findCopyNote())
 }
 
-/** The organization of a name or an id. @throws Refusal record_unknown */
+/** Finds an organization by name or id. @throws Refusal record_unknown */
 export async function requireOrganization({ store }: Records, nameOrId: string): Promise<Organization> {
   return requireOne(
     await store.read(({ partners }) => partners.listOrganizations()),
@@ -23,12 +23,12 @@ export async function requireOrganization({ store }: Records, nameOrId: string):
   )
 }
 
-/** The partner of a name or an id. @throws Refusal record_unknown */
+/** Finds a partner by name or id. @throws Refusal record_unknown */
 export async function requirePartner({ store }: Records, nameOrId: string): Promise<Partner> {
   return requireOne(await store.read(({ partners }) => partners.list()), nameOrId, 'partner')
 }
 
-/** The provider of a ref or an id, deactivated or not. @throws Refusal record_unknown */
+/** Finds a provider by ref or id, including deactivated ones. @throws Refusal record_unknown */
 export function requireProvider({ directory }: Context, refOrId: string): Provider {
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
@@ -44,7 +44,7 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
       )
 }
 
-/** The same from the database, for commands that load no directory. */
+/** Like requireProvider, but reads the database, for commands that load no directory. */
 export async function readProvider({ store }: Records, refOrId: string): Promise<Provider> {
   const named = await store.read(({ directory }) => directory.findId(refOrId))
   const id = named ?? (/^[1-9]\d{0,14}$/.test(refOrId) ? Number(refOrId) : 0)
@@ -65,46 +65,44 @@ function unknownProvider(word: string, known: readonly string[]): Refusal {
   return new Refusal('record_unknown', 'there is no provider with that ref or id', { candidates })
 }
 
-/** The same where what they are called is enough: of those too whose record cannot be read. */
+/** Like requireProvider, but includes providers whose record cannot be read. */
 export function requireProviderName(context: Context, refOrId: string): ProviderName {
   const unreadable = context.directory.listUnreadable()
   const found = unreadable.find(({ id, ref }) => ref === refOrId || String(id) === refOrId)
   return found ?? requireProvider(context, refOrId)
 }
 
-/** The providers of slots or requests. */
+/** Reads the providers of slots or requests. */
 export function readProviders({ store }: Records, those: readonly { readonly providerId: number | null }[]) {
   const ids = [...new Set(those.flatMap(({ providerId }) => providerId ?? []))]
   return store.read(({ directory }) => directory.findProviders(ids))
 }
 
-/** The region that commands and directory files call CA-ON, in any case. @throws Refusal region_unknown */
+/** Finds a region by code, such as CA-ON, in any case. @throws Refusal region_unknown */
 export function requireRegion({ directory }: Context, ref: string): Region {
   const found = directory.listAllRegions().find((region) => regionRef(region) === ref.toUpperCase())
-  if (!found)
-    throw new Refusal('region_unknown', 'there is no region of that code; they are written as CA-ON')
+  if (!found) throw new Refusal('region_unknown', 'there is no region with that code; write it like CA-ON')
   return found
 }
 
 /** @throws Refusal record_unknown */
 export async function requireRequest({ store }: Records, id: number): Promise<RequestRecord> {
   const found = await store.read(({ requests }) => requests.find(id))
-  if (!found) throw new Refusal('record_unknown', 'there is no request of that id')
+  if (!found) throw new Refusal('record_unknown', 'there is no request with that id')
   return found
 }
 
-/** How an operator names a member: by the service's id, or as a partner does. */
 export type MemberName =
   | { readonly id: number }
   | { readonly partner: string; readonly externalUserId: string }
 
-/** The member of a name, deactivated or not. @throws Refusal record_unknown */
+/** Finds a member, including deactivated ones. @throws Refusal record_unknown */
 export async function requireMember(records: Records, name: MemberName): Promise<Member> {
   const partner = 'id' in name ? null : await requirePartner(records, name.partner)
   const found = await records.store.read(({ members }) =>
     'id' in name ? members.findForStaff(name.id) : members.find((partner as Partner).id, name.externalUserId),
   )
-  if (!found) throw new Refusal('record_unknown', 'there is no member of that id')
+  if (!found) throw new Refusal('record_unknown', 'there is no member with that id')
   return found
 }
 
@@ -119,25 +117,20 @@ function requireOne<T extends Organization | Partner>(
   throw new Refusal('record_unknown', `there is no ${noun} with that name or id`, { candidates })
 }
 
-/** Whose lines are those that concern a partner: what it did, and what was done about it. */
+/** Returns audit filters for the acts of a partner and the acts on a partner. */
 export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
   const name = `partner ${id}`
   return [{ record: name }, { actor: name }]
 }
 
-/** What lines of the audit log name where they tell who has seen a person. */
 export interface MemberRecords {
   /** The member, and each of their requests. */
   readonly records: readonly string[]
-  /** Then no request is known to have been theirs. */
+  /** If true, the member's requests are no longer known. */
   readonly isErased: boolean
 }
 
-/**
- * The records of a member, who may have been erased.
- *
- * @throws Refusal record_unknown for one who was never there: nobody must read that as seen by no one
- */
+/** Returns the records of a member, even if erased. @throws Refusal record_unknown if the id never existed */
 export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
   const member = `member ${id}`
   const requests = (await store.read((facts) => facts.requests.listOf(id))).map(
@@ -145,24 +138,22 @@ export async function findMemberRecords({ store }: Records, id: number): Promise
   )
   const isErased = requests.length === 0 && (await wasErased({ store }, id))
   if (requests.length === 0 && !isErased && !(await store.read(({ members }) => members.findForStaff(id)))) {
-    throw new Refusal('record_unknown', 'there is no member of that id')
+    throw new Refusal('record_unknown', 'there is no member with that id')
   }
   return { records: [member, ...requests], isErased }
 }
 
-/** Whether a member was erased, whatever was tried of them since: by two at once, say, of whom the second is refused. */
+/** Returns true if a member was erased. Later refused erasures do not matter. */
 export async function wasErased({ store }: Pick<Records, 'store'>, id: number): Promise<boolean> {
   const filter = { record: `member ${id}`, actions: ['member.erase'] as const }
   const erasures = await store.read(({ audit }) => audit.list(Number.MAX_SAFE_INTEGER, filter))
   return erasures.some(({ outcome }) => outcome === 'done')
 }
 
-/** In how many of the newest lines of the audit log refusals are counted. */
+/** Refusals are counted in this many of the newest audit lines. */
 export const mostCounted = 100_000
 
-/**
- * Why and how often authentication was refused on the day (UTC) of `now` (ms), to all or to one partner, most often first.
- */
+/** Counts today's (UTC) authentication refusals by reason, most frequent first, of one partner or all. @param now ms */
 export function countRefusalsToday(
   { store }: Records,
   now: number,
@@ -172,5 +163,5 @@ export function countRefusalsToday(
   return store.read(({ audit }) => audit.countRefusals(asked))
 }
 
-/** Enough to switch a provider off and on, be their record one that cannot be read. */
+/** Enough to deactivate or reactivate a provider, even if the record cannot be read. */
 export type ProviderName = Pick<Provider, 'id' | 'ref'>

@@ -86,10 +86,10 @@ export function zoneDataNote(zones: ZoneData, now: number): string | null {
   const { age, folder, edition, builtIn } = zones
   if (age === 'current') return null
   const names = zonesUnlikeBuiltIn(zones, now)
-  const shown = age === 'older' ? `is of ${edition}, older than` : 'does not tell its edition, unlike'
+  const shown = age === 'older' ? `is edition ${edition}, older than` : 'does not state its edition, unlike'
   const count = names.length === 1 ? '1 zone differs' : `${names.length || 'no'} zones differ`
   const list = names.length === 0 ? '' : `: ${names.join(', ')}`
-  return `the zone data in ${folder} ${shown} the built-in ${builtIn.edition}; within a year ${count}${list}`
+  return `the zone data in ${folder} ${shown} the built-in ${builtIn.edition}: update it, or leave --zones out. Within a year ${count}${list}`
 }
 
 /** Returns true if two zones differ at a minute or at one of their changes in the following year. */
@@ -137,9 +137,9 @@ export async function refuseOtherZoneData(
 ): Promise<Refusal | null> {
   const served = await maintenance.findZoneData()
   if (!served || isSameZoneData(served, zones)) return null
-  const way = served.folder === null ? 'leave --zones out' : `give it --zones ${served.folder}`
-  const why = `the server works with zone data ${describeZoneData(served)}, this command with ${describeZoneData(zones)}: ${way}`
-  return new Refusal('settings_invalid', `${why}, or start the server with the other`)
+  const way = served.folder === null ? 'leave --zones out' : `add --zones ${served.folder}`
+  const why = `the server uses zone data ${describeZoneData(served)}, but this command uses ${describeZoneData(zones)}: ${way}`
+  return new Refusal('settings_invalid', `${why}, or start the server with the same data`)
 }
 
 /** Returns a one-line warning if other servers of the database use different zone data; null otherwise. */
@@ -156,11 +156,11 @@ export async function otherZoneDataNote(
   if (others.length === 0) return null
   const shown = others.map(
     ({ machine, host, port, zoneData }) =>
-      `that on ${machine ?? host} port ${port} with ${describeZoneData(zoneData as ZoneEdition)}`,
+      `the server on ${machine ?? host} port ${port} uses ${describeZoneData(zoneData as ZoneEdition)}`,
   )
   const why =
-    'until all work with the same, a time that one offers may be refused by another; none is given twice'
-  return `servers of this database work with other zone data than ${describeZoneData(zones)}: ${shown.join(', ')}; ${why}`
+    'use the same data on all of them. Until then, one server may refuse a slot that another offers; no slot is booked twice'
+  return `servers of this database use zone data other than ${describeZoneData(zones)}: ${shown.join(', ')}; ${why}`
 }
 
 function isSameZoneData(one: ZoneEdition, other: ZoneEdition): boolean {
@@ -183,7 +183,7 @@ export async function checkDatabase(
 }
 
 function copyFinding(note: CopyNote): Finding {
-  const detail = `${describeCopy(note)}: what is stored since is there, and no server starts with this one`
+  const detail = `${describeCopy(note)}: the copy has newer data, and servers refuse this database`
   return { check: 'copy', state: 'bad', detail, remedy: copyRemedy }
 }
 
@@ -196,7 +196,7 @@ export async function changeActive({ maintenance }: Records, change: () => Promi
   await change()
   const note = await maintenance.findCopyNote()
   if (!note) return
-  const why = `the database was ${describeCopy(note)} while this command ran: check whether that one has the change`
+  const why = `the database was ${describeCopy(note)} while this command ran: check whether the copy has the change`
   throw new Refusal('database_unusable', why)
 }
 

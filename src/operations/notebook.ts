@@ -23,8 +23,8 @@ const linesAtOnce = 100
 export class Notebook {
   #uses = new Map<string, number>()
   #written = new Map<string, number>()
-  readonly #refusals = new Lines(minuteMillis, mostRefusals, mostKept)
-  readonly #lookUps = new Lines(hourMillis, mostLookUps, mostLookUps)
+  readonly #refusals = new LineBuffer(minuteMillis, mostRefusals, mostKept)
+  readonly #lookUps = new LineBuffer(hourMillis, mostLookUps, mostLookUps)
   #flushing: Promise<void> = Promise.resolve()
   /** The flush that waits for the current one, or null. */
   #next: Promise<void> | null = null
@@ -78,7 +78,7 @@ export class Notebook {
 }
 
 /** A bounded buffer that accepts each audit line once per period. */
-class Lines {
+class LineBuffer {
   #start = 0
   #seen = new Set<string>()
   #kept: AuditEntry[] = []

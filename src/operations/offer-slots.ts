@@ -40,13 +40,14 @@ export function listTaken({ directory }: Context, { id }: Pick<Provider, 'id'>, 
 export function presentStart({ directory }: Context, provider: Provider, startsAt: number): LocalStart {
   const { id, ref, timeZone } = provider
   const listing = directory.findAnyListing(id)
-  if (!listing) throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
+  if (!listing)
+    throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run doctor for the reason`)
   const local = formatLocal(listing.calendar.schedule.zone, startsAt / minuteMillis)
   return { utcStartTime: formatInstant(startsAt), local, timeZone }
 }
 
 // Not the first slot, which may start before the reader books it.
-const place = 5
+const exampleIndex = 5
 
 /** Finds a bookable slot and a region whose search shows it; null if there is none. @param now ms */
 export function findExampleSlot(
@@ -56,7 +57,7 @@ export function findExampleSlot(
   for (const listing of directory.listListings()) {
     for (const { regionId } of listing.licenses) {
       const region = directory.findRegion(regionId)
-      const start = region && directory.availabilityIn(listing, regionId, now).slots[place]
+      const start = region && directory.availabilityIn(listing, regionId, now).slots[exampleIndex]
       if (region && start) return { region, providerId: listing.provider.id, startsAt: start * minuteMillis }
     }
   }
@@ -108,7 +109,7 @@ const mostOffered = 3
 export function offersOn(context: Context, clocks: Clocks, replacement: Replacement) {
   const { absent, away, now } = replacement
   const given = new Set<string>()
-  const substitutesOf = remembered(context, replacement)
+  const substitutesOf = cachedSubstitutes(context, replacement)
   const isLeft = ({ provider }: Listing, start: number) => !given.has(`${provider.id} ${start}`)
 
   function give(listing: Listing, start: number, member: Member): Offer {
@@ -143,7 +144,7 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
 }
 
 /** Finds substitutes once for all members with the same location and preferences. */
-function remembered(context: Context, replacement: Replacement) {
+function cachedSubstitutes(context: Context, replacement: Replacement) {
   const known = new Map<string, readonly Substitute[]>()
   return (member: Member, whereabouts: Whereabouts): readonly Substitute[] => {
     const place = whereabouts.region?.id ?? member.profile.country

@@ -61,7 +61,7 @@ export function parseAway(context: Context, provider: Provider, words: TimeOff, 
   const absence = parseTimeOff(boundary(words.from), boundary(words.until))
   // A mistyped year or month would leave the intended days bookable.
   if (compileTimeOff(absence, zone).end * minuteMillis <= now) {
-    throw new Refusal('field_invalid', 'until: that time off is over already')
+    throw new Refusal('field_invalid', 'until: the time off is already over')
   }
   return absence
 }
@@ -120,7 +120,7 @@ async function readConcerned(
 function requireListing({ directory }: Context, { id, ref }: Provider): Listing {
   const listing = directory.findAnyListing(id)
   if (listing) return listing
-  throw new Refusal('move_unknown', `provider ${ref} is left out of searches; doctor says why`)
+  throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run doctor for the reason`)
 }
 
 /** Parses an absence from its boundaries in a directory file's format. @throws Refusal field_invalid */

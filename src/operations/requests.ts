@@ -144,7 +144,10 @@ function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
 function waitingOf(filter: RequestFilter): RequestFilter {
   const { state = 'waiting' } = filter
   if (state === 'waiting' || state === 'unassigned' || state === 'pending') return { ...filter, state }
-  throw new Refusal('field_invalid', `only requests that wait are put in order of risk, and none is ${state}`)
+  throw new Refusal(
+    'field_invalid',
+    `only waiting requests can be sorted by risk, not those that are ${state}`,
+  )
 }
 
 /** Returns one request more than the page if there is a next page. */

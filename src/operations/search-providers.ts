@@ -55,7 +55,7 @@ export async function searchProviders(
 ): Promise<FoundPage> {
   const { directory } = context
   const region = regionOf(context, search)
-  const { ids, holdsUntil } = region ? await findSuiting(directory, region, search, now, turn) : nobody
+  const { ids, holdsUntil } = region ? await findMatching(directory, region, search, now, turn) : noProviders
   const page = pageOf(ids, search)
   const items = page.items.map((id) => directory.findListing(id) as Listing)
   const availabilityOf = (found: FoundProvider) =>
@@ -74,17 +74,17 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
     }
     return region
   }
-  if (country === undefined) throw new Refusal('region_required', 'is required where no country is given')
-  if (modality === 'in-person') throw new Refusal('region_required', 'is required for sessions in person')
+  if (country === undefined) throw new Refusal('region_required', 'is required if no country is given')
+  if (modality === 'in-person') throw new Refusal('region_required', 'is required for in-person sessions')
   const [first, second] = directory.listRegions(country)
   if (second) throw new Refusal('region_required', 'is required in a country with several regions')
   return first ?? null
 }
 
-const nobody: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
+const noProviders: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
 
 /** Returns the ids of matching providers, and until when (ms) they stay the same. */
-async function findSuiting(
+async function findMatching(
   directory: Directory,
   region: Region,
   search: ProviderSearch,
@@ -94,33 +94,33 @@ async function findSuiting(
   for (;;) {
     const roster = directory.rosterOf(region.id, now)
     const { modality, languageTag } = search
-    const isForAll = !modality && languageTag === undefined
-    const ids = isForAll ? roster.ids : await narrow(directory, roster, region, search, turn)
+    const isUnfiltered = !modality && languageTag === undefined
+    const ids = isUnfiltered ? roster.ids : await filterRoster(directory, roster, region, search, turn)
     // The roster may have been replaced between two steps.
     if (roster === directory.rosterOf(region.id, now)) return { ids, holdsUntil: roster.holdsUntil }
   }
 }
 
-interface Narrowed {
+interface RosterCache {
   spoken: ReadonlySet<string> | null
-  readonly suiting: Map<string, readonly number[]>
+  readonly matching: Map<string, readonly number[]>
 }
 
-const narrowed = new WeakMap<Roster, Narrowed>()
+const rosterCaches = new WeakMap<Roster, RosterCache>()
 
-async function narrow(
+async function filterRoster(
   directory: Directory,
   roster: Roster,
   region: Region,
   { modality, languageTag }: ProviderSearch,
   turn: Turn,
 ): Promise<readonly number[]> {
-  const known = narrowed.get(roster) ?? { spoken: null, suiting: new Map() }
-  narrowed.set(roster, known)
+  const known = rosterCaches.get(roster) ?? { spoken: null, matching: new Map() }
+  rosterCaches.set(roster, known)
   const providersIn = (some: readonly number[]) =>
     some.flatMap((id) => directory.findListing(id)?.provider ?? [])
   known.spoken ??= new Set(
-    await inSteps(roster.ids, turn, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
+    await collectInSteps(roster.ids, turn, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
   )
   // Cached by the matching languages, because many tags match the same languages.
   const languages =
@@ -130,18 +130,18 @@ async function narrow(
     (!modality || modalities.includes(modality)) &&
     (modality !== 'in-person' || inPersonRegionIds.includes(region.id)) &&
     (!languages || languagesSpoken.some((tag) => languages.includes(tag)))
-  const suiting =
-    known.suiting.get(asked) ??
-    (await inSteps(roster.ids, turn, (some) =>
+  const matching =
+    known.matching.get(asked) ??
+    (await collectInSteps(roster.ids, turn, (some) =>
       providersIn(some)
         .filter(suits)
         .map(({ id }) => id),
     ))
-  known.suiting.set(asked, suiting)
-  return suiting
+  known.matching.set(asked, matching)
+  return matching
 }
 
-async function inSteps<Item>(
+async function collectInSteps<Item>(
   ids: readonly number[],
   turn: Turn,
   find: (some: readonly number[]) => readonly Item[],

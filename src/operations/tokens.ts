@@ -23,7 +23,9 @@ type Keep = (token: string) => void
  * @throws Refusal token_exists if a token is in force or waits for its cutover; errors of `keep`
  */
 export function issueFirstToken(records: Records, partner: Partner, act: Act, keep?: Keep): Promise<string> {
-  return hand({ ...newKey(), startsAt: act.at }, act, keep, (key) => issueKey(records, partner.id, key, act))
+  return createToken({ ...newKey(), startsAt: act.at }, act, keep, (key) =>
+    issueKey(records, partner.id, key, act),
+  )
 }
 
 /**
@@ -38,20 +40,20 @@ export function rotateToken(
   act: Act,
   keep?: Keep,
 ): Promise<string> {
-  return hand({ ...newKey(), startsAt: cutoverAt }, act, keep, (key) =>
+  return createToken({ ...newKey(), startsAt: cutoverAt }, act, keep, (key) =>
     rotateKey(records, partner.id, key, act),
   )
 }
 
-async function hand(
+async function createToken(
   key: NewKey,
   { at }: Act,
   keep: Keep = () => {},
-  putInForce: (key: NewKey) => Promise<unknown>,
+  activate: (key: NewKey) => Promise<unknown>,
 ): Promise<string> {
   const token = await signToken({ ...key, issuedAt: at })
   keep(token)
-  await putInForce(key)
+  await activate(key)
   return token
 }
 
@@ -122,7 +124,7 @@ export async function verifyToken(context: Context, token: string, now: number):
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const isForged = error.kind === 'token_invalid'
-    const why = isForged ? 'it is malformed, or its signature does not fit' : error.message
+    const why = isForged ? 'the token is malformed, or its signature does not match' : error.message
     return { refusal: error, why, partner: null }
   }
 }
@@ -145,7 +147,7 @@ export async function verifyKid(records: Records, kid: string): Promise<KidVerdi
 
 function unknownKey(): TokenVerdict {
   const refusal = tokenRefusal('partner_not_found')
-  return { refusal, why: 'no token of that kid was ever made here', partner: null }
+  return { refusal, why: 'no token with that kid was issued here', partner: null }
 }
 
 function tokenRefusal(kind: keyof typeof authenticationRefusals): Refusal {
@@ -169,6 +171,6 @@ function verdictOf(key: KeyRecord, partner: Partner, now: number): TokenVerdict 
 }
 
 function endOf(key: KeyRecord, now: number): string {
-  if (keyStateAt(key, now) === 'waiting') return 'its cutover is still to come'
-  return key.endReason === 'rotated' ? 'another token has taken its place' : `the token was ${key.endReason}`
+  if (keyStateAt(key, now) === 'waiting') return 'the cutover of the token is in the future'
+  return key.endReason === 'rotated' ? 'another token has replaced it' : `the token was ${key.endReason}`
 }

@@ -61,15 +61,15 @@ test('cli: doctor lists bookings whose local time changes with other zone data, 
   const refused = await acknowledge('--zones', zones)
   expect([refused.code, refused.stdout]).toEqual([2, ''])
   expect(refused.stderr).toBe(
-    'error: the server works with zone data 2026f (built in), this command with 2099z ' +
-      `(${zones}): leave --zones out, or start the server with the other\n`,
+    'error: the server uses zone data 2026f (built in), but this command uses 2099z ' +
+      `(${zones}): leave --zones out, or start the server with the same data\n`,
   )
   expect((await operator.run(['provider', 'list', '--zones', zones])).code).toBe(0)
   expect((await acknowledge()).code).toBe(4)
 
   await service.stop()
   await using other = await operator.serve('--zones', zones)
-  expect((await acknowledge()).stderr).toContain(`give it --zones ${zones}`)
+  expect((await acknowledge()).stderr).toContain(`add --zones ${zones}`)
   expect((await acknowledge('--zones', zones)).code).toBe(0)
   expect((await findings('--zones', zones)).code).toBe(0)
   expect((await acknowledge('--zones', zones)).code).toBe(4)

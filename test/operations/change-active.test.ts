@@ -37,7 +37,7 @@ test('operations: changeActive reports a copy that was made during the change', 
   expect(await tryChange(recordsWith(null, copied))).toEqual([
     1,
     'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z while this command ran: check whether ' +
-      'that one has the change',
+      'the copy has the change',
   ])
 })
 

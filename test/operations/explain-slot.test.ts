@@ -102,7 +102,7 @@ test('operations: explainSlot gives no reason for an offered slot', async () => 
   expect(await whyOf(nineToFive, '2026-12-01T14:00:00Z')).toEqual({
     offered: true,
     reason: null,
-    why: 'it is offered',
+    why: 'the slot is offered',
     requestId: null,
     nearestStartsAt: [],
   })
@@ -127,21 +127,21 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     nineToFive,
     '2026-11-30T14:00:00Z',
     'past',
-    'it is over: it is Tue 2026-12-01 07:00 there now',
+    "the slot is in the past: the provider's local time is Tue 2026-12-01 07:00",
   ],
   [
     'that is too far ahead',
     nineToFive,
     '2027-01-04T14:00:00Z',
     'horizon',
-    'slots are offered 30 days ahead; this one comes within reach at Sat 2026-12-05 09:00',
+    'slots are offered 30 days ahead; this one can be booked from Sat 2026-12-05 09:00',
   ],
   [
     'within the minimum notice',
     { ...nineToFive, minimumNoticeMinutes: 180 },
     '2026-12-01T14:00:00Z',
     'notice',
-    "the provider asks for 180 minutes' notice, which ended at Tue 2026-12-01 06:00",
+    "the provider requires 180 minutes' notice; the deadline was Tue 2026-12-01 06:00",
   ],
   [
     'of a provider without a license',
@@ -155,14 +155,14 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     { ...nineToFive, licenses: [{ from: '2020-01-01', until: '2026-12-02' }] },
     '2026-12-03T14:00:00Z',
     'license_ended',
-    'the license for CA-ON ended with 2026-12-02 in America/Toronto',
+    'the license for CA-ON ended on 2026-12-02 in America/Toronto',
   ],
   [
     'before the start of the license',
     { ...nineToFive, licenses: [{ from: '2026-12-04', until: null }] },
     '2026-12-03T14:00:00Z',
     'license_not_started',
-    'the license for CA-ON starts with 2026-12-04 in America/Toronto',
+    'the license for CA-ON starts on 2026-12-04 in America/Toronto',
   ],
   [
     'after several licenses, naming the last one to end',
@@ -175,7 +175,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     },
     '2026-12-03T14:00:00Z',
     'license_ended',
-    'the license for CA-ON ended with 2026-12-02 in America/Toronto',
+    'the license for CA-ON ended on 2026-12-02 in America/Toronto',
   ],
   [
     'between two licenses, naming the nearer one',
@@ -188,7 +188,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     },
     '2026-12-03T14:00:00Z',
     'license_not_started',
-    'the license for CA-QC starts with 2026-12-04 in America/Toronto',
+    'the license for CA-QC starts on 2026-12-04 in America/Toronto',
   ],
   [
     'over midnight between the licenses of two regions',
@@ -201,28 +201,28 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     }),
     '2026-12-04T04:30:00Z',
     'license_ended',
-    'the license for CA-ON ended with 2026-12-03 in America/Toronto',
+    'the license for CA-ON ended on 2026-12-03 in America/Toronto',
   ],
   [
     'on a date with other hours',
     { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [{ start: '15:00', end: '17:00' }] }] },
     '2026-12-03T14:00:00Z',
     'override',
-    'other hours stand in for those of Thu 2026-12-03: 15:00 to 17:00',
+    'an override replaces the hours of Thu 2026-12-03: 15:00 to 17:00',
   ],
   [
     'on a date without working hours',
     { ...nineToFive, overrides: [{ date: '2026-12-03', windows: [] }] },
     '2026-12-03T14:00:00Z',
     'override',
-    'other hours stand in for those of Thu 2026-12-03: none',
+    'an override replaces the hours of Thu 2026-12-03: none',
   ],
   [
     'after midnight, in a window that an override of the previous day removed',
     practice({ workingHours: [daily('22:30', '02:00')], overrides: [{ date: '2026-12-03', windows: [] }] }),
     '2026-12-04T05:00:00Z',
     'override',
-    'other hours stand in for those of Thu 2026-12-03: none',
+    'an override replaces the hours of Thu 2026-12-03: none',
   ],
   [
     'after midnight, in a window of the previous day, when both days have overrides',
@@ -235,7 +235,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     }),
     '2026-12-04T05:00:00Z',
     'override',
-    'other hours stand in for those of Thu 2026-12-03: 09:00 to 10:00',
+    'an override replaces the hours of Thu 2026-12-03: 09:00 to 10:00',
   ],
   [
     'over midnight, in windows that overlap there, when the second day has an override',
@@ -246,7 +246,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     // 23:30 is the third slot from 22:00. Its last five minutes belong to the window of the second day.
     '2026-12-04T04:30:00Z',
     'override',
-    'other hours stand in for those of Fri 2026-12-04: 00:10 to 06:00',
+    'an override replaces the hours of Fri 2026-12-04: 00:10 to 06:00',
   ],
   [
     'off the grid because an override of another date moved the slots',
@@ -257,21 +257,21 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     // 01:00 would be a slot of the window from 22:00 of the day before. The windows of Friday begin at 00:00.
     '2026-12-04T06:00:00Z',
     'off_grid',
-    'no slot starts then; the nearest start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
+    'no slot starts then; the nearest slots start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
   ],
   [
     'outside working hours',
     nineToFive,
     '2026-12-03T13:00:00Z',
     'outside_hours',
-    'it is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
+    'the slot is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
   ],
   [
     'outside working hours that run over midnight',
     practice({ workingHours: [daily('22:00', '02:00')] }),
     '2026-12-03T08:00:00Z',
     'outside_hours',
-    'it is outside the working hours: Thu 2026-12-03 has 22:00 to 02:00 the next day, ' +
+    'the slot is outside the working hours: Thu 2026-12-03 has 22:00 to 02:00 the next day, ' +
       'Wed 2026-12-02 has 22:00 to 02:00 the next day',
   ],
   [
@@ -279,28 +279,28 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     nineToFive,
     '2026-12-03T16:30:00Z',
     'outside_hours',
-    'it is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
+    'the slot is outside the working hours: Thu 2026-12-03 has 09:00 to 12:00, 13:00 to 17:00',
   ],
   [
     'between two starts',
     nineToFive,
     '2026-12-03T14:20:00Z',
     'off_grid',
-    'no slot starts then; the nearest start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
+    'no slot starts then; the nearest slots start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
   ],
   [
     'one second off a start',
     nineToFive,
     '2026-12-03T14:00:01Z',
     'off_grid',
-    'no slot starts then; the nearest start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
+    'no slot starts then; the nearest slots start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
   ],
   [
     'within time off',
     { ...nineToFive, timeOff: [{ from: '2026-12-03', until: '2026-12-04' }] },
     '2026-12-03T14:00:00Z',
     'time_off',
-    'time off from Thu 2026-12-03 00:00 to Sat 2026-12-05 00:00',
+    'the provider has time off from Thu 2026-12-03 00:00 to Sat 2026-12-05 00:00',
   ],
 ]
 
@@ -314,7 +314,7 @@ test('operations: explainSlot names the request that holds or touches a slot', a
   expect(await whyOf(busy, '2026-12-03T14:00:00Z')).toMatchObject({
     reason: 'taken',
     requestId: 2,
-    why: 'taken by request 2, from Thu 2026-12-03 09:10',
+    why: 'the slot is taken by request 2, which starts at Thu 2026-12-03 09:10',
   })
 })
 
@@ -338,7 +338,7 @@ test('operations: explainSlot ignores a deactivated region if the license there 
     whyOf({ ...nineToFive, licenses }, '2026-12-03T14:00:00Z', {}, closed)
   expect(await why(ended, toCome)).toMatchObject({
     reason: 'license_not_started',
-    why: 'the license for CA-QC starts with 2026-12-04 in America/Toronto',
+    why: 'the license for CA-QC starts on 2026-12-04 in America/Toronto',
   })
   expect(await why(ended)).toMatchObject({
     reason: 'no_license',
@@ -371,6 +371,6 @@ test('operations: explainSlot says that a slot over midnight between two license
   }
   expect(explainSlot(context, provider, startsAt, quebec, now)).toMatchObject({
     reason: 'license_ended',
-    why: 'the license for CA-QC ended with 2015-12-31 in America/Toronto',
+    why: 'the license for CA-QC ended on 2015-12-31 in America/Toronto',
   })
 })

@@ -73,7 +73,9 @@ describe('operations: moving a request is refused and changes nothing', () => {
     ['is beyond the horizon', first + 35 * 86_400_000],
   ])('if the slot %s', async (_, at) => {
     const message = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
-    expect(message).toStartWith('the slot is not available; the reason: anteroom provider why on-1 2')
+    expect(message).toStartWith(
+      'the slot is not available; for the reason, run: anteroom provider why on-1 2',
+    )
   })
 
   test('if the slot is taken by another member, or overlaps another slot of the member', async () => {

@@ -29,9 +29,9 @@ test('operations: the note lists each server with other zone data by its address
       note: { ...unnamed, zoneData: unknown },
     }),
   ).toBe(
-    'servers of this database work with other zone data than 2026f (built in): that on b port 8080 with 2026e (built in), ' +
-      'that on 10.0.0.7 port 8080 with unknown (/zones); until all work with the same, a time that one offers may be ' +
-      'refused by another; none is given twice',
+    'servers of this database use zone data other than 2026f (built in): the server on b port 8080 uses 2026e (built in), ' +
+      'the server on 10.0.0.7 port 8080 uses unknown (/zones); use the same data on all of them. Until then, one server may ' +
+      'refuse a slot that another offers; no slot is booked twice',
   )
 })
 
@@ -49,7 +49,7 @@ test('operations: zone data of an unknown edition equals only data from the same
   const unknownIn = (folder: string) => ({ edition: 'unknown', folder })
   expect(await noteFor(unknownIn('/zones'), serving(unknownIn('/zones')))).toBeNull()
   expect(await noteFor(unknownIn('/zones'), serving(unknownIn('/other')))).toBe(
-    'servers of this database work with other zone data than unknown (/zones): that on b port 8080 with unknown (/other); ' +
-      'until all work with the same, a time that one offers may be refused by another; none is given twice',
+    'servers of this database use zone data other than unknown (/zones): the server on b port 8080 uses unknown (/other); ' +
+      'use the same data on all of them. Until then, one server may refuse a slot that another offers; no slot is booked twice',
   )
 })

@@ -64,7 +64,7 @@ describe('operations: a rotation', () => {
     expect(await verifyToken(service.context, next, now)).toMatchObject({ refusal: null })
     expect(await verifyToken(service.context, token, now)).toMatchObject({
       refusal: { kind: 'token_invalid' },
-      why: 'another token has taken its place',
+      why: 'another token has replaced it',
     })
   })
 })
@@ -125,12 +125,7 @@ describe('operations: verifying a token by its kid', () => {
       null,
       'the token is in force',
     ],
-    [
-      'a rotated token',
-      ({ partner }) => at(partner, now),
-      'token_invalid',
-      'another token has taken its place',
-    ],
+    ['a rotated token', ({ partner }) => at(partner, now), 'token_invalid', 'another token has replaced it'],
     [
       'a revoked token',
       ({ partner }) => revokeToken(service.context, partner, act),
@@ -180,12 +175,16 @@ describe('operations: verifying a token by its kid', () => {
       const { refusal, why, partner: name } = await verifyKid(service.context, kid)
       return [refusal?.kind, why, name]
     }
-    expect(await verdict(waiting)).toEqual(['token_invalid', 'its cutover is still to come', partner.name])
+    expect(await verdict(waiting)).toEqual([
+      'token_invalid',
+      'the cutover of the token is in the future',
+      partner.name,
+    ])
     await cancelCutover(service.context, partner, act)
     expect(await verdict(waiting)).toEqual(['token_invalid', 'the token was cancelled', partner.name])
     expect(await verdict('nobody')).toEqual([
       'partner_not_found',
-      'no token of that kid was ever made here',
+      'no token with that kid was issued here',
       null,
     ])
   })
