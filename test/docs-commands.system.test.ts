@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { blocksOf, operating, PageCommands, root, scriptOf } from './support/page-commands'
 
-// The commands of the pages, run as they are written. Those of a page of docs/ are one script, which ends at the first that
-// fails; it goes on from where docs/operating.md ends, beside the service, as that page says.
+// Runs the commands of the pages as they are written. A page is one script, which ends at the first failing command.
+// It starts in the folder that docs/operating.md leaves, with that service running.
 
-// What takes a PostgreSQL server is told by test/docs-on-postgres.system.test.ts.
+// test/docs-on-postgres.system.test.ts runs the page that needs a PostgreSQL server.
 const others = [operating, 'docs/beyond-one-machine.md']
 const pages = readdirSync(join(root, 'docs'))
   .map((name) => `docs/${name}`)
@@ -39,7 +39,7 @@ test.concurrent.each(pages)(
   300_000,
 )
 
-// A clone's own commands are npm's, which not everybody has who has Bun.
+// Bun alone is enough to run the tests, but some commands need npm.
 const ofReadme = blocksOf('README.md').filter((block) => Bun.which('npm') || !/^npm /m.test(block))
 
 test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const))(
@@ -47,6 +47,30 @@ test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const)
   async (_, block) => {
     const { code, output } = await commands.run(block, root)
     expect([code, code === 0 ? '' : output]).toEqual([0, ''])
+  },
+  300_000,
+)
+
+// `npm test` runs these tests, so it is not run from here.
+test('docs: the README shows npm start and npm test, and no other command that no test runs', () => {
+  expect(blocksOf('README.md', 'console').join('')).toBe('npm start\nnpm test\n')
+})
+
+const isPortTaken = await fetch('http://127.0.0.1:8080/', { redirect: 'manual' }).then(
+  () => true,
+  () => false,
+)
+
+test.skipIf(isPortTaken || !Bun.which('npm'))(
+  'docs: npm start, as the README shows it, serves the documentation at http://127.0.0.1:8080',
+  async () => {
+    const script = `cd '${root}'
+npm start > "$TMPDIR/start.txt" 2>&1 &
+for _ in $(seq 600); do grep -q 'curl' "$TMPDIR/start.txt" && break; sleep 0.1; done
+curl -sfL http://127.0.0.1:$((8000 + 80))/
+kill %1`
+    const { code, output } = await commands.run(script, root)
+    expect([code, output.includes('swagger')]).toEqual([0, true])
   },
   300_000,
 )

@@ -24,7 +24,8 @@ const mayImport: Record<string, readonly string[]> = {
   'db/audit': ['src/domain', 'src/files', 'db/findings', 'db/sealed'],
   'db/queries': ['src/domain', 'db/sealed', 'db/findings', 'db/audit'],
   'db/move': ['src/domain', 'db/findings', 'db/sealed', 'db/queries'],
-  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', ...ofBothEngines],
+  // Backups name the version that made them.
+  'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'package.json', ...ofBothEngines],
   'db/postgres': ['src/domain', 'src/scheduling', 'src/files', ...ofBothEngines],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
   'src/cli': [

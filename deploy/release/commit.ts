@@ -14,6 +14,11 @@ export function committedAt(folder: string): string | null {
   return seconds === null ? null : new Date(Number(seconds) * 1000).toISOString()
 }
 
+/** The commit that a tag names; null without such a tag or without git. */
+export function taggedCommit(folder: string, tag: string): string | null {
+  return git(folder, 'rev-parse', '--verify', '--quiet', `refs/tags/${tag}^{commit}`)
+}
+
 function git(folder: string, ...words: string[]): string | null {
   try {
     const { exitCode, stdout } = Bun.spawnSync(['git', '-C', folder, ...words], { stderr: 'ignore' })

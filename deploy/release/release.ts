@@ -2,17 +2,19 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
+import { version } from '../../package.json'
 import { version as bunVersion } from '../../src/pinned-bun.json'
 import { build } from './build'
 import { bundledPackages } from './bundled'
 import { root } from './bundling'
-import { commitOf, committedAt } from './commit'
+import { commitOf, committedAt, taggedCommit } from './commit'
 import { delivered, deliveredPlatforms } from './delivered'
 import { licenseFaults } from './licenses'
 import { signatureFault, signed } from './macos-signature'
 import { noticesOf } from './notices'
 import { hashOf, isPinned, type PinnedPlatform, requirePinned } from './pinned'
 import { sbomOf } from './sbom'
+import { versionFault } from './version'
 
 // `release.ts` makes dist/release; `release.ts --verify` has it made again, elsewhere, and compares.
 const isVerifying = process.argv.includes('--verify')
@@ -23,6 +25,9 @@ if (isVerifying) await verify()
 async function release(folder: string): Promise<void> {
   // What runs this decides what is built: it is held to its hash as those are that are built in.
   requirePinned(process.execPath, platformHere())
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
+  const fault = versionFault(version, changelog, commitOf(root), taggedCommit(root, `v${version}`))
+  if (fault !== null) throw new Error(fault)
   const packages = await bundledPackages()
   const faults = licenseFaults(packages.values())
   if (faults.length > 0) throw new Error(faults.join('\n'))

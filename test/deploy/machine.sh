@@ -40,7 +40,7 @@ if [[ ! -e $base/usr/sbin/haproxy ]]; then
 fi
 cp -a "$base" "$work/machine"
 mkdir "$work/machine/root/delivered"
-cp "$executable" "$work/machine/root/delivered/anteroom"
+cp "$executable" "$work/machine/root/delivered/anteroom-linux-x64"
 find deploy -maxdepth 1 -type f -exec cp -t "$work/machine/root/delivered" {} +
 cp test/deploy/in-machine.sh test/deploy/nodes-in-machine.sh "$work/machine/root/"
 

@@ -53,7 +53,7 @@ as_admin -d anteroom -c 'GRANT pg_monitor TO anteroom'
 is 'the password is kept as' SCRAM-SHA-256 "$(as_admin -c "SELECT split_part(rolpassword, '\$', 1) FROM pg_authid WHERE rolname = 'anteroom'")"
 
 # --- the nodes, with deploy/anteroom@.service
-install -m 755 anteroom /usr/local/bin/anteroom
+install -m 755 anteroom-linux-x64 /usr/local/bin/anteroom
 id anteroom > /dev/null 2>&1 || useradd --system --home-dir /nonexistent --shell /usr/sbin/nologin anteroom
 install -d -m 755 /etc/anteroom
 install -m 644 $made/ours.pem /etc/anteroom/database-ca.pem

@@ -7,7 +7,7 @@ export const root = new URL('../..', import.meta.url).pathname
 /** Commands of other pages continue from the state after this page. */
 export const operating = 'docs/operating.md'
 
-export function blocksOf(page: string, language: 'sh' | 'sql' = 'sh'): string[] {
+export function blocksOf(page: string, language: 'sh' | 'sql' | 'console' = 'sh'): string[] {
   const text = readFileSync(join(root, page), 'utf8')
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))
   return [...blocks].map(([, commands = '']) => commands)
@@ -21,6 +21,12 @@ interface Ran {
   readonly output: string
 }
 
+/** Commands that ask, and are answered with yes. */
+const asking = [
+  ...['directory load', 'database reactivate', 'key rotate', 'token rotate', 'token cancel'],
+  ...['request move', 'request decline', 'member release-email', 'member deactivate', 'member erase'],
+]
+
 /** Runs the commands of documentation pages. Disposing removes the files. */
 export class PageCommands implements Disposable {
   readonly #folder = new Folder()
@@ -31,7 +37,11 @@ export class PageCommands implements Disposable {
   /** @param mostMillis the timeout of a script */
   constructor(private readonly mostMillis = 200_000) {
     for (const path of [this.#bin, this.#home, this.#practice]) mkdirSync(path)
-    const program = `#!/bin/sh\nexec ${theProgram.join(' ')} "$@"\n`
+    // No person answers questions here.
+    const program = `#!/bin/sh
+case "$1 $2" in ${asking.map((words) => `"${words}"`).join('|')}|"restore "*) set -- "$@" --yes;; esac
+exec ${theProgram.join(' ')} "$@"
+`
     writeFileSync(join(this.#bin, 'anteroom'), program, { mode: 0o755 })
   }
 

@@ -18,10 +18,9 @@ import {
 import { requireOneName } from './lock'
 
 /**
- * Changes nothing. Not for a file that this process has open: closing any descriptor of it releases SQLite's
- * locks.
+ * Do not call it for a file that this process has open: closing a descriptor releases SQLite's locks.
  * @param mayBeVacant true if the file may be missing or empty
- * @throws Refusal database_unusable for a file that is not ours, or a log of another file
+ * @throws Refusal database_unusable for a foreign file, or a log of another file
  */
 export function recognizeFile(path: string, mayBeVacant: boolean): void {
   try {
@@ -29,7 +28,7 @@ export function recognizeFile(path: string, mayBeVacant: boolean): void {
   } catch (error) {
     const { code } = error as { code?: string }
     if (code !== 'EACCES' && code !== 'EPERM') throw error
-    throw unusable(`the database ${path} may not be read: ${whyNoAccess(path)}`)
+    throw unusable(`the database ${path} cannot be read: ${whyNoAccess(path)}`)
   }
 }
 
@@ -38,20 +37,20 @@ function recognize(path: string, mayBeVacant: boolean): void {
     if (mayBeVacant) return
     throw unusable(`there is no database at ${path}`, 'anteroom init')
   }
-  if (!isDatabase(path)) throw unusable('the file is not a database that can be read')
+  if (!isDatabase(path)) throw unusable('the file is not a readable database; restore a backup')
   const head = readHead(path)
   requireOurs(head.applicationId, head.isEmpty)
   requireOneName(path)
   const log = `${path}-wal`
   if (ownsItsLog(path, log)) return
   throw unusable(
-    `${log} was left by another database, as when a backup is copied over one that was not stopped: ` +
+    `${log} belongs to another database, for example because a backup was copied over a running database; ` +
       `move ${log} and ${path}-shm away, then start again`,
   )
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/** A log that keeps changing has a program that uses both files, so they fit. */
+/** A log that keeps changing is in use together with the file, so they fit. */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -66,14 +65,14 @@ function ownsItsLog(path: string, log: string): boolean {
   return true
 }
 
-/** A file with a log is in WAL mode. Its last transaction is in the log, or directly before the log. */
+/** True if the file is in WAL mode and its last transaction is in the log or directly before it. */
 function fits({ isWal, userVersion }: ReturnType<typeof readHead>, counts: readonly number[]): boolean {
   const [first, last] = [counts[0], counts.at(-1)]
   if (first === undefined || last === undefined) return isWal
   return isWal && transactionsBetween(first - 1, countOf(userVersion)) <= transactionsBetween(first - 1, last)
 }
 
-/** Transaction numbers committed in a log (sqlite.org/fileformat.html §4); null if there is no log. */
+/** Numbers of the transactions committed in a log (sqlite.org/fileformat.html §4); null without a log. */
 function countsIn(log: string): number[] | null {
   const file = openIfThere(log)
   if (file === null) return null
@@ -85,7 +84,7 @@ function countsIn(log: string): number[] | null {
     let committed = 0
     for (let at = logHeadBytes; ; at += frameBytes) {
       const frame = readBytes(file, at, frameHeadBytes + headBytes)
-      // Frames of an earlier use of the log have other salts.
+      // Frames from an earlier use of the log have other salts.
       const isCurrent = frame.subarray(8, 16).equals(head.subarray(16, 24))
       if (frame.length < frameHeadBytes + headBytes || !isCurrent) return counts.slice(0, committed)
       if (frame.readUInt32BE(0) === 1)
@@ -97,7 +96,7 @@ function countsIn(log: string): number[] | null {
   }
 }
 
-/** Null if there is no such file. The last program that closes a database removes its log. */
+/** Null if the file does not exist. The last program that closes a database deletes its log. */
 function openIfThere(path: string): number | null {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null
   try {
@@ -108,7 +107,7 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/** The system keeps writing to an unlinked or replaced file, and the next start would not find the data. */
+/** Detects a deleted or replaced file: the system keeps writing to it, but the next start would not find it. */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
   // Never closed, because that would release SQLite's locks.
@@ -120,11 +119,11 @@ export class FileGuard {
     private readonly path: string,
     private readonly newest: () => number,
   ) {
-    // Also the path as given, because a link may lead to another file later.
+    // Includes the given path, because a link may lead to another file later.
     this.#opened = [path, `${realpathSync(path)}-wal`].map((one) => [one, idOf(one)])
   }
 
-  /** Also detects an overwrite in place, as by `cp`. For one server per process. */
+  /** Also detects an overwrite in place, for example by `cp`. For one server per process. */
   watchContent(): void {
     if (this.#file !== null) return
     this.#file = openSync(this.path, 'r')
@@ -134,18 +133,18 @@ export class FileGuard {
   /** @throws Refusal storage_failed if the file or the log was replaced, or the file was overwritten */
   require(): void {
     if (this.#opened.some(([path, id]) => id === null || idOf(path) !== id)) {
-      // If the file was removed, this process has the last of it.
+      // If the file was removed, only this process still has its data.
       const way =
-        'do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
-      throw new Refusal('storage_failed', `the database file was removed or replaced: ${way}`)
+        'do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
+      throw new Refusal('storage_failed', `the database file was removed or replaced; ${way}`)
     }
     if (this.#isOverwritten) {
-      const way = 'what it held is gone; stop the server, and start with what was put there or a backup'
-      throw new Refusal('storage_failed', `the database file was written over: ${way}`)
+      const way = 'its data is lost; stop the server, then start with the new file or restore a backup'
+      throw new Refusal('storage_failed', `the database file was overwritten; ${way}`)
     }
   }
 
-  /** Keeps a file that was copied over ours: on close, SQLite writes its log over it. */
+  /** Keeps a file that was copied over the database: on close, SQLite would write its log over it. */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })
@@ -153,7 +152,7 @@ export class FileGuard {
     file.publish()
   }
 
-  /** A checkpoint moves the count on. A copy counts from another number, and an older file is behind. */
+  /** A checkpoint increases the count. A copy has an unrelated count, and an older file a lower one. */
   get #isOverwritten(): boolean {
     if (this.#file === null) return false
     const found = userVersionIn(this.#file)

@@ -1,22 +1,23 @@
 import type { Database } from 'bun:sqlite'
+import { version } from '../../../package.json'
 import type { ReportProgress } from '../../../src/domain/measures'
 import type { Content, Manifest } from '../../../src/domain/ports/maintenance'
 import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
-// A manifest is a setting of the backup, and describes everything else: a file cannot contain its own hash.
+// The manifest is a setting in the backup, and its hash covers everything else in the file.
 const manifestName = 'manifest'
-/** Name of the setting with the addresses that the server listens on. */
+/** Setting with the addresses that the server listens on. */
 export const serverName = 'server'
 
-/** Null for a database, or for a copy that another program made. */
+/** Null for a database, or for a copy made by another program. */
 export function readManifest(database: Database): Manifest | null {
   const text = settingsOf(database).readText(manifestName)
   return text === null ? null : JSON.parse(text)
 }
 
-/** Stores in a copy what it contains. @param madeAt ms */
+/** Stores a description of its content in a copy. @param madeAt ms */
 export async function addManifest(
   database: Database,
   madeAt: number,
@@ -24,6 +25,7 @@ export async function addManifest(
 ): Promise<Manifest> {
   const zoneData = settingsOf(database).readText(zoneDataName)
   const manifest: Manifest = {
+    version,
     madeAt,
     schema: schemaOf(readPragma(database, 'user_version')),
     zoneData: zoneData === null ? null : JSON.parse(zoneData),
@@ -34,14 +36,14 @@ export async function addManifest(
   return manifest
 }
 
-/** Removes the settings that are true of the original only. */
+/** Removes the settings that are true only for the original. */
 export function dropOthersNotes(database: Database): void {
   database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
 }
 
 const rowsAtOnce = 4_096
 
-/** Counts and hashes the schema and all rows except the manifest: tables by name, rows by key. */
+/** Counts the rows, and hashes schema and rows except the manifest: tables by name, rows by key. */
 export async function contentOf(database: Database, progress: ReportProgress): Promise<Content> {
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
@@ -59,7 +61,7 @@ export async function contentOf(database: Database, progress: ReportProgress): P
       progress('hashing the copy', done / all)
       await new Promise(setImmediate)
     }
-    // SQLite's own tables are hashed and not counted.
+    // SQLite's internal tables are hashed but not counted.
     if (!table.startsWith('sqlite_')) counts[table] = count
   }
   return { counts, sha256: hash.digest('hex') }
@@ -85,7 +87,7 @@ function countOf(database: Database, table: string): number {
   return select.get()?.count ?? 0
 }
 
-/** SQL for a table's rows by key. Different rows have different texts. */
+/** SQL for a table's rows as texts, by key. Different rows have different texts. */
 function rowsOf(database: Database, table: string): string {
   const columns = database
     .query<{ name: string; pk: number }, []>(`PRAGMA table_info(${quoted(table)})`)
