@@ -4,7 +4,7 @@ import { ageText } from '../../src/cli/terminal/output'
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 
-describe('an age', () => {
+describe('cli: the text of an age', () => {
   test.each([
     [0, '0 min'],
     [minute - 1, '0 min'],
@@ -13,12 +13,12 @@ describe('an age', () => {
     [2 * day - 1, '47 h'],
     [2 * day, '2 d'],
     [400 * day, '400 d'],
-    // A clock was set back.
+    // The clock was set back.
     [-hour, '0 min'],
-  ])('of %p ms is told as %p', (age, text) => expect(ageText(1_000, 1_000 + age)).toBe(text))
+  ])('for %p ms is %p', (age, text) => expect(ageText(1_000, 1_000 + age)).toBe(text))
 })
 
-describe('a length of time', () => {
+describe('cli: reading a length of time', () => {
   test.each([
     ['90min', 90 * minute],
     ['12h', 12 * hour],
@@ -26,9 +26,9 @@ describe('a length of time', () => {
     ['2w', 14 * day],
     ['2 w', 14 * day],
     ['0d', 0],
-  ])('%p is read', (text, length) => expect(lengthOfTime(text)).toBe(length))
+  ])('accepts %p', (text, length) => expect(lengthOfTime(text)).toBe(length))
 
-  test.each(['', '3', 'd', '-1d', '1.5h', '3D', '1y', '3m', '999999d'])('%p is not', (text) =>
+  test.each(['', '3', 'd', '-1d', '1.5h', '3D', '1y', '3m', '999999d'])('rejects %p', (text) =>
     expect(() => lengthOfTime(text)).toThrow('90min, 12h, 3d or 2w'),
   )
 })

@@ -8,7 +8,7 @@ import { didYouMean } from '../../src/domain/did-you-mean'
 import { Operator } from '../support/operator'
 import { runProgram } from '../support/process'
 
-test('where the data is can be told before a command, between its words and behind them', async () => {
+test('cli: storage options may be given before, between and after the words of a command', async () => {
   using operator = new Operator()
   await operator.do('init')
   await operator.do('organization', 'add', 'North')
@@ -27,7 +27,7 @@ test('where the data is can be told before a command, between its words and behi
   }
 })
 
-test('what stands before a command that needs no data is let be', async () => {
+test('cli: storage options before a command without data are ignored', async () => {
   for (const words of [['version'], ['help'], ['completion', 'bash'], ['help', 'completion']]) {
     expect((await runProgram(['--database', '/nowhere', ...words])).code, words.join(' ')).toBe(0)
   }
@@ -39,7 +39,7 @@ test('what stands before a command that needs no data is let be', async () => {
   })
 })
 
-test('flags are taken up to the first that is a command’s own, and never from behind --', () => {
+test('cli: storage options are taken up to the first other option, and never after --', () => {
   const taken = (line: string) => {
     const { words, flags } = takeStorageFlags(line.split(' '))
     return [words.join(' '), flags.map(({ said, behind }) => [...said, behind].join(' '))]
@@ -62,11 +62,11 @@ test.each([
   ['nosuch', null],
   ['x', null],
   ['', null],
-])('%p is near to %p', (word, meant) => {
+])('cli: the suggestion for %p is %p', (word, meant) => {
   expect(didYouMean(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
 })
 
-test('the versions that matter are told', async () => {
+test('cli: version shows the versions of the program, Bun, SQLite and the zone data', async () => {
   const { stdout } = await runProgram(['version', '--json'])
   expect(JSON.parse(stdout)).toEqual({
     anteroom: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -83,13 +83,13 @@ test('the versions that matter are told', async () => {
   }
 })
 
-test('the licenses of what is built in are told by the executable, and it alone holds them', async () => {
+test('cli: version --licenses shows the bundled licenses, which only the executable contains', async () => {
   const { code, stdout } = await runProgram(['version', '--licenses'])
   expect([code, stdout]).toEqual([0, noticesOf(await bundledPackages())])
   expect(() => notices()).toThrow('only the built executable contains the licenses')
 })
 
-test('init, migrate and key rotate tell programs what came of them', async () => {
+test('cli: init, migrate and key rotate print their results as JSON', async () => {
   using operator = new Operator()
   const { database } = operator
   expect(await operator.ask('init')).toEqual({ database, masterKeyFile: `${database}.key` })
@@ -101,7 +101,7 @@ test('init, migrate and key rotate tell programs what came of them', async () =>
   })
 })
 
-test('--output - is stdout', async () => {
+test('cli: --output - writes to stdout', async () => {
   using operator = new Operator()
   await operator.do('init')
   await operator.do('partner', 'add', 'Lantern')

@@ -26,13 +26,13 @@ afterAll(() => {
   operator[Symbol.dispose]()
 })
 
-/** What the last word of a line can become, on the operator's database. */
+/** The completions of the last word of a line, on the operator's database. */
 function offers(line: string): Promise<readonly string[]> {
   const words = line.split(' ')
   return offersFor(['--database', operator.database, ...words], createProgram)
 }
 
-describe('what a line can go on with', () => {
+describe('cli: completion', () => {
   test.each<[string, readonly string[]]>([
     ['tok', ['token']],
     ['re', ['request', 'restore']],
@@ -58,18 +58,18 @@ describe('what a line can go on with', () => {
     ['provider list --region ', ['CA-ON']],
     ['request show ', []],
     ['nosuch ', []],
-  ])('%s', async (line, offered) => {
+  ])('of the line %p', async (line, offered) => {
     expect(await offers(line)).toEqual(offered)
   })
 
-  test('commands for shells alone are offered to nobody', async () => {
+  test('does not offer commands that only shells use', async () => {
     const all = await offers('')
     expect(all).toContain('completion')
     expect(all).not.toContain('complete')
   })
 })
 
-test('it says nothing of what fails, and makes and changes no file', async () => {
+test('cli: completion ignores errors, and makes and changes no file', async () => {
   const before = readdirSync(operator.folder.path).sort()
   const missing = operator.folder.file('missing.sqlite')
   const damaged = operator.folder.file('directory.json')
@@ -83,13 +83,13 @@ test('it says nothing of what fails, and makes and changes no file', async () =>
   expect(readdirSync(operator.folder.path).sort()).toEqual(before)
 })
 
-test('no name of a person is offered, whatever is asked for', async () => {
+test('cli: completion never offers the name of a person', async () => {
   for (const line of ['provider show ', 'request show ', 'member show ', 'request assign 1 --provider ']) {
     expect((await offers(line)).join()).not.toContain('Canary')
   }
 })
 
-test('beside a running service it reads what was just written', async () => {
+test('cli: completion next to a running service reads the latest changes', async () => {
   await using service = await operator.serve()
   await operator.do('partner', 'add', 'Beacon')
   expect(await offers('partner show ')).toEqual(['Lantern', 'Beacon'])
@@ -97,10 +97,10 @@ test('beside a running service it reads what was just written', async () => {
   await operator.do('partner', 'deactivate', 'Beacon', '--yes')
 })
 
-describe('in a shell', () => {
+describe('cli: completion in a shell', () => {
   const path = `${dirname(theProgram[0] as string)}:${process.env.PATH}`
 
-  /** What a shell's own script prints. */
+  /** The output of a shell script. */
   async function shell(command: readonly string[]): Promise<string> {
     const child = Bun.spawn([...command], {
       cwd: operator.folder.path,
@@ -112,7 +112,7 @@ describe('in a shell', () => {
     return await child.stdout.text()
   }
 
-  test.skipIf(!Bun.which('bash'))('bash completes commands and quotes values', async () => {
+  test.skipIf(!Bun.which('bash'))('works in bash for commands and quoted values', async () => {
     const ask = (...words: string[]) =>
       `COMP_WORDS=(anteroom ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _anteroom 2>/dev/null; printf '%s|' "\${COMPREPLY[@]}"; echo`
     const script = [
@@ -124,7 +124,7 @@ describe('in a shell', () => {
     expect(text).toBe('request|\ncsv|\nNorth\\ Care|\n')
   })
 
-  test.skipIf(!Bun.which('bash'))('bash escapes within quotes what it would act on there', async () => {
+  test.skipIf(!Bun.which('bash'))('in bash escapes special characters within quotes', async () => {
     await operator.do('organization', 'add', "$(touch x) `it's`")
     const ask = (word: string) =>
       `COMP_WORDS=(anteroom organization deactivate ${word}); COMP_CWORD=3; _anteroom 2>/dev/null; echo "\${COMPREPLY[0]}"`
@@ -133,16 +133,19 @@ describe('in a shell', () => {
     expect(text).toBe("\\$(touch x) \\`it's\\`\n$(touch x) `it'\\''s`\n")
   })
 
-  test.skipIf(!Bun.which('zsh'))('zsh takes the script, sourced and as a function of fpath', async () => {
-    const sourced =
-      'autoload -Uz compinit && compinit -u -D; source <(anteroom completion zsh); print $_comps[anteroom]'
-    expect(await shell(['zsh', '-f', '-c', sourced])).toBe('_anteroom\n')
-    await operator.runShell('completion zsh > _anteroom')
-    const found = 'fpath=($PWD $fpath); autoload -Uz compinit && compinit -u -D; print $_comps[anteroom]'
-    expect(await shell(['zsh', '-f', '-c', found])).toBe('_anteroom\n')
-  })
+  test.skipIf(!Bun.which('zsh'))(
+    'in zsh works with a sourced script and with a function in fpath',
+    async () => {
+      const sourced =
+        'autoload -Uz compinit && compinit -u -D; source <(anteroom completion zsh); print $_comps[anteroom]'
+      expect(await shell(['zsh', '-f', '-c', sourced])).toBe('_anteroom\n')
+      await operator.runShell('completion zsh > _anteroom')
+      const found = 'fpath=($PWD $fpath); autoload -Uz compinit && compinit -u -D; print $_comps[anteroom]'
+      expect(await shell(['zsh', '-f', '-c', found])).toBe('_anteroom\n')
+    },
+  )
 
-  test.skipIf(!Bun.which('fish'))('fish offers commands, and files where they fit alone', async () => {
+  test.skipIf(!Bun.which('fish'))('in fish offers commands, and files only for file arguments', async () => {
     const ask = (line: string) => `complete -C '${line}'`
     const script = ['anteroom req', 'anteroom completion ', 'anteroom directory load direct']
       .map(ask)

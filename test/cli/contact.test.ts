@@ -5,13 +5,13 @@ import { member, profile } from '../domain/values'
 const lines = (different: Partial<typeof profile>, time: Parameters<typeof contactLines>[1] = null) =>
   contactLines({ ...member, profile: { ...profile, ...different } }, time)
 
-describe('what to know before a call', () => {
+describe('cli: the contact details of a member', () => {
   test.each([
     ['No', 'NO'],
     ['Yes', 'yes'],
     [null, 'unknown: leave none'],
-  ])('says of a voicemail that is told as %p plainly %p', (leaveVoicemail, said) =>
-    expect(lines({ leaveVoicemail }).voicemail).toBe(said),
+  ])('for leaveVoicemail %p show %p', (leaveVoicemail, text) =>
+    expect(lines({ leaveVoicemail }).voicemail).toBe(text),
   )
 
   test.each([
@@ -25,12 +25,12 @@ describe('what to know before a call', () => {
       ['Tue 2026-12-01 23:12', 'Wed 2026-12-02 01:12', 'A', 'B', 'C', 'D'],
       'between Tue 2026-12-01 23:12 and Wed 2026-12-02 01:12',
     ],
-  ] as const)('tells the time there of %p as %p', (time, said) => {
+  ] as const)('for the local time %p show %p', (time, text) => {
     const [earliest = '', latest = '', ...zones] = time ?? []
-    expect(lines({}, time && { earliest, latest, zones })['time there']).toBe(said)
+    expect(lines({}, time && { earliest, latest, zones })['time there']).toBe(text)
   })
 
-  test('has nothing for what was told as empty', () => {
+  test('show nothing for empty fields', () => {
     const empty = { preferredName: '', preferredPronouns: '', reasonForSeekingSupport: '', email: '' }
     expect(lines(empty)).toMatchObject({
       'preferred name': null,

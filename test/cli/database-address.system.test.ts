@@ -8,7 +8,7 @@ afterAll(() => operator[Symbol.dispose]())
 const address = 'postgres://anteroom:canary@localhost:1/anteroom'
 
 test.each(['init', 'status', 'doctor', 'migrate', 'organization list'])(
-  'no line of %s tells the password of an address',
+  'cli: %s does not print the password of a database address',
   async (words) => {
     const environment = { ANTEROOM_DATABASE: address, ANTEROOM_MASTER_KEY_FILE: operator.folder.file('key') }
     const { code, stdout, stderr } = await operator.run(words.split(' '), '', environment)
@@ -18,7 +18,7 @@ test.each(['init', 'status', 'doctor', 'migrate', 'organization list'])(
   },
 )
 
-test('an address with a password is refused as a flag, before anything is opened', async () => {
+test('cli: --database with a password is refused before anything is opened', async () => {
   const { code, stdout, stderr } = await operator.run(['status', '--database', address])
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toBe(
@@ -29,7 +29,7 @@ test('an address with a password is refused as a flag, before anything is opened
 })
 
 test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
-  '%s takes no address, and does not tell its password',
+  'cli: %s refuses a server address and does not print its password',
   async (words) => {
     const { code, stdout, stderr } = await operator.run([...words.split(' '), address])
     expect([code, stdout]).toEqual([2, ''])
@@ -38,14 +38,14 @@ test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
   },
 )
 
-test('a database on a server is made of no backup, and the password is not told', async () => {
+test('cli: restore refuses a database on a server and does not print its password', async () => {
   const { code, stdout, stderr } = await operator.run(['restore', 'a.age', '--to', address, '--yes'])
   expect([code, stdout]).toEqual([6, ''])
   expect(stderr).toStartWith('error: ')
   expect(stderr).not.toContain('canary')
 })
 
-test('a file may have a name that begins as an address does', async () => {
+test('cli: the name of a database file may begin like a server address', async () => {
   const database = operator.folder.file('postgres:')
   const { stdout } = await operator.run(['init', '--json'], '', { ANTEROOM_DATABASE: database })
   expect(JSON.parse(stdout)).toEqual({ database, masterKeyFile: `${database}.key` })

@@ -38,7 +38,7 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
   const lines = firstAid(sick, true)
   expect(lines).toEqual([
     'the service is down: read its log, then start it again (anteroom serve)',
-    '12345 unread requests with a raised PHQ-9 item 9: anteroom request list --risk',
+    '12345 requests with raised PHQ-9 item 9, unread: anteroom request list --risk',
     '2 bookings with a changed local time: anteroom doctor',
     '1 intake without a provider: anteroom request list --intakes',
     'the last backup is too old: anteroom backup FILE',

@@ -164,7 +164,7 @@ test('cli: a stop that waits for a slow client logs what it waits for', async ()
   socket.write(`${head.join('\r\n')}\r\n\r\n{`)
   await Bun.sleep(200)
   const ended = service.stop()
-  const why = 'info: still stopping: waiting at most 15 s for 1 unfinished request'
+  const why = 'info: still stopping: waiting at most 15 s for 1 request to finish'
   await eventually('it to be told', () => service.messages.includes(why))
   socket.destroy()
   expect((await ended).code).toBe(0)

@@ -4,7 +4,7 @@ import { findCommand } from '../../src/cli/command'
 import { createProgram } from '../../src/cli/program'
 import { runInProcess } from '../support/command-line'
 
-// What every command says of itself, kept as one page so that it is read whenever it changes.
+// The help of every command, kept in one page so that each change is reviewed.
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
 
 function textsOf(command: Command, words: readonly string[]): string[] {
@@ -19,14 +19,14 @@ function textsOf(command: Command, words: readonly string[]): string[] {
   return [own, ...command.commands.flatMap((below) => textsOf(below, [...words, below.name()]))]
 }
 
-test('the help of every command is the agreed one; RENEW_HELP=1 rewrites it', async () => {
+test('cli: the help of every command is the agreed one (RENEW_HELP=1 rewrites it)', async () => {
   const program = await createProgram()
   const texts = textsOf(program, [program.name()]).join('\n')
   if (process.env.RENEW_HELP) await Bun.write(page, texts)
   expect(texts).toBe(await Bun.file(page).text())
 })
 
-test('every command and every option says what it does', async () => {
+test('cli: every command and every option has a description', async () => {
   const silent: string[] = []
   const visit = (command: Command, words: readonly string[]) => {
     if (!command.description()) silent.push(words.join(' '))
@@ -39,13 +39,14 @@ test('every command and every option says what it does', async () => {
   expect(silent).toEqual([])
 })
 
-test('what help lists without loading them says of each what it says itself', async () => {
+test('cli: help lists commands without loading them, with their own descriptions', async () => {
   const [listed, loaded] = [await createProgram([]), await createProgram()]
-  const told = ({ commands }: Command) => commands.map((command) => [command.name(), command.description()])
-  expect(told(listed)).toEqual(told(loaded))
+  const described = ({ commands }: Command) =>
+    commands.map((command) => [command.name(), command.description()])
+  expect(described(listed)).toEqual(described(loaded))
 })
 
-test('storage options come last of the options, under their own heading, and examples behind all', async () => {
+test('cli: storage options come after the other options under their own heading, and before the examples', async () => {
   const { stdout } = await runInProcess(['token', 'issue', '--help'])
   const headings = stdout.match(/^\S.*:$/gm)
   expect(headings).toEqual([
@@ -73,7 +74,7 @@ test.each([
   expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\nTry: ${hint}\n`])
 })
 
-test('every command has examples, which name commands and options that there are', async () => {
+test('cli: every command has examples with existing commands and options', async () => {
   const program = await createProgram()
   const found: string[] = []
   const visit = (command: Command) => {
@@ -103,7 +104,7 @@ test('every command has examples, which name commands and options that there are
   }
 })
 
-test('help of words tells of the command that they all name', async () => {
+test('cli: help followed by command words shows the help of that command', async () => {
   for (const words of [['backup', 'drill'], ['token', 'issue'], ['backup']]) {
     const { code, stdout } = await runInProcess(['help', ...words])
     expect([code, stdout]).toEqual([0, (await runInProcess([...words, '--help'])).stdout])

@@ -44,13 +44,13 @@ test('cli: serve speaks HTTPS by its settings file, and loads a new certificate 
     `# of this machine\nANTEROOM_TLS_CERTIFICATE=${certificate}\nANTEROOM_TLS_KEY=${key}\nANTEROOM_HOST=0.0.0.0\nANTEROOM_BEHIND_PROXY=127.0.0.1\n`,
   )
   await using service = await operator.serve('--settings', file('settings'), '--base-url', 'http://x.example')
-  expect(await wholeDirectory(service.port)).toBe('one')
+  expect(await certificateNameOf(service.port)).toBe('one')
   expect(JSON.parse((await operator.run(['status', '--json'])).stdout).service.state).toBe('up')
   put(two)
   appendFileSync(file('settings'), 'ANTEROOM_BOOKINGS_PER_MINUTE=7\n')
   service.signal('SIGHUP')
   await eventually('the settings to be read', () => service.stderr.includes('settings reloaded'))
-  expect(await wholeDirectory(service.port)).toBe('two')
+  expect(await certificateNameOf(service.port)).toBe('two')
   const { code, stderr } = await service.stop()
   expect(code).toBe(0)
   const inForce =
@@ -68,7 +68,7 @@ test('cli: serve speaks HTTPS by its settings file, and loads a new certificate 
 })
 
 /** The common name of the certificate that a server shows. */
-async function wholeDirectory(port: number): Promise<string> {
+async function certificateNameOf(port: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, resolve)
   socket.on('error', reject)

@@ -17,11 +17,11 @@ function event(different: Partial<CalendarEvent> = {}): CalendarEvent {
   }
 }
 
-test('a calendar without events is whole', () => {
+test('cli: a calendar without events is valid', () => {
   expect(readCalendar(formatCalendar([], at))).toEqual([])
 })
 
-test('an event is written to the letter, its times in UTC', () => {
+test('cli: a calendar event has its exact text, with times in UTC', () => {
   expect(formatCalendar([event()], at)).toBe(
     [
       'BEGIN:VCALENDAR',
@@ -43,7 +43,7 @@ test('an event is written to the letter, its times in UTC', () => {
   )
 })
 
-describe('a text comes back as it was', () => {
+describe('cli: a text in a calendar is read back unchanged', () => {
   test.each([
     'commas, semicolons; and \\ backslashes\nof several lines',
     `long ${'word '.repeat(60)}end`,
@@ -52,19 +52,19 @@ describe('a text comes back as it was', () => {
     `${'x'.repeat(61)},${'y'.repeat(74)};`,
     'a\ttab',
     '\nBEGIN:VEVENT\nfirst',
-  ])('%p', (text) => {
+  ])('as %p', (text) => {
     const [read] = readCalendar(formatCalendar([event({ summary: 'ends', description: text })], at))
     expect(read?.description).toBe(text)
   })
 
-  test('without the control characters that no calendar may hold, and with all breaks of lines alike', () => {
+  test('except control characters, and with uniform line breaks', () => {
     const description = 'a\r\nb\rc\u2028d\u0000e\u007ff\u009bg'
     const [read] = readCalendar(formatCalendar([event({ description })], at))
     expect(read?.description).toBe('a\nb\nc\nd e f g')
   })
 })
 
-describe('the reader refuses', () => {
+describe('cli: the calendar reader of these tests rejects', () => {
   const whole = formatCalendar([event({ description: 'a, b' }), event({ uid: 'other' })], at)
 
   test.each([

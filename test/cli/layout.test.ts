@@ -14,7 +14,7 @@ const rows = [
   ['10000', 'accepted', '-', '渡辺 渡辺 渡辺 渡辺 渡辺 渡辺', 'Lantern 👩‍⚕️', 'Europe/Lisbon'],
 ]
 
-/** The lines of a table, as they are printed. */
+/** The lines of a table, as printed. */
 function linesOf(width: number, giveWay?: GiveWay, cells: readonly (readonly string[])[] = rows): string[] {
   const layout = layOut(titles, cells, width, giveWay)
   return [layout.titles, ...layout.rows.flat()].map((line) => line.join('  ').trimEnd())
@@ -22,8 +22,8 @@ function linesOf(width: number, giveWay?: GiveWay, cells: readonly (readonly str
 
 const widest = (lines: readonly string[]) => Math.max(...lines.map((line) => Bun.stringWidth(line)))
 
-describe('a table', () => {
-  test('is as wide as its cells where there is room', () => {
+describe('cli: a table', () => {
+  test('is as wide as its cells if there is room', () => {
     expect(linesOf(Number.POSITIVE_INFINITY)).toEqual([
       'ID     STATE       SLOT                  NAME                                   PARTNER          ZONE',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the Analytical Engine  Quietwater Care  America/Toronto',
@@ -31,7 +31,7 @@ describe('a table', () => {
     ])
   })
 
-  test('shortens its widest text first, and neither id, state nor instants', () => {
+  test('shortens its widest text first, but no id, state or instant', () => {
     expect(linesOf(100)).toEqual([
       'ID     STATE       SLOT                  NAME                       PARTNER          ZONE',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the Anal…  Quietwater Care  America/Toronto',
@@ -39,7 +39,7 @@ describe('a table', () => {
     ])
   })
 
-  test('leaves its last columns out where shortened texts do not do, and puts back what fits', () => {
+  test('leaves out its last columns if shortening is not enough, and restores those that fit', () => {
     expect(linesOf(80)).toEqual([
       'ID     STATE       SLOT                  NAME                    PARTNER',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the A…  Quietwater Care',
@@ -50,12 +50,12 @@ describe('a table', () => {
     expect(layOut(titles, rows, 60, { leaveOut: ['PARTNER', 'SLOT'] }).leftOut).toEqual(['SLOT'])
   })
 
-  test('leaves out first what it is told to', () => {
+  test('leaves out the given columns first', () => {
     expect(layOut(titles, rows, 80, { leaveOut: ['SLOT'] }).leftOut).toEqual(['SLOT'])
     expect(layOut(titles, rows, 50, { leaveOut: ['SLOT', 'PARTNER'] }).leftOut).toEqual(['SLOT', 'PARTNER'])
   })
 
-  test('keeps its first column, the state and the risk, whatever the room', () => {
+  test('always keeps its first column, the state and the risk', () => {
     const layout = layOut(
       ['REF', 'RISK', 'NAME', 'STATE'],
       [['a-long-reference', 'item 9', 'Ada', 'accepted']],
@@ -71,7 +71,7 @@ describe('a table', () => {
     })
   })
 
-  test('has prose go on below itself', () => {
+  test('wraps prose below itself', () => {
     const detail = 'on-001 is away; tell them, then anteroom request acknowledge 17'
     const layout = layOut(['CHECK', 'STATE', 'DETAIL'], [['booked times', 'bad', detail]], 50, {
       fold: ['DETAIL'],
@@ -83,7 +83,7 @@ describe('a table', () => {
     ])
   })
 
-  test('is never wider than the terminal, from the width of what is kept on', () => {
+  test('is never wider than the terminal, if its required columns fit', () => {
     for (let width = 40; width < 130; width++) {
       expect(widest(linesOf(width)), String(width)).toBeLessThanOrEqual(width)
       expect(widest(linesOf(width, { fold: ['NAME'] })), String(width)).toBeLessThanOrEqual(width)
@@ -91,7 +91,7 @@ describe('a table', () => {
   })
 })
 
-test('what a detail says is never cut, whoever prints it', () => {
+test('cli: the DETAIL column is never cut', () => {
   const layout = layOut(
     ['CHECK', 'DETAIL'],
     [['booked times', 'tell them, then anteroom request acknowledge 17']],
@@ -103,7 +103,7 @@ test('what a detail says is never cut, whoever prints it', () => {
   ])
 })
 
-test('a text is shortened between what is seen as one character', () => {
+test('cli: a text is shortened between visible characters', () => {
   expect(shorten('渡辺渡辺', 8)).toBe('渡辺渡辺')
   expect(shorten('渡辺渡辺', 6)).toBe('渡辺…')
   expect(shorten('ab👩‍⚕️cd', 4)).toBe('ab…')
@@ -111,13 +111,13 @@ test('a text is shortened between what is seen as one character', () => {
   expect(shorten('Zoe\u0301 Lee', 4)).toBe('Zoe\u0301…')
 })
 
-test('a text is wrapped between words, and within one that is too long', () => {
+test('cli: a text is wrapped between words, and inside a word that is too long', () => {
   expect(wrap('one two three', 7)).toEqual(['one two', 'three'])
   expect(wrap('abcdefghij kl', 4)).toEqual(['abcd', 'efgh', 'ij', 'kl'])
   expect(wrap('渡辺渡辺 渡', 5)).toEqual(['渡辺', '渡辺', '渡'])
 })
 
-test('what must be whole is left out, not shortened: half of a time misleads', () => {
+test('cli: a time is left out rather than shortened, because half of a time misleads', () => {
   const texts = ['8', 'Sat 2026-10-31 22:30 St Johns', 'Ada Lovelace of the Engine']
   const shown = (width: number) =>
     layOut(['ID', 'TIME', 'PERSON'], [texts], width, { leaveOut: ['TIME'], whole: ['TIME'] })

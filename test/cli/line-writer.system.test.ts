@@ -25,7 +25,7 @@ function opened(path: string, flags: string | number): number {
   return descriptor
 }
 
-/** A pipe: its end to read from, which does not wait, and its end to write to, which does. */
+/** A pipe: its reading end does not block, and its writing end does. */
 function pipe(): [reader: number, writer: number] {
   const path = place()
   Bun.spawnSync(['mkfifo', path])
@@ -33,7 +33,7 @@ function pipe(): [reader: number, writer: number] {
   return [reader, opened(path, 'w')]
 }
 
-/** What can be read of a pipe at the moment. */
+/** The bytes that can be read from a pipe now. */
 function read(reader: number): string {
   const buffer = Buffer.alloc(1 << 20)
   try {
@@ -47,7 +47,7 @@ const none = () => {
   throw new Error('nothing is to be dropped')
 }
 
-test('lines are written together, within some tenths of a second and without an end', async () => {
+test('cli: the log writer writes lines together within some tenths of a second', async () => {
   const path = place()
   const writer = new LineWriter(opened(path, 'a'), none)
   writer.write('one\n')
@@ -58,7 +58,7 @@ test('lines are written together, within some tenths of a second and without an 
   await eventually('the third', () => readFileSync(path, 'utf8').endsWith('three\n'))
 })
 
-test('the end writes what waits', async () => {
+test('cli: the log writer writes all waiting lines at its end', async () => {
   const path = place()
   const writer = new LineWriter(opened(path, 'a'), none)
   for (let line = 0; line < 5_000; line++) writer.write(`line ${line} ${'x'.repeat(200)}\n`)
@@ -67,7 +67,7 @@ test('the end writes what waits', async () => {
   expect(lines.map((line) => line.split(' ')[1])).toEqual(Array.from({ length: 5_000 }, (_, at) => `${at}`))
 })
 
-test('nobody waits for a reader that takes nothing: a bounded number of lines is kept, whole, and the rest is told', async () => {
+test('cli: the log writer does not block on a stuck reader: it keeps a limited number of whole lines and reports the rest', async () => {
   const [reader, descriptor] = pipe()
   const written = 40_000
   let dropped = 0
@@ -90,7 +90,7 @@ test('nobody waits for a reader that takes nothing: a bounded number of lines is
   })
   const kept = taken.split('\n').slice(0, -2)
   expect(kept.length + dropped).toBe(written)
-  // Two times 2 MiB.
+  // Two buffers of 2 MiB.
   expect(taken.length).toBeLessThan(4.1 * 2 ** 20)
   expect(kept).toEqual(kept.map((_, at) => line(at).trimEnd()))
   writer.write('after\n')
@@ -98,9 +98,9 @@ test('nobody waits for a reader that takes nothing: a bounded number of lines is
   expect(read(reader)).toBe('after\n')
 })
 
-test('a line that a pipe had room for in part goes on where it was left', async () => {
+test('cli: the log writer continues a line that was written in part', async () => {
   const [reader, descriptor] = pipe()
-  // As whoever starts a program may hand it down: a write says that it would have to wait.
+  // A descriptor from the parent process may be non-blocking: a write fails instead of waiting.
   const path = `/proc/self/fd/${descriptor}`
   const writer = new LineWriter(opened(path, constants.O_WRONLY | constants.O_NONBLOCK), none)
   const lines = Array.from({ length: 3_000 }, (_, at) => `${at} ${'z'.repeat(97)}\n`)
@@ -113,7 +113,7 @@ test('a line that a pipe had room for in part goes on where it was left', async 
   expect(taken).toBe(lines.join(''))
 })
 
-test('where nobody takes anything, the end comes all the same', async () => {
+test('cli: the log writer ends in time even if its reader is stuck', async () => {
   const [, descriptor] = pipe()
   const stuck = new LineWriter(descriptor, none)
   stuck.write(`${'s'.repeat(2 ** 20)}\n`)
@@ -133,11 +133,14 @@ test.each([
     },
   ],
   ['a descriptor that is closed', () => 9_999],
-])('%s fails nobody, is tried again, and is not waited for at the end', async (_, descriptor) => {
-  const writer = new LineWriter(descriptor(), none)
-  writer.write('one\n')
-  await Bun.sleep(250)
-  writer.write('two\n')
-  const ending = async () => expect(await writer.end()).toBe(true)
-  expect(await millisOf(ending)).toBeLessThan(500)
-})
+])(
+  'cli: the log writer survives %s, tries again, and does not wait for it at the end',
+  async (_, descriptor) => {
+    const writer = new LineWriter(descriptor(), none)
+    writer.write('one\n')
+    await Bun.sleep(250)
+    writer.write('two\n')
+    const ending = async () => expect(await writer.end()).toBe(true)
+    expect(await millisOf(ending)).toBeLessThan(500)
+  },
+)

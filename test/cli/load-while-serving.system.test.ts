@@ -8,7 +8,7 @@ import { Standstill } from '../support/standstill'
 
 const providers = times(3_000, 10_000)
 
-test(`${providers} providers are loaded while the service answers: nobody is refused, and the next search has them`, async () => {
+test(`cli: loading ${providers} providers while the service answers fails no request, and the next search finds them`, async () => {
   using operator = new Operator()
   await operator.do('init')
   const token = await operator.onboard('Lantern', 'North Care')
@@ -18,7 +18,7 @@ test(`${providers} providers are loaded while the service answers: nobody is ref
   writeFileSync(after, JSON.stringify(withGenerated(small, providers)))
   await operator.do('directory', 'load', before)
 
-  // What is asked here is far more than anybody may.
+  // This test sends more requests than the rate limits allow.
   await using service = await operator.serve('--reads-per-minute', 'off', '--bookings-per-minute', 'off')
   const regions = await service.get('/partners/v1/provider-regions/?country_code=CA', token)
   const ontario = regions.body.find(
@@ -43,7 +43,7 @@ test(`${providers} providers are loaded while the service answers: nobody is ref
   await Promise.all(traffic)
 
   expect(countAfter).toBeGreaterThan(countBefore + providers / 10)
-  // Where the machine stood still, who could not be stored in time was told so.
+  // If the machine stalled, a write that came too late gets 503.
   if (!standstill.isShort) statuses.delete(503)
   expect([...statuses].sort()).toEqual([200, 201])
 })

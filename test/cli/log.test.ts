@@ -22,14 +22,14 @@ function seen(different: Partial<LogEntry> = {}): LogEntry {
   }
 }
 
-/** What a logger writes. */
+/** The text that a logger writes. */
 function written(log: (logger: ReturnType<typeof jsonLogger>) => void): string {
   const lines: string[] = []
   log(jsonLogger({ now: () => at }, { write: (line) => void lines.push(line) }))
   return lines.join('')
 }
 
-test('a request is one line of JSON, which names all that there is and nothing else', () => {
+test('cli: the log record of a request is one line of JSON with a fixed set of fields', () => {
   expect(written(({ observe }) => observe(seen()))).toBe(
     '{"level":"info","time":"2026-11-22T05:04:26.007Z","requestId":"4aec70a2-cf4f-4d94-9b98-b31ade7f627f",' +
       '"partnerId":3,"method":"GET","route":"/partners/v1/provider-regions/","status":200,"errorCode":null,' +
@@ -50,7 +50,7 @@ test('a request is one line of JSON, which names all that there is and nothing e
   })
 })
 
-test('what the service fails at is an error, and what a client does is none', () => {
+test('cli: the log level is error for server errors, and info for client errors', () => {
   const levels = [200, 304, 400, 401, 404, 429, 500, 503].map((status) => {
     const { level } = JSON.parse(written(({ observe }) => observe(seen({ status }))))
     return `${status} ${level}`
@@ -60,8 +60,8 @@ test('what the service fails at is an error, and what a client does is none', ()
   )
 })
 
-test('what is told is a warning unless it is said to be something else, and a defect is an error', () => {
-  const told = (level: string, msg: string) => ({ level, time: '2026-11-22T05:04:26.007Z', msg })
+test('cli: a log report is a warning unless it has another level, and a defect is an error', () => {
+  const expected = (level: string, msg: string) => ({ level, time: '2026-11-22T05:04:26.007Z', msg })
   const text = written(({ report, defect }) => {
     report('one')
     report('two', 'info')
@@ -70,14 +70,14 @@ test('what is told is a warning unless it is said to be something else, and a de
   })
   const lines = text.trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line))).toEqual([
-    told('warn', 'one'),
-    told('info', 'two'),
-    told('error', 'three'),
-    told('error', 'four'),
+    expected('warn', 'one'),
+    expected('info', 'two'),
+    expected('error', 'three'),
+    expected('error', 'four'),
   ])
 })
 
-test('each line has its own time', () => {
+test('cli: each log line has its own time', () => {
   const lines: string[] = []
   let now = at
   const { report } = jsonLogger({ now: () => now }, { write: (line) => void lines.push(line) })
@@ -86,10 +86,10 @@ test('each line has its own time', () => {
   expect(ends).toEqual(['.007Z', '.007Z', '.008Z', '.007Z'])
 })
 
-/** What ends a line somewhere, what a terminal acts on, and what is not seen. */
+/** Line ends, terminal controls and invisible characters. */
 const hostile = 'a\nb\r\n{"level":"info"}\u2028c\u2029\u0085\u001b[31m\u009b2J\u0000\u007f\u202e"\\%s%o\ud800'
 
-test('a text is one line, whatever it holds', () => {
+test('cli: any text is logged as one line', () => {
   const lines = [written(({ report }) => report(hostile)), written(({ defect }) => defect(hostile))]
   for (const line of lines) {
     expect(line).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+\n$/u)
@@ -97,7 +97,7 @@ test('a text is one line, whatever it holds', () => {
   }
 })
 
-test('for a person it is a short line, in columns, colored by what it means where that is asked for', () => {
+test('cli: a request on a terminal is one short line in columns, in color by its status', () => {
   const lines = [
     seen(),
     seen({ method: 'POST', route: '/partners/v1/booking-request/', status: 201, millis: 12.34, bytes: 812 }),
@@ -118,7 +118,7 @@ test('for a person it is a short line, in columns, colored by what it means wher
   )
 })
 
-test('for a person it is one line too, whatever a proxy calls it', () => {
+test('cli: a request on a terminal is one line for any request id of a proxy', () => {
   const line = Bun.stripANSI(requestLine(seen({ id: hostile, status: 400, refusedFor: 'field_invalid' }), at))
   expect(line).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]+\n$/u)
 })

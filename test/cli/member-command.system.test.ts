@@ -72,8 +72,8 @@ function newestSealed(): [answers: Buffer, profile: Buffer] {
   return [Buffer.from(row?.answers ?? []), Buffer.from(row?.profile ?? [])]
 }
 
-describe('cli: member show', () => {
-  test('finds a member by id and by external user id', async () => {
+describe('cli: the member commands', () => {
+  test('show a member by id and by external user id', async () => {
     const { member } = await submit('shown')
     const shown = await practice.operator.ask<object>('member', 'show', `${member.id}`)
     expect(shown).toEqual({
@@ -111,7 +111,7 @@ describe('cli: member show', () => {
     expect(stdout).toMatch(/^time there +between .* and .*$/m)
   })
 
-  test('shows everything to know before a call, and clearly whether a voicemail may be left', async () => {
+  test('show everything to know before a call, and clearly whether a voicemail may be left', async () => {
     const memberData = {
       preferredName: 'Kit',
       preferredPronouns: 'they/them',
@@ -163,11 +163,11 @@ describe('cli: member show', () => {
     [['release-email', 999, '--yes'], 3, 'there is no member with that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
-  ])('with %p is refused with exit code %p', async (words, code, message) => {
+  ])('refuse %p with exit code %p', async (words, code, message) => {
     expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${message}\n` })
   })
 
-  test('and the other commands name the member before they change anything', async () => {
+  test('name the member before they erase, deactivate or release an address', async () => {
     const { member } = await submit('asked')
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {

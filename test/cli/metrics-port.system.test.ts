@@ -4,7 +4,7 @@ import { parseMetrics } from '../support/metrics'
 import { Operator } from '../support/operator'
 import { eventually } from '../support/process'
 
-test('what serve measures is told on a port of its own, which is refused where it is taken', async () => {
+test('cli: serve offers its metrics on a port of their own, and reports a port in use', async () => {
   using operator = new Operator()
   await operator.do('init')
   const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
@@ -12,15 +12,15 @@ test('what serve measures is told on a port of its own, which is refused where i
   const serve = ['serve', '--port', '0', '--base-url', 'https://api.example', '--metrics-port']
   const { code, stderr } = await operator.run([...serve, String(port)])
   await other.stop(true)
-  // As with the port for partners: whatever has it may go, and another start be of use.
+  // The same exit code as for the main port: another program may free it, so a restart can help.
   expect([code, stderr.trimEnd().split('\n').at(-1)]).toEqual([
     exitCodes.failed,
     `error: port ${port} of 127.0.0.1 is in use\nTry: another --metrics-port`,
   ])
   await using service = await operator.serve('--metrics-port', '0')
-  const told = /^Metrics on (http:\/\/127\.0\.0\.1:\d+\/metrics)$/m
-  await eventually('the port to be told', () => told.test(service.stdout))
-  const url = told.exec(service.stdout)?.[1] as string
+  const metricsLine = /^Metrics on (http:\/\/127\.0\.0\.1:\d+\/metrics)$/m
+  await eventually('the port to be told', () => metricsLine.test(service.stdout))
+  const url = metricsLine.exec(service.stdout)?.[1] as string
   const metrics = parseMetrics(await (await fetch(url)).text())
   expect(metrics.get('anteroom_ready')?.series).toEqual(new Map([['anteroom_ready', 1]]))
   const [build = ''] = metrics.get('anteroom_build_info')?.series.keys() ?? []

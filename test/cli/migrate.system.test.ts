@@ -9,22 +9,22 @@ beforeEach(() => {
 })
 afterEach(() => operator[Symbol.dispose]())
 
-/** The refusal of a command in one line, which must not take long. */
+/** The exit code and the one line of a refused command. */
 async function refusalOf(...args: string[]): Promise<[number | null, string]> {
   const { code, stdout, stderr } = await operator.run(args)
   expect(stdout).toBe('')
   return [code, stderr]
 }
 
-test('migrate says of a database that needs no upgrade that it is up to date', async () => {
+test('cli: migrate reports that a database without pending migrations is up to date', async () => {
   await operator.do('init')
   expect(await operator.do('migrate')).toBe('The database is up to date.\n')
 })
 
-describe('output that cannot be written', () => {
+describe('cli: output that cannot be written', () => {
   const sh = (command: string) => operator.runShell(command)
 
-  test('of a token says that the token is made, and what to do', async () => {
+  test('of a new token is reported with what to do, because the token is in force', async () => {
     await operator.do('init')
     await operator.do('partner', 'add', 'Lantern')
     const { code, stderr } = await sh('token issue Lantern > /dev/full')
@@ -35,13 +35,13 @@ describe('output that cannot be written', () => {
   })
 })
 
-describe('what is no file', () => {
+describe('cli: a path that is not a file', () => {
   const made: [string, (path: string) => void][] = [
     ['a pipe', (path) => expect(Bun.spawnSync(['mkfifo', path]).exitCode).toBe(0)],
     ['a folder', (path) => mkdirSync(path)],
   ]
 
-  test.each(made)('%s as the database is refused at once', async (_, make) => {
+  test.each(made)('as the database is refused at once: %s', async (_, make) => {
     make(operator.database)
     const refused = [6, 'error: what is at the database path is not a file\n'] as [number, string]
     expect(await refusalOf('organization', 'list')).toEqual(refused)
@@ -51,7 +51,7 @@ describe('what is no file', () => {
     expect(await sandbox.exit()).toMatchObject({ code: 6, stderr: refused[1] })
   })
 
-  test.each(made)('%s as the master key is refused at once', async (_, make) => {
+  test.each(made)('as the master key is refused at once: %s', async (_, make) => {
     await operator.do('init')
     const key = operator.folder.file('key')
     make(key)
@@ -61,7 +61,7 @@ describe('what is no file', () => {
     ])
   })
 
-  test.each(made)('%s as the place of a backup is refused at once', async (_, make) => {
+  test.each(made)('as the target of a backup is refused at once: %s', async (_, make) => {
     await operator.do('init')
     const place = operator.folder.file('backup')
     make(place)

@@ -17,7 +17,7 @@ const environment = () => ({
   ANTEROOM_MASTER_KEY_FILE: operator.folder.file('key'),
 })
 
-/** A server of the database, and where it listens and tells of itself. */
+/** Starts a server of the database. Returns functions for its API and its metrics. */
 async function serve(...flags: string[]) {
   const words = ['serve', '--port', '0', '--metrics-port', '0', '--base-url', 'https://api.example', ...flags]
   const program = new Program(words, { command: theProgram, cwd: operator.folder.path, env: environment() })
@@ -39,7 +39,7 @@ async function run(...args: string[]): Promise<string> {
   return stdout
 }
 
-describeOnPostgres('of two servers on one database', () => {
+describeOnPostgres('cli: two servers on one database', () => {
   beforeAll(async () => {
     database = await newDatabase()
     await run('init')
@@ -52,13 +52,13 @@ describeOnPostgres('of two servers on one database', () => {
     operator[Symbol.dispose]()
   })
 
-  test('each holds a partner to half of what they may, and tells of its own connections and clock', async () => {
+  test("each apply half of a partner's rate limit, and report their own connections and clock", async () => {
     const [one, two] = [await serve('--nodes', '2'), await serve('--nodes', '2', '--reads-per-minute', '3')]
     await using _one = one.program
     await using _two = two.program
     const [first, second, third] = [await one.ask(), await two.ask(), await two.ask()]
-    const told = ({ status, headers }: Response) => [status, headers.get('ratelimit-policy')]
-    expect([first, second, third].map(told)).toEqual([
+    const limitOf = ({ status, headers }: Response) => [status, headers.get('ratelimit-policy')]
+    expect([first, second, third].map(limitOf)).toEqual([
       [200, '"reads";q=15000;w=60'],
       [200, '"reads";q=1;w=60'],
       [429, '"reads";q=1;w=60'],
@@ -77,8 +77,8 @@ describeOnPostgres('of two servers on one database', () => {
   })
 })
 
-describeOnPostgres('init on a server', () => {
-  test('is refused for a role that may not make tables, and succeeds with the same master key once it may', async () => {
+describeOnPostgres('cli: init on a server', () => {
+  test('is refused for a role that cannot create tables, and later succeeds with the same master key', async () => {
     using guest = new Operator()
     await using empty = await newDatabase()
     await runSql(empty.url, 'CREATE ROLE bystander LOGIN')

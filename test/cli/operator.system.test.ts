@@ -11,25 +11,25 @@ test.each<[number | null, string | undefined, string]>([
   [1001, undefined, 'operator 1001'],
   [0, '1000', 'operator root (sudo by 1000 olive)'],
   [0, '1001', 'operator root (sudo by 1001)'],
-  // Root's own sudo tells nothing more.
+  // SUDO_UID 0, an invalid one or none adds nothing.
   [0, '0', 'operator root'],
   [0, 'olive', 'operator root'],
   [0, '', 'operator root'],
   [0, '1000\n1001', 'operator root'],
   [0, '99999999999', 'operator root'],
-  // Whoever is not root could have set it.
+  // A user other than root could have set SUDO_UID.
   [1000, '0', 'operator olive'],
   [1001, '1000', 'operator 1001'],
   [null, '1000', 'operator unknown'],
-])('uid %p with SUDO_UID %p is %p', (uid, sudoUid, told) => {
-  expect(describeOperator(uid, sudoUid, accounts)).toBe(told)
+])('cli: the actor for uid %p with SUDO_UID %p is %p', (uid, sudoUid, actor) => {
+  expect(describeOperator(uid, sudoUid, accounts)).toBe(actor)
 })
 
-test('a machine without records tells the number', () => {
+test('cli: the actor is a user number if there is no user database', () => {
   expect(describeOperator(0, undefined, '')).toBe('operator 0')
 })
 
-test('the environment does not say who did it, but for SUDO_UID under root', async () => {
+test('cli: the actor does not depend on the environment, except on SUDO_UID for root', async () => {
   using operator = new Operator()
   await operator.do('init')
   const names = ['USER', 'LOGNAME', 'USERNAME', 'SUDO_USER', 'HOME', 'LNAME']

@@ -9,13 +9,15 @@ import { Operator, type Served } from '../support/operator'
 setDefaultTimeout(300_000)
 
 /**
- * What a terminal acts on, reorders text by or shows nothing of: a color, CSI in one C1 byte, an OSC title, a bidi override,
- * a zero-width space, a soft hyphen, a filler, a variation selector and a tag.
+ * Characters that control a terminal, reorder text or are invisible: a color, CSI in one C1 byte, an OSC
+ * title, a bidi override, a zero-width space, a soft hyphen, a filler, a variation selector and a tag.
  */
 const trick = '\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028\u200b\u00ad\u3164\ufe0f\u{e0041}'
 const named = (name: string) => `${name}${trick}${name}`
 
-// Lines end in \n, and those of CSV in \r\n; nothing else of this kind is printed.
+// Only
+// , and \r
+//  in CSV, may end lines. No other control character may be printed.
 const raw = /[^\P{Cc}\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u
 const isRaw = (text: string) => raw.test(text.replaceAll('\r\n', '\n'))
 
@@ -47,19 +49,19 @@ beforeAll(async () => {
   service = await operator.serve()
   const { body } = await service.get('/partners/v1/providers/?region_id=1', token)
   slot.utcStartTime = body.results[0].availability[3].utcStartTime
-  const told = {
+  const memberData = {
     firstName: named('Robin'),
     lastName: named('Sample'),
     state: named('ON'),
     preferredModality: named('video'),
     reasonForSeekingSupport: named('reason'),
   }
-  const second = booking(named('b'), undefined, { ...told, email: 'b@example.com' })
-  for (const request of [booking('a', slot, told), second]) {
+  const second = booking(named('b'), undefined, { ...memberData, email: 'b@example.com' })
+  for (const request of [booking('a', slot, memberData), second]) {
     const phq9Data = [{ question: named('question'), answer: named('answer') }]
     expect((await service.post({ ...request, phq9Data }, token)).status).toBe(201)
   }
-  // As a version that had no rule for them has stored them.
+  // Stored as an earlier version without these rules would have stored them.
   const database = new Database(operator.database)
   database.run('UPDATE organizations SET name = ?', [named('North')])
   database.run('UPDATE partners SET name = ?', [named('Lantern')])
@@ -73,7 +75,7 @@ afterAll(async () => {
   operator[Symbol.dispose]()
 })
 
-describe('no control character of what is stored reaches the terminal', () => {
+describe('cli: a stored control character does not reach the terminal', () => {
   const commands: string[][] = [
     ['organization', 'list'],
     ['organization', 'reactivate', '1'],
@@ -111,14 +113,14 @@ describe('no control character of what is stored reaches the terminal', () => {
   ]
 
   test.each(commands.map((words) => [words.map(oneLine).join(' '), words] as const))(
-    '%s',
+    'with %s',
     async (_, words) => {
       const { code, stdout, stderr } = await operator.run(words)
-      // Doctor finds the line that was changed.
+      // Doctor reports the line that was altered.
       expect(code).toBe(words[0] === 'doctor' ? 8 : 0)
       expect({ stdout: isRaw(stdout), stderr: isRaw(stderr) }).toEqual({ stdout: false, stderr: false })
       const asJson = await operator.run([...words, '--json'])
-      // Some have no --json.
+      // Some commands have no --json.
       if (asJson.code === 2) return expect(asJson.stderr).toContain('unknown option')
       expect(isRaw(asJson.stdout)).toBe(false)
       expect(asJson.stdout).not.toBe('')
@@ -126,7 +128,7 @@ describe('no control character of what is stored reaches the terminal', () => {
     },
   )
 
-  test('what is not there to be done is told without one too', async () => {
+  test('in the error of a refused command', async () => {
     const faulty = operator.folder.file('faulty.json')
     writeFileSync(faulty, JSON.stringify({ regions: [], providers: [{ [named('x')]: 1 }] }))
     const strange: string[][] = [
@@ -149,7 +151,7 @@ describe('no control character of what is stored reaches the terminal', () => {
     }
   })
 
-  test('a path that leads nowhere is told in words', async () => {
+  test('while an invalid path is reported with a reason', async () => {
     const loop = operator.folder.file('loop')
     symlinkSync(loop, loop)
     const long = operator.folder.file('x'.repeat(300))
@@ -163,7 +165,7 @@ describe('no control character of what is stored reaches the terminal', () => {
     })
   })
 
-  test('JSON keeps what it escapes, on stdout and in a file', async () => {
+  test('while JSON contains it as an escape, on stdout and in a file', async () => {
     const [first] = await operator.ask<{ firstName: string }[]>('provider', 'list')
     expect(first?.firstName).toBe(named('First'))
     expect(await operator.do('partner', 'list', '--json')).toContain(
@@ -179,7 +181,7 @@ describe('no control character of what is stored reaches the terminal', () => {
     ])
   })
 
-  test('a table is as wide as what is shown', async () => {
+  test('while a table is as wide as its visible text', async () => {
     const lines = (await operator.do('organization', 'list')).trimEnd().split('\n')
     expect(lines).toEqual([
       `ID  NAME${' '.repeat(oneLine(named('North')).length - 4)}  STATE`,
@@ -188,12 +190,12 @@ describe('no control character of what is stored reaches the terminal', () => {
   })
 })
 
-test('a line keeps what people write and loses what a terminal acts on', () => {
+test('cli: a printed line keeps ordinary text and loses control characters', () => {
   expect(oneLine('Zoë  Ōe\t渡辺\n\u001b[1m\u0085x\u2028y')).toBe('Zoë  Ōe 渡辺 [1m x y')
   expect(oneLine('שלום مرحبا 👩‍⚕️')).toBe('שלום مرحبا 👩‍⚕️')
 })
 
-test('names that look the same are told apart by what nobody sees, as an escape', () => {
+test('cli: a printed name shows invisible characters as escapes, so that similar names differ', () => {
   const shown: [name: string, shown: string][] = [
     ['Ro\u200bbin', String.raw`Ro\u200bbin`],
     ['\u202enibor', String.raw`\u202enibor`],
@@ -211,11 +213,11 @@ test('names that look the same are told apart by what nobody sees, as an escape'
     expect(formatJson(name)).toBe(`"${escaped}"`)
     expect(JSON.parse(formatJson(name))).toBe(name)
   }
-  // Parts of one emoji are seen as that emoji.
+  // The parts of one emoji are visible as that emoji.
   for (const emoji of ['👩‍⚕️', '🏳️‍🌈', '👍🏽', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿']) expect(oneLine(emoji)).toBe(emoji)
 })
 
-test('JSON has every control character as an escape, and is the same value', () => {
+test('cli: printed JSON escapes every control character, and has the same value', () => {
   const all = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).join('')
   expect(isRaw(formatJson(all))).toBe(false)
   expect(JSON.parse(formatJson({ [all]: all }, 2))).toEqual({ [all]: all })

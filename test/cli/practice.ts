@@ -12,9 +12,9 @@ export interface Practice {
   readonly operator: Operator
   readonly service: Served
   readonly token: string
-  /** The database as this process sees it, for what would take a command each time. */
+  /** The database opened in this process, to avoid a command for each read. */
   readonly store: ActingStore
-  /** The free slots that a search finds of a provider, by ref: their starts. */
+  /** The start times of the free slots of a provider (by ref) in a search. */
   slotsOf(ref: string): Promise<string[]>
   stop(): Promise<void>
 }
@@ -48,7 +48,7 @@ export async function startPractice(): Promise<Practice> {
   }
 }
 
-/** Loads the directory, and leaves the database open. */
+/** Loads the directory and leaves the database open. */
 async function fill({ storage }: Operator): Promise<Service> {
   const service = await openService({
     purpose: 'production',

@@ -23,14 +23,14 @@ function reportAll(): void {
   end()
 }
 
-test('on a terminal each step takes the place of the one before, with its share where that is known', () => {
+test('cli: progress on a terminal replaces the previous step, with its percentage if known', () => {
   process.stderr.isTTY = true
   reportAll()
   const shown = ['copying… 0 %', 'copying… 42 %', 'checking the copy…', 'encrypting… 100 %', '']
   expect(written).toEqual(shown.map((text) => `\r\x1b[K${text}`))
 })
 
-test('nothing is told where stderr is no terminal', () => {
+test('cli: progress prints nothing if stderr is not a terminal', () => {
   process.stderr.isTTY = false
   reportAll()
   expect(written).toEqual([])

@@ -24,7 +24,7 @@ function running(flags: Flags = {}) {
   const config = read()
   const limits: Limits[] = []
   const certificates: TlsIdentity[] = []
-  const server: RunningServer = {
+  const live: RunningServer = {
     read,
     service: { setLimits: (given) => void limits.push(given) },
     server: { replaceCertificate: (given) => void certificates.push(given) },
@@ -32,31 +32,31 @@ function running(flags: Flags = {}) {
     inForce: config.given,
     certificate: config.tls && readCertificate(config.tls, systemClock.now()),
   }
-  return { told: server, limits, certificates }
+  return { live, limits, certificates }
 }
 
 test('cli: a reload applies the number of nodes together with the limits that they share', () => {
   set('ANTEROOM_NODES=2')
   const database = 'postgres://anteroom@127.0.0.1/anteroom'
-  const { told: server, limits } = running({ database, masterKeyFile: 'key' })
+  const { live, limits } = running({ database, masterKeyFile: 'key' })
   set('ANTEROOM_NODES=3')
-  expect(reload(server)).toStartWith('settings reloaded: applied now: --nodes; ')
+  expect(reload(live)).toStartWith('settings reloaded: applied now: --nodes; ')
   expect(limits.at(-1)).toMatchObject({ nodes: 3, reads: { most: 30_000, seconds: 60 } })
 })
 
 test('cli: a reload applies new limits, and lists the settings that need a restart', () => {
   set('ANTEROOM_OPEN_REQUESTS=3', 'ANTEROOM_PORT=1')
-  const { told: server, limits } = running()
+  const { live, limits } = running()
   set('ANTEROOM_OPEN_REQUESTS=4', 'ANTEROOM_READS_PER_MINUTE=7', 'ANTEROOM_PORT=2')
-  expect(reload(server)).toBe(
+  expect(reload(live)).toBe(
     'settings reloaded: applied now: --reads-per-minute, --open-requests; applied at the next start: --port',
   )
   expect(limits.at(-1)).toMatchObject({ openRequests: 4, reads: { most: 7, seconds: 60 } })
-  expect(reload(server)).toBe('settings reloaded: applied at the next start: --port')
+  expect(reload(live)).toBe('settings reloaded: applied at the next start: --port')
   set('ANTEROOM_PORT=1')
-  expect(reload(server)).toBe('settings reloaded: applied now: --reads-per-minute, --open-requests')
+  expect(reload(live)).toBe('settings reloaded: applied now: --reads-per-minute, --open-requests')
   expect(limits.at(-1)).toMatchObject({ openRequests: 10, reads: { most: 30_000, seconds: 60 } })
-  expect(reload(server)).toBe('settings reloaded: nothing has changed')
+  expect(reload(live)).toBe('settings reloaded: nothing has changed')
 })
 
 /** The log lines of a reload, with their levels. */
@@ -70,8 +70,8 @@ const reload = (running: RunningServer) => reported(running)[0]?.[1] ?? ''
 
 test('cli: a refused reload is logged as an error, and one without changes as info', () => {
   set()
-  const { told: server } = running()
-  const levels = () => reported(server).map(([level]) => level)
+  const { live } = running()
+  const levels = () => reported(live).map(([level]) => level)
   expect(levels()).toEqual(['info'])
   set('ANTEROOM_OPEN_REQUESTS=4')
   expect(levels()).toEqual(['warn'])
@@ -81,9 +81,9 @@ test('cli: a refused reload is logged as an error, and one without changes as in
 
 test('cli: a reload with a fault in the settings changes nothing, and logs one line', () => {
   set()
-  const { told: server, limits } = running()
+  const { live, limits } = running()
   set('ANTEROOM_OPEN_REQUESTS=4', 'ANTEROOM_PORT=x', 'nothing')
-  expect(reload(server)).toBe(
+  expect(reload(live)).toBe(
     `settings not reloaded, the previous ones still apply: ${path} line 5: must be NAME=value without spaces before =, or a comment; ${path} line 4: ANTEROOM_PORT: must be a port from 0 to 65535`,
   )
   expect(limits).toEqual([])
@@ -97,21 +97,21 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
     writeFileSync(key, pem, { mode: 0o600 })
   }
   put(one.cert, one.pem)
-  const { told: server, limits, certificates } = running({ tlsCertificate: certificate, tlsKey: key })
-  expect(reload(server)).toBe('settings reloaded: nothing has changed')
+  const { live, limits, certificates } = running({ tlsCertificate: certificate, tlsKey: key })
+  expect(reload(live)).toBe('settings reloaded: nothing has changed')
   limits.length = 0
   set('ANTEROOM_OPEN_REQUESTS=4')
   put(two.cert, one.pem)
-  expect(reload(server)).toBe(
+  expect(reload(live)).toBe(
     `settings not reloaded, the previous ones still apply: the TLS key ${key} does not fit the first certificate of ${certificate}, which is to be the server's own`,
   )
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)
-  expect(reload(server)).toMatch(
+  expect(reload(live)).toMatch(
     /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential; applied now: --open-requests$/,
   )
   // The certificate in force is not reported again.
-  expect(reload(server)).toMatch(
+  expect(reload(live)).toMatch(
     /^settings reloaded: the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential$/,
   )
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
@@ -120,17 +120,17 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
 test('cli: a reload reports that a certificate from systemd needs a restart', () => {
   set()
   const files = { tlsCertificate: one.certificate, tlsKey: one.key }
-  const { told: server } = running(files)
+  const { live } = running(files)
   const read = () =>
     readServerConfig({ settings: path, ...files }, { CREDENTIALS_DIRECTORY: dirname(one.key) })
-  expect(reload({ ...server, read })).toBe(
+  expect(reload({ ...live, read })).toBe(
     'settings reloaded: the certificate is still the credential from the start; restart the service to use a renewed one',
   )
 })
 
 test('cli: a reload changes nothing if the system has no room for another listener', () => {
   set()
-  const { told: server, limits } = running({ tlsCertificate: one.certificate, tlsKey: one.key })
+  const { live, limits } = running({ tlsCertificate: one.certificate, tlsKey: one.key })
   const full = Object.assign(new Error('no room'), { code: 'EMFILE' })
   const server = {
     replaceCertificate: () => {
@@ -139,7 +139,7 @@ test('cli: a reload changes nothing if the system has no room for another listen
   }
   set('ANTEROOM_OPEN_REQUESTS=4', `ANTEROOM_TLS_KEY=${two.key}`)
   const read = () => readServerConfig({ settings: path, tlsCertificate: two.certificate }, {})
-  expect(reload({ ...server, server, read })).toBe(
+  expect(reload({ ...live, server, read })).toBe(
     'settings not reloaded, the previous ones still apply: the certificate cannot be used (EMFILE)',
   )
   expect(limits).toEqual([])

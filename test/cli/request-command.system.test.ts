@@ -142,12 +142,12 @@ describe('cli: request assign', () => {
 
   test("to a provider without a license in the member's region warns and asks before any change", async () => {
     const id = await submit()
-    const shown = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
+    const warning = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
     const asked = await act('assign', id, '--provider', 'qc-1')
     expect(asked).toMatchObject({ code: 2, stdout: '' })
-    expect(asked.stderr).toStartWith(shown)
+    expect(asked.stderr).toStartWith(warning)
     expect(await show(id)).toMatchObject({ providerId: null })
-    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: shown })
+    expect(await act('assign', id, '--provider', 'qc-1', '--yes')).toMatchObject({ code: 0, stderr: warning })
     expect(await show(id)).toMatchObject({ providerId: 3 })
   })
 
@@ -319,17 +319,17 @@ describe('cli: request list', () => {
 describe('cli: request suggest', () => {
   test("finds providers licensed in the member's region, with reasons and slots that can be assigned", async () => {
     const id = await submit()
-    interface Told {
+    interface SuggestReport {
       readonly region: string
       readonly suggestions: readonly {
         readonly provider: string
         readonly slots: readonly { readonly utcStartTime: string; readonly localTime: string }[]
       }[]
     }
-    const shown = await practice.operator.ask<Told>('request', 'suggest', `${id}`)
-    expect(shown.region).toBe('CA-ON')
-    expect(shown.suggestions.map(({ provider }) => provider).toSorted()).toEqual(['on-1', 'on-2'])
-    const [best] = shown.suggestions
+    const report = await practice.operator.ask<SuggestReport>('request', 'suggest', `${id}`)
+    expect(report.region).toBe('CA-ON')
+    expect(report.suggestions.map(({ provider }) => provider).toSorted()).toEqual(['on-1', 'on-2'])
+    const [best] = report.suggestions
     const [slot] = best?.slots ?? []
     expect(slot?.localTime).toMatch(/^[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}$/)
     const words = ['--provider', best?.provider ?? '', '--slot', slot?.utcStartTime ?? '']

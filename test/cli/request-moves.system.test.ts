@@ -101,7 +101,7 @@ describe('cli: a note on a request', () => {
         '  notecanary, a first line',
         '  \ud83d\udc4d and a second',
         '',
-        'WHEN WHO, on why it was declined',
+        'WHEN WHO, why it was declined',
         '  notecanary, moved away',
         '',
       ].join('\n'),

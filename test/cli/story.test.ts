@@ -10,7 +10,7 @@ import type { Answer } from '../support/service'
 const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 const workingHours = [{ weekdays: [...everyDay], start: '09:00', end: '17:00' }]
 
-test('a partner is onboarded, books, submits an intake that staff assign and accept, and a member is erased', async () => {
+test('cli: a partner is onboarded and books, staff assign and accept an intake, and a member is erased', async () => {
   using operator = new CommandLine()
   await operator.do('init')
   const database = operator.settings.ANTEROOM_DATABASE as string
@@ -32,7 +32,7 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
       ),
   }
 
-  // Onboarding, while the service runs.
+  // The partner is onboarded while the service runs.
   const token = await operator.onboard('Lantern', 'North Care')
   const providers = [
     provider('on-1', { workingHours, languagesSpoken: ['fr-CA'] }),
@@ -52,7 +52,7 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
   const why = await operator.ask('provider', 'why', 'on-1', slot.utcStartTime)
   expect(why).toMatchObject({ reason: 'taken', requestId: booked.body.id })
 
-  // An intake waits; staff see who fits, and assign a slot of hers.
+  // An intake waits. Staff see who fits, and assign a slot.
   const member = { state: 'ON', preferredSpokenLanguage: 'fr' }
   const intake = (await service.post(booking('kim', undefined, member), token)).body
   expect(intake).toMatchObject({ providerId: null, utcStartTime: null })
@@ -83,9 +83,9 @@ test('a partner is onboarded, books, submits an intake that staff assign and acc
   await operator.do('member', 'erase', robin, '--yes')
   expect(await lookUp()).toBe(404)
 
-  // The log has it all, and holds together.
+  // The audit log is complete and intact.
   const lines = await operator.ask<{ action: string }[]>('audit', 'list', '--limit', '100')
-  // The look-ups are written down a moment later.
+  // Look-ups are written a moment later.
   const acts = lines.map(({ action }) => action).filter((action) => action !== 'member.look-up')
   expect(acts).toEqual([
     'organization.add',

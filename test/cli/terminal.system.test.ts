@@ -29,8 +29,8 @@ afterAll(() => {
 
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => Bun.stringWidth(line)))
 
-describe('on a terminal', () => {
-  test.each([60, 80, 140])('no table and no record is wider than %d columns', async (columns) => {
+describe('cli: output on a terminal', () => {
+  test.each([60, 80, 140])('of tables and records is not wider than %d columns', async (columns) => {
     for (const words of [
       ['provider', 'list'],
       ['provider', 'show', 'on-001'],
@@ -43,14 +43,14 @@ describe('on a terminal', () => {
     }
   })
 
-  test('help is no wider than that, however long options and arguments are', async () => {
+  test('of help is not wider than 80 columns', async () => {
     const { code, shown } = await runOnTerminal(['provider', '--help'], { env })
     expect([code, widest(shown) <= 80]).toEqual([0, true])
     expect(shown).toContain('\n  away <provider> <from> <until>  Note that')
     expect(widest((await runOnTerminal(['sandbox', '--help'], { env })).shown)).toBeLessThanOrEqual(80)
   })
 
-  test('the audit log tells what came of an act however narrow it is, and whose it was where the record is known', async () => {
+  test('of the audit log shows the outcome at any width, and the actor if one record is listed', async () => {
     const refused = await runOnTerminal(['partner', 'deactivate', 'North'], { env })
     expect(refused.code).toBe(3)
     const { shown } = await runOnTerminal(['audit', 'list'], { columns: 60, env })
@@ -59,7 +59,7 @@ describe('on a terminal', () => {
     expect(Bun.stripANSI(one.shown)).toMatch(/^LINE {2}AT {2,}WHO .* OUTCOME/)
   })
 
-  test('the list of tokens shows each kid whole, which is compared with what a partner says', async () => {
+  test('of the token list shows each kid in full', async () => {
     const name = 'The partner whose name is long'
     await operator.do('partner', 'add', name, '--organization', 'North')
     await operator.do('token', 'issue', name)
@@ -68,26 +68,26 @@ describe('on a terminal', () => {
     expect(shown).toContain(`\n${token.kid}  The partner`)
   })
 
-  test('a token that is waited for is asked for', async () => {
+  test('of token verify asks for the token', async () => {
     const { code, shown } = await runOnTerminal(['token', 'verify'], { env, answer: 'no-token\r' })
-    const told = Bun.stripANSI(shown).replaceAll('\r', '')
+    const text = Bun.stripANSI(shown).replaceAll('\r', '')
     expect(code).toBe(0)
-    expect(told).toMatch(/^Token: no-token\nstatus +401\ncode +token_invalid\n/)
+    expect(text).toMatch(/^Token: no-token\nstatus +401\ncode +token_invalid\n/)
   })
 
-  test('states are in color, and the titles in bold', async () => {
+  test('has states in color and titles in bold', async () => {
     const { shown } = await runOnTerminal(['organization', 'list'], { env })
     expect(shown).toBe('\u001b[1mID  NAME   STATE\u001b[22m\n1   North  \u001b[32mactive\u001b[39m\n')
   })
 
-  test('there is no color where NO_COLOR or TERM asks for none', async () => {
+  test('has no color if NO_COLOR or TERM=dumb is set', async () => {
     for (const asked of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
       const { shown } = await runOnTerminal(['organization', 'list'], { env: { ...env, ...asked } })
       expect(shown).toBe('ID  NAME   STATE\n1   North  active\n')
     }
   })
 
-  test('JSON has neither color nor another width', async () => {
+  test('of JSON has neither color nor line wrapping', async () => {
     const { shown } = await runOnTerminal(['provider', 'show', 'on-001', '--json'], { columns: 40, env })
     expect(JSON.parse(shown)).toMatchObject({ ref: 'on-001', bio })
     expect(shown).toBe(Bun.stripANSI(shown))
@@ -98,16 +98,16 @@ describe('on a terminal', () => {
     ['Ctrl-D', '\u0004'],
     ['SIGTERM', 'SIGTERM'],
     ['SIGHUP', 'SIGHUP'],
-    ['a no', 'n\r'],
-    ['no word', '\r'],
-  ])('%s at a question changes nothing, and says so', async (_, answer) => {
+    ['the answer no', 'n\r'],
+    ['an empty answer', '\r'],
+  ])('after %s to a question says that nothing was changed', async (_, answer) => {
     const { code, shown } = await runOnTerminal(['organization', 'deactivate', 'North'], { env, answer })
     expect(code).toBe(2)
     expect(shown).toEndWith('\nerror: not confirmed, so nothing was changed\n')
     expect(await operator.ask('organization', 'list')).toMatchObject([{ name: 'North', active: true }])
   })
 
-  test('a yes does it', async () => {
+  test('after the answer yes confirms the change', async () => {
     const words = ['organization', 'deactivate', 'North']
     const { code, shown } = await runOnTerminal(words, { env, answer: 'y\r' })
     expect([code, shown.split('\n').slice(-2)]).toEqual([0, ['Organization North is deactivated.', '']])
@@ -115,7 +115,7 @@ describe('on a terminal', () => {
   })
 })
 
-test('nothing is cut and nothing in color where stdout is no terminal', async () => {
+test('cli: output is neither cut nor colored if stdout is not a terminal', async () => {
   const { stdout } = await operator.run(['provider', 'list'], '', { FORCE_COLOR: '1', COLUMNS: '40' })
   expect(stdout).toContain('Ada Lovelace of the Analytical Engine')
   expect(stdout).toBe(Bun.stripANSI(stdout))
@@ -123,7 +123,7 @@ test('nothing is cut and nothing in color where stdout is no terminal', async ()
 
 const unwritten = 'error: the output could not be written, but the command may have made its changes\n'
 
-test('a stdout without room is told in one line, whatever is printed', async () => {
+test('cli: a full stdout is reported in one line by every command', async () => {
   for (const words of [
     'organization list',
     'organization list --json',
@@ -140,9 +140,9 @@ test('a stdout without room is told in one line, whatever is printed', async () 
 })
 
 test.each([
-  ['has no room', () => openSync('/dev/full', 'w')],
-  ['nobody reads', () => 'pipe' as const],
-])('a service whose stdout %s serves all the same, and says in its log where', async (_, stdout) => {
+  ['is full', () => openSync('/dev/full', 'w')],
+  ['has no reader', () => 'pipe' as const],
+])('cli: a service whose stdout %s still serves, and logs where it listens', async (_, stdout) => {
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
   const streams = { stdin: 'ignore', stdout: stdout(), stderr: 'pipe' } as const
   const service = Bun.spawn([...theProgram, ...words], {
@@ -156,15 +156,16 @@ test.each([
     for await (const bytes of service.stderr) log += new TextDecoder().decode(bytes)
   }
   const ended = read()
-  const said = /stdout could not be written: Listening on 127\.0\.0\.1 port (\d+) as https:\/\/api\.example/
-  await eventually('it to say where it listens', () => said.test(log) || service.exitCode !== null)
-  expect((await fetch(`http://127.0.0.1:${said.exec(log)?.[1]}/readyz`)).status).toBe(200)
+  const listening =
+    /stdout could not be written: Listening on 127\.0\.0\.1 port (\d+) as https:\/\/api\.example/
+  await eventually('it to say where it listens', () => listening.test(log) || service.exitCode !== null)
+  expect((await fetch(`http://127.0.0.1:${listening.exec(log)?.[1]}/readyz`)).status).toBe(200)
   service.kill('SIGTERM')
   await ended
   expect(await service.exited).toBe(0)
 })
 
-test('a service on a terminal shows each request in a line, without color if NO_COLOR is set', async () => {
+test('cli: a service on a terminal prints one line per request, without color if NO_COLOR is set', async () => {
   const { code, shown } = await runOnTerminal(['serve', '--port', '0', '--base-url', 'https://api.example'], {
     answer: 'SIGTERM',
     waiting: /Listening.*\r\n/,
