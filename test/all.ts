@@ -15,7 +15,14 @@ const given = process.argv.slice(2)
 let failed = false
 for (const [title, words, env] of given.length > 0 ? [['chosen tests', given] as const] : runs) {
   console.log(`== ${title}`)
-  const command = [process.execPath, 'test', '--config=test/all.toml', '--timeout=300000', ...words]
+  const command = [
+    process.execPath,
+    'test',
+    '--config=test/all.toml',
+    '--only-failures',
+    '--timeout=300000',
+    ...words,
+  ]
   const { exitCode } = Bun.spawnSync(command, {
     env: { ...process.env, ...env },
     stdio: ['inherit', 'inherit', 'inherit'],

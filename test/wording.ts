@@ -1,5 +1,5 @@
-// `npm run lint`: counts the words of the project's earlier style, for each kind of text, and fails above its limits.
-// `npm run lint:words -- --list` prints each place.
+// Part of `npm run lint`: counts words that CONTRIBUTING.md asks to avoid, and fails above the limits below. `--list` prints
+// each place.
 import { Glob } from 'bun'
 import * as ts from 'typescript-5'
 
@@ -63,7 +63,7 @@ const commentsOf = (file: string, source: ts.SourceFile): Passage[] => {
   return comments
 }
 
-/** The texts in quotes that hold a sentence, or part of one: titles where `titles`, else all of them. */
+/** The quoted texts of at least two words: only test titles if `titles`, else all. */
 const stringsOf = (file: string, source: ts.SourceFile, titles: boolean): Passage[] => {
   const strings: Passage[] = []
   const add = (node: ts.Node) => {
