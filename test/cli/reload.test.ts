@@ -150,9 +150,9 @@ test('cli: a reload neither starts nor stops HTTPS', () => {
   const plain = running()
   set(`ANTEROOM_TLS_CERTIFICATE=${one.certificate}`, `ANTEROOM_TLS_KEY=${one.key}`)
   const left = 'settings reloaded: applied at the next start: --tls-certificate, --tls-key'
-  expect(reload(plain.told)).toBe(left)
+  expect(reload(plain.live)).toBe(left)
   const secure = running()
   set()
-  expect(reload(secure.told)).toBe(left)
+  expect(reload(secure.live)).toBe(left)
   expect([...plain.certificates, ...secure.certificates]).toEqual([])
 })

@@ -21,7 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => place[Symbol.asyncDispose]())
 
-/** Nine PHQ-9 answers, the last of which is `ninth`. */
+/** Nine PHQ-9 answers. The last one is `ninth`. */
 const phq9 = (others: number, ninth: string): ScreeningAnswer[] => [
   ...Array.from({ length: 8 }, (_, item) => ({ question: `Question ${item + 1}`, answer: `${others}` })),
   { question: 'Thoughts that you would be better off dead', answer: ninth },
