@@ -108,7 +108,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
     expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
     expect(await why('on-2', slot)).toMatchObject({ offered: false, reason: 'provider_deactivated' })
-    expect(await say('slots', 'on-2')).toBe('There are none: the provider is suspended.\n')
+    expect(await say('slots', 'on-2')).toBe('There are no free slots: the provider is suspended.\n')
     expect(await say('show', 'on-2')).toMatch(/\nstate +suspended\n/)
     expect((await ask<{ ref: string }[]>('list', '--inactive')).map(({ ref }) => ref)).toEqual(['on-2'])
     const refused = await practice.service.post(

@@ -50,7 +50,7 @@ test('cli: restore --against lists tokens and members that become valid again, c
   const { code, stdout, stderr } = await restore('new.sqlite', '--against', replaced)
   expect([code, stdout, readdirSync(operator.folder.path)]).toEqual([2, '', before])
   const lines = stderr.split('\n')
-  expect(lines.slice(0, -4)).toEqual([
+  expect(lines.slice(0, -5)).toEqual([
     `anteroom: changes in ${replaced} since the backup are not in it:`,
     `  token ${kidOf(first)} of Lantern: valid again`,
     '  member 2: active again',
@@ -58,10 +58,11 @@ test('cli: restore --against lists tokens and members that become valid again, c
     '  partner_keys: 2 in the replaced database, 1 in the backup',
     '  booking_requests: 4 in the replaced database, 3 in the backup',
   ])
-  expect(lines.slice(-4)).toEqual([
+  expect(lines.slice(-5)).toEqual([
     expect.stringMatching(/^ {2}newest audit line in the replaced database: \d+:[0-9a-f]{64}$/),
     expect.stringMatching(/^ {2}newest audit line in the backup: \d+:[0-9a-f]{64}$/),
     'error: there is no terminal to ask on',
+    'Try: --yes',
     '',
   ])
   expect(stderr).not.toContain('Canary')
@@ -126,7 +127,7 @@ test('cli: restore --against refuses a database that is not a later state of the
     writeFileSync(file('text'), 'no database')
     for (const [against, fault] of [
       [other.database, 'that database is no later state of the one that the backup was made of'],
-      [file('text'), 'the file is not a database that can be read'],
+      [file('text'), 'the file is not a readable database; restore a backup'],
       [file('absent'), `there is no database at ${file('absent')}`],
     ] as const) {
       expect(await restore('refused.sqlite', '--yes', '--against', against)).toEqual({

@@ -46,7 +46,7 @@ describe('cli: output on a terminal', () => {
   test('of help is not wider than 80 columns', async () => {
     const { code, shown } = await runOnTerminal(['provider', '--help'], { env })
     expect([code, widest(shown) <= 80]).toEqual([0, true])
-    expect(shown).toContain('\n  away <provider> <from> <until>  Note that')
+    expect(shown).toContain('\n  away <provider> <from> <until>  Record an')
     expect(widest((await runOnTerminal(['sandbox', '--help'], { env })).shown)).toBeLessThanOrEqual(80)
   })
 

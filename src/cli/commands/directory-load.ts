@@ -169,9 +169,9 @@ type DisplacedBooking = LoadPreview['fallen'][number]
 /** Booked sessions outside the new availability, soonest first. Staff call these members. */
 function displacedText({ fallen }: LoadPreview): Text {
   if (fallen.length === 0) return []
-  const [are, stay] = fallen.length === 1 ? ['is', 'stays'] : ['are', 'stay']
+  const [sessionsAre, stay] = fallen.length === 1 ? ['session is', 'stays'] : ['sessions are', 'stay']
   return [
-    `${counted(fallen.length, 'upcoming session')} ${are} outside the new availability, and ${stay} booked:`,
+    `${fallen.length} upcoming ${sessionsAre} outside the new availability, and ${stay} booked:`,
     table(soonestFirst(fallen).slice(0, mostShown), displacedColumns, ''),
     moreText(fallen.length),
   ]

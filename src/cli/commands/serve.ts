@@ -228,7 +228,7 @@ async function serveUntilStopped(
 const silentStopMillis = 2_000
 
 function stillStopping(requests: number): string {
-  return `still stopping: waiting at most 15 s for ${counted(requests, 'unfinished request')}`
+  return `still stopping: waiting at most 15 s for ${counted(requests, 'request')} to finish`
 }
 
 function notesOn({ baseUrl, tls, proxies, overruled }: ServerConfig): string[] {

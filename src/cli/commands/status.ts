@@ -155,7 +155,7 @@ function recordOf(status: Status, now: number): Record<string, string | number |
     ...backupLines(status, now),
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
     ...refusedLines(status),
-    'changed local times': movedBookings,
+    'shifted bookings': movedBookings,
   }
 }
 
@@ -198,11 +198,11 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
       `${counted(ended, 'server')} ended unexpectedly: read the log there, then start the server again`,
     server === 'up' && unready > 0 && `${counted(unready, 'server')} not ready: read the log there`,
     unreadRisk > 0 &&
-      `${counted(unreadRisk, 'unread request')} with a raised ninth PHQ-9 item: anteroom request list --risk`,
+      `${counted(unreadRisk, 'request')} with raised PHQ-9 item 9, unread: anteroom request list --risk`,
     movedBookings > 0 && `${counted(movedBookings, 'booking')} with a changed local time: anteroom doctor`,
     waiting.intakes > 0 &&
       `${counted(waiting.intakes, 'intake')} without a provider: anteroom request list --intakes`,
-    backups.backedUpAt === null && !backups.isByServer && 'there is no backup: anteroom backup FILE',
+    backups.backedUpAt === null && !backups.isByServer && 'no backup was ever made: anteroom backup FILE',
     isBackupOld && backups.backedUpAt !== null && 'the last backup is too old: anteroom backup FILE',
     backups.backedUpAt !== null &&
       backups.drilledAt === null &&
