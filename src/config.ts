@@ -16,10 +16,8 @@ import { Fault, type Flags, settings, type Values, valuesOf } from './settings'
 
 export type { Flags } from './settings'
 
-/** Name of the systemd credential with the master key. */
 const credentialName = 'anteroom-master-key'
 
-/** `credential` is the path of a systemd credential. */
 export type MasterKeySource =
   | { readonly file: string }
   | { readonly base64: string }
@@ -37,9 +35,7 @@ export interface ServerConfig extends StorageConfig, ServerOptions {
   readonly limits: Limits
   /** `errors` logs only responses with status 400 and above. */
   readonly logRequests: 'all' | 'errors'
-  /** The text of each setting, before it is parsed. */
   readonly given: Flags
-  /** Notices about lines of the settings file that a flag or the environment overrides. */
   readonly overruled: readonly string[]
 }
 
@@ -173,7 +169,6 @@ function loginFrom({ PGPASSWORD, PGPASSFILE, HOME, ...environment }: Environment
   return { password: PGPASSWORD || null, passFile, isPassFileCredential }
 }
 
-/** True if systemd provides the file as a credential. */
 function isCredential(environment: Environment, path: string): boolean {
   const credentials = environment[credentialsVariable]
   return Boolean(credentials && path.startsWith(`${credentials}/`))

@@ -150,6 +150,5 @@ function takePlace(path: string, key: Uint8Array, file: string): void {
   } catch (error) {
     if (existsSync(path)) throw error
   }
-  // Temporary copies of the key must not remain.
   for (const left of listUnfinished(path)) rmSync(left, { force: true })
 }

@@ -33,16 +33,12 @@ export { type Certificate, certificateNotes, readCertificate } from './vault/cer
 export interface ServiceOptions extends DatabaseSetting {
   readonly purpose: Purpose
   readonly masterKey: MasterKeySource
-  /** If true, a missing database and master key file are created. */
   readonly create: boolean
-  /** If true, an older schema is migrated. */
   readonly upgrade?: boolean
   /** True for a server. Only one server at a time can open a SQLite file. */
   readonly alone?: boolean
-  /** Default: the built-in time zones. */
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
-  /** Default: no limits. */
   readonly limits?: Limits
   readonly report: Report
   /** Maximum number of writes in one transaction, for benchmarks; SQLite only. */
@@ -65,7 +61,6 @@ const noLogin: DatabaseLogin = { password: null, passFile: null }
 /** The only code that chooses an engine. */
 export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabaseLocation> {
   if (!isDatabaseAddress(database)) return fileDatabase(database)
-  // Loaded lazily: commands on a SQLite file start faster without it.
   const { serverDatabase } = await import('../db/postgres/database')
   return serverDatabase(database, login)
 }
@@ -89,12 +84,10 @@ async function openWithKey(options: ServiceOptions) {
   return { ...opened, records, upgraded, key }
 }
 
-/** Default: the built-in zones. @throws Refusal settings_invalid */
 export function readZones(folder: string | undefined): ZoneData {
   return folder === undefined ? builtInZones() : zonesFromFolder(folder)
 }
 
-/** @throws Refusal as openStorage and readZones do */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, report } = options
   const zones = readZones(zoneFolder)
@@ -123,7 +116,6 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     context,
     zones,
     async listen(options) {
-      // Loaded lazily: other commands start faster without it.
       const { serve } = await import('./serving')
       return serve(served, options)
     },

@@ -12,21 +12,17 @@ import { forgetReplays } from './operations/maintenance'
 import { measureRecords } from './operations/status'
 import type { Certificate } from './vault/certificate'
 
-/** Only the certificate can change while the server runs. */
 export interface ServerOptions {
   readonly host: string
-  /** 0 for a free port. */
   readonly port: number
   /** Public address. Default: the address that the server listens on. */
   readonly baseUrl?: string | undefined
   readonly noDocs?: boolean
-  /** Plain HTTP if none is given. */
   readonly certificate?: Certificate | null
   /** Networks of the proxies that terminate HTTPS. Requests from other addresses are refused. */
   readonly proxies?: Networks | null
   /** Prometheus metrics port on 127.0.0.1, 0 for a free port. No metrics if none is given. */
   readonly metricsPort?: number | null
-  /** Labels of the build metric. */
   readonly build?: Readonly<Record<string, string>>
   readonly observers?: readonly RequestObserver[]
 }
@@ -37,14 +33,12 @@ export interface Served {
   readonly context: Context
   readonly zones: ZoneData
   readonly measureEngine: () => EngineMeasures
-  /** Starts the maintenance of the database. */
   readonly watch: () => { readonly isReady: () => Promise<boolean> }
 }
 
 export interface Server extends Listening {
   replaceCertificate(certificate: Certificate): void
   readonly baseUrl: string
-  /** Null without metrics. */
   readonly metricsPort: number | null
 }
 

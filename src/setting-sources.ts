@@ -5,7 +5,6 @@ import { Refusal } from './domain/errors'
 import { Fault, type Flags, type Setting, type SettingName, settings } from './settings'
 
 export interface SettingsLine {
-  /** Line number, from 1. */
   readonly line: number
   readonly name: string
   readonly value: string
@@ -46,7 +45,6 @@ function joinLines(text: string): { line: number; text: string }[] {
   return found
 }
 
-/** Null if a quotation mark is left open or text follows it. */
 function unquoted(written: string): string | null {
   const [mark] = written
   if (mark !== '"' && mark !== "'") return written.replace(/\\(.)/g, '$1')
@@ -59,12 +57,10 @@ function unquoted(written: string): string | null {
 /** The only setting without a flag: every process on the machine can read command lines. */
 export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
-/** The folder of a service's credentials (systemd.exec(5)). */
 export const credentialsVariable = 'CREDENTIALS_DIRECTORY'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Notices about lines of the settings file that a flag or the environment overrides. */
 export function overruledLines(flags: Flags, environment: Environment): string[] {
   const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], [])
   return (Object.keys(settings) as SettingName[]).flatMap((name) => {
@@ -76,7 +72,6 @@ export function overruledLines(flags: Flags, environment: Environment): string[]
   })
 }
 
-/** `source` is the flag, the variable, or the line of the settings file. */
 interface Source {
   readonly value: string
   readonly source: string
@@ -153,7 +148,6 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
   return found
 }
 
-/** Enough for every setting with comments. */
 const mostSettingsBytes = 65_536
 
 /** Null if unreadable. A running server reads it too: a pipe must not block, nor a huge file fill memory. */
@@ -197,7 +191,6 @@ export function passwordFaults(flag: string, database = '', more = ''): string[]
   return [`${flag}: must not contain a password, because every process can read it; use ${ways}`]
 }
 
-/** Only a database file has a default key file. */
 export function missingKeyFaults(
   environment: Environment,
   { database = '', masterKeyFile, masterKeyFd }: Flags,

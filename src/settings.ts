@@ -1,7 +1,6 @@
 import { isDatabaseAddress, mistakenPathFault, parseDatabaseAddress, parseNetworks } from './domain/addresses'
 import { hourMillis } from './scheduling/calendar'
 
-/** A rejected value. `why` is, for example, `must not be empty`. */
 export class Fault {
   constructor(readonly why: string) {}
 }
@@ -19,7 +18,6 @@ export interface Setting<Value = unknown, More extends Details = Details> {
   readonly flag: string
   /** Null for a boolean flag. In the environment, the value is true or false. */
   readonly argument: string | null
-  /** Name in the environment and in a settings file. */
   readonly variable: string
   readonly meaning: string
   readonly parse: Parse<Value>
@@ -37,7 +35,6 @@ function setting<Value, const More extends Details = object>(
   return { flag, argument, variable, meaning, parse, details }
 }
 
-/** Every setting, in the order of the documentation. */
 export const settings = {
   settings: setting(
     '--settings',
@@ -170,7 +167,6 @@ export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
   (name) => name !== 'backupMaxAge',
 )
 
-/** Texts of settings, before they are parsed. */
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
 /** Parsed settings; undefined for one that is not given and has no default. */
@@ -228,19 +224,16 @@ function trueOrFalse(value: string): boolean | Fault {
   return value === 'true' || (value === 'false' ? false : new Fault('must be true or false'))
 }
 
-/** Hours or days as ms. */
 function age(value: string): number | Fault {
   if (!/^[1-9]\d{0,3}[hd]$/.test(value)) return new Fault('must be hours or days, for example 36h or 2d')
   return Number(value.slice(0, -1)) * (value.endsWith('d') ? 24 : 1) * hourMillis
 }
 
-/** Null for `off`. */
 export function cap(value: string): number | null | Fault {
   if (value === 'off') return null
   return /^[1-9]\d{0,8}$/.test(value) ? Number(value) : new Fault('must be off or a whole number from 1')
 }
 
-/** Removes slashes from the end. */
 export function webAddress(value: string): string | Fault {
   const url = URL.canParse(value) ? new URL(value) : null
   const isAddress = url && /^https?:$/.test(url.protocol) && !/[?#]/.test(value) && !url.username

@@ -63,7 +63,6 @@ function pinnedVersion() {
   return version
 }
 
-/** Alpine has musl instead of glibc, and needs another executable. */
 function isMusl() {
   return process.platform === 'linux' && fs.existsSync('/etc/alpine-release')
 }
@@ -154,11 +153,7 @@ function npmArguments(folder) {
   return [...what, ...how, '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 }
 
-/**
- * Installs into a temporary folder, then renames: an interruption never leaves an incomplete node_modules.
- *
- * @param startsProgram true if production dependencies are enough
- */
+/** Installs into a temporary folder, then renames: an interruption never leaves an incomplete node_modules. */
 async function installDependencies(bun, version, startsProgram) {
   const modules = join(root, 'node_modules')
   const stamp = join(modules, '.with-bun')
@@ -190,7 +185,6 @@ async function installDependencies(bun, version, startsProgram) {
     if (fs.existsSync(modules) && !isCurrent()) fs.renameSync(modules, join(temp, 'old'))
     fs.renameSync(join(temp, 'node_modules'), modules)
   } catch (error) {
-    // Another process may have installed them first.
     if (!isCurrent()) throw error
   }
 }
@@ -204,7 +198,6 @@ function dependenciesHash(version) {
 /** A folder on the project's file system, so that a rename can move files out of it. */
 function temporaryFolder() {
   fs.mkdirSync(ownFolder, { recursive: true })
-  // Left by killed processes.
   for (const name of fs.readdirSync(ownFolder).filter((name) => name.startsWith('temp-'))) {
     const age = Date.now() - fs.statSync(join(ownFolder, name), { throwIfNoEntry: false })?.mtimeMs
     if (age > 3_600_000) fs.rmSync(join(ownFolder, name), { recursive: true, force: true })

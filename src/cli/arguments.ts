@@ -4,10 +4,8 @@ import type { RateOverride } from '../domain/limits'
 import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
 
-/** The largest number of 15 digits. */
 const largest = 999_999_999_999_999
 
-/** Returns a parser of whole numbers from `least` to `most`. */
 export function wholeNumber(least: number, most = largest) {
   return (text: string): number => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
@@ -63,7 +61,6 @@ export function fileName(text: string): string {
   return text
 }
 
-/** A database file, not the address of a database server. */
 export function databaseFile(text: string): string {
   if (isDatabaseAddress(text)) {
     throw new InvalidArgumentError('It must be a file, not the address of a database server.')

@@ -6,17 +6,14 @@ import { noteAct } from '../operations/maintenance'
 import { makeAct } from './storage'
 import { printNotice } from './terminal/output'
 
-/** An attempted act and its record, for the audit line of a refusal. */
 export interface Tried {
   /** Null if the command is not audited. */
   readonly action: AuditAction | null
-  /** For example `partner`; null for commands that are not about one record. */
   readonly noun: string | null
   /** Null until the record is found. */
   id: number | null
 }
 
-/** Kind of record by the first word of the command. */
 const nouns: Readonly<Record<string, string>> = {
   organization: 'organization',
   partner: 'partner',
@@ -40,7 +37,6 @@ export function triedBy(command: Command, flags: object): Tried {
   return { action, noun: nouns[first] ?? null, id: null }
 }
 
-/** Audited commands that change no record. */
 const reading = /^(database\.|request\.(list|show|suggest)$|member\.(show|find|export)$)/
 
 /** Commands that change records are refused on a deactivated database. */
@@ -48,7 +44,6 @@ export function changesRecords({ action }: Tried): boolean {
   return action !== null && !reading.test(action)
 }
 
-/** Failures of the storage, not refusals of the act. */
 const storageKinds: readonly Kind[] = ['storage_busy', 'storage_failed', 'database_unusable']
 
 /** Runs `work`. If it is refused, writes an audit line with the reason. */

@@ -59,7 +59,6 @@ export function findCommand(program: Command, words: readonly string[]) {
   return { command, depth }
 }
 
-/** A group has only subcommands. */
 export function isGroup({ commands, registeredArguments }: Command): boolean {
   return commands.length > 0 && registeredArguments.length === 0
 }
@@ -76,12 +75,10 @@ type OptionValue =
 type Parse = (text: string, before: never) => unknown
 type Default = string | number | boolean
 
-/** A command, as recordsCommand and its like take it. */
 export interface CommandValue<Run> {
   readonly name: string
   /** Missing for top-level commands, which program.ts describes. */
   readonly description?: string
-  /** Arguments, in order. */
   readonly words?: readonly (
     | Argument
     | readonly [word: string, meaning?: string, parse?: (text: string) => unknown]
@@ -89,7 +86,6 @@ export interface CommandValue<Run> {
   /** Settings that are also options of the command. */
   readonly settings?: readonly SettingName[]
   readonly options?: readonly OptionValue[]
-  /** Command lines at the end of help. */
   readonly examples?: readonly string[]
   readonly run: Run
 }
@@ -134,7 +130,6 @@ export function plainCommand({
   })
 }
 
-/** A plain command with the storage options. */
 export function storageCommand(value: CommandValue<(...given: never[]) => Done>): Command {
   return plainCommand({ ...value, settings: [...storageSettings, ...(value.settings ?? [])] })
 }
@@ -177,13 +172,9 @@ export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>
     })
 }
 
-/** Makes a command that needs only the records. */
 export const recordsCommand = commandsIn(withRecords)
-/** Makes a command that needs the records and the zone data. */
 export const zonesCommand = commandsIn(withZones)
-/** Makes a command that needs the records and the directory. */
 export const contextCommand = commandsIn(withContext)
-/** Makes a command that needs the records, the directory and the zone data. */
 export const serviceCommand = commandsIn(withService)
 
 /** Returns a maker of commands on one record, named by the first argument. `run` gets the call and record. */
@@ -221,7 +212,6 @@ interface Switches<On, Found> {
   readonly deactivate: Switch<On, Found>
   readonly reactivate: Switch<On, Found>
   readonly question: (record: Found, context: On) => string | Promise<string>
-  /** For example `Partner Lantern`. */
   readonly nameOf: (record: Found) => string
   /** Appended to the question and to the answer. */
   readonly noteOn?: (context: On, record: Found) => string

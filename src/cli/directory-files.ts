@@ -22,7 +22,6 @@ export function readSource(paths: readonly string[]): DirectorySource {
   return { document: readJsonFile(path) }
 }
 
-/** @throws FaultyFiles */
 export function readEntries(context: Context, source: DirectorySource): DirectoryEntries {
   return describingFaults(() => {
     if ('tables' in source) return readDirectoryTables(context, source.tables)
@@ -43,7 +42,6 @@ export class FaultyFiles extends Refusal {
   }
 }
 
-/** @throws FaultyFiles if `read` throws DirectoryInvalid */
 export function describingFaults<T>(read: () => T): T {
   try {
     return read()
@@ -52,7 +50,6 @@ export function describingFaults<T>(read: () => T): T {
   }
 }
 
-/** One JSON file at `to`, or one CSV file for each table in the folder `to`. */
 export function filesOf(directory: DirectoryFile, format: 'json' | 'csv', to: string) {
   if (format === 'json') return [{ path: to, text: `${formatJson(directory)}\n` }]
   return tableNames.map((table) => ({ path: join(to, `${table}.csv`), text: formatTable(table, directory) }))
@@ -68,7 +65,6 @@ function readCsvFile(path: string): CsvFile {
   return { name: basename(path), bytes: readBytes(path) }
 }
 
-/** @throws Refusal directory_invalid */
 export function readJsonFile(path: string): unknown {
   const text = faultText(path, readBytes(path))
   if (text.trim() === '') throw invalid(`${path}: the file is empty`)

@@ -41,22 +41,18 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   view: ['show'],
 }
 
-/** The text of an error. @param words the command line */
 export function errorText(error: unknown, words: readonly string[]): string {
   const { what, hint, usage } = error instanceof Refusal ? ofRefusal(error) : ofSystem(error, words)
   return linesOf({ what, hint, usage })
 }
 
-/** The same for an error of Commander. @param command the command that the words name */
 export function usageErrorText({ code, message }: CommanderError, command: Command): string {
   return linesOf(ofUsage(code, message.replace(/^error: /, ''), command))
 }
 
 interface Described {
   readonly what: string
-  /** A command or an action. */
   readonly hint?: string | null | undefined
-  /** The usage line of a command. */
   readonly usage?: string | undefined
 }
 
@@ -65,20 +61,17 @@ function linesOf({ what, hint, usage }: Described): string {
   return lines.join('\n')
 }
 
-/** A subcommand of another name or spelling. */
 export function unknownCommand(above: Command, word: string, names: readonly string[]): Refusal {
   const meant = synonyms[word.toLowerCase()]?.find((name) => names.includes(name)) ?? didYouMean(word, names)
   const hint = meant === null ? `${pathOf(above)} --help` : `${pathOf(above)} ${meant}`
   return new Refusal('field_invalid', `unknown command '${word}'`, { hint })
 }
 
-/** For example `anteroom token issue`. */
 function pathOf(command: Command): string {
   const { parent } = command
   return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
 }
 
-/** Commander's code of an error, the start of its message, and the text in its place. */
 function ofUsage(code: string, message: string, command: Command): Described {
   const usage = `Usage: ${command.createHelp().commandUsage(command)}`
   const [, named = ''] = /'([^']*)'/.exec(message) ?? []
@@ -111,7 +104,6 @@ function helpOf(command: Command): string {
   return `${pathOf(command)} --help`
 }
 
-/** Commander's messages for a rejected value. */
 const rejected = [
   /^(option '[^']*') argument '.*' is invalid\. (.*)$/s,
   /^command-argument value '.*' is invalid for (argument '[^']*')\. (.*)$/s,
@@ -133,7 +125,6 @@ function ofRefusal({ message, hint, candidates }: Refusal): Described {
   return { what: message, hint: meant === null ? `anteroom ${candidates.noun} list` : shellWord(meant) }
 }
 
-/** Errno codes in words. */
 const systemFaults: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
   EEXIST: 'there is already a file or folder at that path',

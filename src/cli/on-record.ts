@@ -16,20 +16,13 @@ import { presentRequest, providerOf } from './terminal/request-text'
 export const inShapeOfApi = 'print the request as JSON, as in the API'
 
 const argument = ['<request>', 'id', recordId] as const
-/** Makes a command on one request, with the directory. */
 export const onRequest = commandsOn(withContext, argument, requireRequest)
-/** The same without the directory. */
 export const onRecord = commandsOn(withRecords, argument, requireRequest)
-/** The same, if the run looks the request up itself, so that a missing one is audited too. */
+/** The run itself looks the request up, so that a missing one is audited too. */
 export const onAnyRequest = commandsOn(withContext, argument, (_context, id: number) => id)
-/** The same, if the run needs only the id. */
 export const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
 
-/**
- * Asks a question that names the member, and so counts as a look at the request in the audit log.
- *
- * @throws Refusal not_confirmed, also if the request changed while the question was open
- */
+/** Audited as a look at the request: the question names the member. @throws Refusal not_confirmed, also after a change */
 export async function askAbout(
   context: Records,
   request: RequestRecord,
@@ -43,7 +36,6 @@ export async function askAbout(
   throw new Refusal('not_confirmed', `request ${id} changed while the question was open, so nothing was done`)
 }
 
-/** The parts of a request that a question shows. */
 function summaryOf({ state, providerId, startsAt, member }: RequestRecord): string {
   return [state, providerId, startsAt, member?.id].join()
 }
@@ -66,7 +58,6 @@ export function appointmentText(
   return `${ref} at ${formatLocal(zone, startsAt / minuteMillis)} ${timeZone}`
 }
 
-/** The request as it is now, as JSON; the line as text. */
 export async function requestAnswer(
   records: Records,
   id: number,

@@ -9,10 +9,7 @@ import { storageLast } from './storage'
 import { print, printError } from './terminal/output'
 import { versionLine } from './version-line'
 
-/**
- * Commands in the order of help. Each is imported only when needed: importing all of them takes as long as
- * the rest of a server's start.
- */
+/** In the order of help. Each command is imported only when needed: importing all doubles the start time. */
 const commands = {
   sandbox: [
     'Run a test service with sample providers and partners',
@@ -95,13 +92,9 @@ const commands = {
   ],
 } satisfies Readonly<Record<string, readonly [description: string, load: () => Promise<Command>]>>
 
-/** Commands for shells only, hidden in help. */
 const unlisted: readonly string[] = ['complete']
 
-/**
- * Loads only the command that the first word names, or no command if it names none: help and errors need only
- * the names. Without `words`, loads all commands.
- */
+/** Loads only the command that the first word names, because help needs only names. Without `words`, loads all. */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
@@ -134,7 +127,6 @@ function nameWithArguments(command: Command): string {
   return new Help().subcommandTerm(command).replace(' [options]', '')
 }
 
-/** Runs a command line, without the name of the program. Returns the exit code. */
 export async function run(words: readonly string[]): Promise<number> {
   let said: Meant | undefined
   try {
@@ -190,10 +182,7 @@ function listedBelow({ commands, parent }: Command): string[] {
   return parent === null ? [...names, 'help'] : names
 }
 
-/**
- * Logs an uncaught error and goes on: one request or timer must not end all others. Bun's own report would
- * include stored values and source code.
- */
+/** Logs an uncaught error without ending the process. Bun's report would include stored values and source code. */
 export function logUnanswered(error: unknown): void {
   logDefect('uncaught error', error)
   process.exitCode = exitCodes.failed

@@ -22,7 +22,6 @@ export const storageSettings = ['settings', 'database', 'masterKeyFile', 'master
 /** Flags that are also accepted before the name of the command. */
 export const storageFlags: readonly string[] = storageSettings.map((name) => settings[name].flag)
 
-/** Undefined for a command's own settings. */
 export function headingOf(name: SettingName): string | undefined {
   return storageSettings.some((each) => each === name)
     ? 'Storage options (anywhere on the command line):'
@@ -49,10 +48,8 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
 /** Makes the audit act at the change: the operator may have taken long to confirm it. */
 export type MakeAct = () => Act
 
-/** A command's work. The database is closed once it settles. */
 export type Work<On> = (on: On, act: MakeAct) => Promise<void>
 
-/** Does not load the directory. */
 export async function withRecords(flags: object, work: Work<Records>): Promise<void> {
   const config = readStorageConfig(flags)
   const { records, close } = await openRecords(config)
@@ -146,7 +143,6 @@ export function operator(): string {
 /**
  * Uid and account, which operators cannot choose: `operator root (sudo by 1000 olive)`.
  *
- * @param uid null if the system has no uids
  * @param sudoUid SUDO_UID; used only for root, because any other user can set it
  * @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number
  */

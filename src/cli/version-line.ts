@@ -6,7 +6,6 @@ import { requireOwnRuntime } from '../config'
 /** The version comes first, for scripts; bug reports need the rest. */
 export async function versionLine(): Promise<string> {
   const { commit, zoneData } = await origin()
-  // Twelve digits identify a commit; `anteroom version` prints all of them.
   const short = commit.replace(/^([0-9a-f]{12})[0-9a-f]+/, '$1')
   return `${version} (commit ${short}, Bun ${Bun.version}, zone data ${zoneData})`
 }

@@ -9,7 +9,6 @@ interface VersionFlags extends CommonFlags {
   readonly licenses?: boolean
 }
 
-/** `anteroom version`: the versions for a bug report, or the licenses. */
 export function versionCommand(): Command {
   return plainCommand({
     name: 'version',

@@ -25,7 +25,6 @@ export function completionCommand(): Command {
   })
 }
 
-/** Loads the commands that the words name. */
 type Create = (words: readonly string[]) => Promise<Command>
 
 /** `anteroom complete`, for the scripts of `anteroom completion`: prints completions of the last word, one a line. */
@@ -67,7 +66,6 @@ export async function offersFor(given: readonly string[], create: Create): Promi
   return [...below, ...(await offer({ name: argument.name(), choices: argument.argChoices }, begin))]
 }
 
-/** An argument or the value of an option: its name in help, and its choices if it has some. */
 interface Wanted {
   readonly name: string
   readonly choices: readonly string[] | undefined
@@ -104,7 +102,6 @@ function wantedStorage(flag: string | undefined): Wanted | undefined {
   return setting && { name: nameIn(setting.argument ?? ''), choices: undefined }
 }
 
-/** The name of a value in flags as `--to <file>`. */
 function nameIn(flags: string): string {
   return /<([^>]+)>/.exec(flags)?.[1]?.replace(/\.+$/, '') ?? ''
 }
@@ -123,7 +120,6 @@ function namesBelow(command: Command, isHelp: boolean): string[] {
 
 const fileNames: readonly string[] = ['file', 'files', 'path', 'backup', 'place']
 
-/** Completions of a value. Empty for values such as new names. */
 async function offeredValues({ name, choices }: Wanted, begin: string, before: readonly string[]) {
   if (choices) return choices
   if (fileNames.includes(name)) return [':files']
@@ -137,7 +133,6 @@ async function offeredValues({ name, choices }: Wanted, begin: string, before: r
   return (await databaseAt(setting)).listOffers(offered, begin)
 }
 
-/** Records that complete a value, by the name of the argument or option. */
 const offeredBy: Readonly<Record<string, Offered>> = {
   organization: 'organization',
   partner: 'partner',
@@ -148,7 +143,6 @@ const offeredBy: Readonly<Record<string, Offered>> = {
   region: 'region',
 }
 
-/** The storage flags among the words. */
 function storageOf(words: readonly string[]): Flags {
   const flags: Partial<Record<(typeof storageSettings)[number], string>> = {}
   for (const name of storageSettings) {

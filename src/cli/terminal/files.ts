@@ -34,7 +34,6 @@ export const toOutput = [
   (text: string) => (text === toStdout ? text : fileName(text)),
 ] as const
 
-/** Undefined for stdout. */
 export function outputPath({ output }: OutputFlags): string | undefined {
   return output === toStdout ? undefined : output
 }

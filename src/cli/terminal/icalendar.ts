@@ -36,7 +36,6 @@ function eventLines(event: CalendarEvent, at: number): string[] {
   ]
 }
 
-/** `20261201T140000Z` (§3.3.5). */
 function dateTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
 }

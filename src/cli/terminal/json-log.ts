@@ -43,7 +43,6 @@ function logFields({ id, partnerId, method, route, status, refusedFor, millis, b
 /** The log of a service, on stderr. Logging never blocks. */
 export interface Log {
   readonly observe: RequestObserver
-  /** Logs a line of describeDefect. */
   readonly defect: (line: string) => void
   readonly report: Report
   /** Flushes. False if the reader does not take the lines in time. */

@@ -21,25 +21,20 @@ export function joined(parts: readonly string[]): string {
 export interface GiveWay {
   /** Hidden first, in this order. Then the other columns are hidden, from the last. */
   readonly leaveOut?: readonly string[]
-  /** Wrapped instead of shortened; DETAIL by default. */
   readonly fold?: readonly string[]
   /** Hidden instead of shortened, for example a time followed by its time zone. */
   readonly whole?: readonly string[]
 }
 
-/** Cells are padded to the width of their column. */
 export interface Layout {
   readonly titles: readonly string[]
   /** Lines of cells per row: more than one if a column is wrapped. */
   readonly rows: readonly (readonly (readonly string[])[])[]
-  /** Titles of the hidden columns. */
   readonly leftOut: readonly string[]
 }
 
 const gap = 2
-/** Minimum width of a shortened column. */
 const leastWidth = 12
-/** Minimum width of a wrapped column. */
 const leastFolded = 24
 /** Never hidden or shortened: staff must not miss them. */
 const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
@@ -47,12 +42,7 @@ const prose: readonly string[] = ['DETAIL']
 /** Numbers, dates, instants and phone numbers, optionally with a weekday or zone. A shortened one would mislead. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
-/**
- * Fits a table into a width: shortens the widest columns first, then hides columns. Never shortens the first
- * column, STATE, RISK, SEVERITY or figures.
- *
- * @param width in terminal columns; Infinity for no limit
- */
+/** Shortens the widest columns first, then hides columns. @param width in terminal columns; Infinity for no limit */
 export function layOut(
   titles: readonly string[],
   cells: readonly (readonly string[])[],
@@ -104,7 +94,6 @@ interface Column {
   readonly title: string
   readonly place: number
   readonly width: number
-  /** Minimum width. */
   readonly least: number
   readonly isFolded: boolean
 }
@@ -127,7 +116,6 @@ function columnOf(
   return { title, place, width, least: isRigid ? width : Math.min(width, least), isFolded }
 }
 
-/** Narrows the widest column step by step until all fit or none can become narrower. */
 function shortened(columns: readonly Column[], width: number): number[] {
   const widths = columns.map((column) => Math.max(column.least, Math.min(column.width, width)))
   for (let over = totalOf(widths) - width; over > 0; over--) {

@@ -9,7 +9,6 @@ import { oneLine } from './output'
 
 const stderr = 2
 
-/** Opens the log while `act` runs: plain lines on a terminal, otherwise JSON. */
 export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): Promise<void> {
   const log = isOnTerminal() ? openTerminalLog(clock) : await openJsonLog(clock)
   writeDefectsTo(log.defect)
@@ -40,7 +39,6 @@ export function openTerminalLog(clock: Clock): Log {
 }
 
 async function openJsonLog(clock: Clock): Promise<Log> {
-  // Loaded lazily: a terminal does not need it.
   const { jsonLogger } = await import('./json-log')
   const writer = new LineWriter(stderr, (count) => logger.report(droppedText(count)))
   const logger = jsonLogger(clock, writer)
@@ -53,7 +51,6 @@ function droppedText(count: number): string {
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Columns, enough for the most frequent routes. */
 const routeWidth = 30
 
 /** A refused request shows its request id, which the partner may quote. */
@@ -99,7 +96,6 @@ const endMillis = 1_000
 /** Writes in batches, without blocking. Above `mostKept`, lines are dropped and counted. */
 export class LineWriter {
   readonly #stream: SonicBoom
-  /** Bytes. */
   #waiting = 0
   #dropped = 0
   #timer: Timer | null = null
@@ -133,7 +129,6 @@ export class LineWriter {
     this.#flushSoon()
   }
 
-  /** Flushes. False on timeout. */
   async end(): Promise<boolean> {
     this.#isEnding = true
     const waiting = setTimeout(() => this.#end.resolve(false), endMillis)

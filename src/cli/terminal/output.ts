@@ -8,14 +8,11 @@ export interface CommonFlags {
   readonly yes?: boolean
 }
 
-// Control characters (C0, DEL, C1) and line separators.
 const controls = /[\p{Cc}\u2028\u2029]+/gu
 /** Control characters and line separators that JSON.stringify does not escape. */
 const controlsInJson = /[\x7f-\x9f\u2028\u2029]/gu
-/**
- * Invisible characters and those that reorder text: names that differ only in these look the same (UTS 39).
- * Whole emoji are matched too, because they contain such characters and must stay unchanged.
- */
+// Invisible and reordering characters, which make different names look the same (UTS 39). Emoji contain such
+// characters and must stay unchanged, so whole emoji are matched too.
 const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
 /** Tested first: compiling `unseen` takes longer than most commands. */
 const beyondAscii = /[\u0080-\uffff]/
@@ -36,7 +33,6 @@ function escapeUnseen(text: string): string {
   return text.replace(unseen, (found) => (isUnseen.test(found) ? escaped(found) : found))
 }
 
-/** JSON escapes of a character: two beyond the basic plane. */
 function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
@@ -73,19 +69,15 @@ export function announce(line: string): boolean {
   }
 }
 
-/** @param indent 0 for one line */
 export function printJson(value: unknown, indent = 2): void {
   print(`${formatJson(value, indent)}\n`)
 }
 
-/** Prints one of many lines of JSON, and waits if the reader is slow. */
 export async function printJsonLine(value: unknown): Promise<void> {
   if (!print(`${formatJson(value, 0)}\n`)) await new Promise((go) => stdout().once('drain', go))
 }
 
-/**
- * Text for people: a line, a block that depends on the width of the terminal, or several of these in order.
- */
+/** A line, a block that depends on the width of the terminal, or several of these in order. */
 export type Text = string | (() => string) | readonly Text[]
 
 /** The result of a command: `json` is printed with --json, `text` without. */
@@ -99,7 +91,6 @@ export function printAnswer(flags: CommonFlags, { json, text }: Answer): void {
   else printLines(text)
 }
 
-/** Prints text for people. Control characters in lines are replaced. */
 export function printLines(...lines: Text[]): void {
   for (const line of lines) {
     if (typeof line === 'string') print(`${oneLine(line)}\n`)
@@ -108,12 +99,7 @@ export function printLines(...lines: Text[]): void {
   }
 }
 
-/**
- * Call before a secret is made that can be printed only once. Bun opens the null device in place of a closed
- * stdout.
- *
- * @throws Refusal field_invalid if stdout is the null device
- */
+/** @throws Refusal field_invalid if stdout is the null device, which Bun also opens in place of a closed stdout */
 export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
   if (nowhere === undefined || fstatSync(stdout().fd).rdev !== nowhere.rdev) return
@@ -122,11 +108,7 @@ export function requireReader(name: string): void {
   })
 }
 
-/**
- * Prints a secret that cannot be shown again. Writes synchronously, so that a failure is noticed.
- *
- * @throws Refusal storage_failed if it could not be written
- */
+/** Writes synchronously, so that a failure is noticed. @throws Refusal storage_failed */
 export function printSecret(flags: CommonFlags, name: string, secret: string): void {
   try {
     writeSync(stdout().fd, `${secretText(flags, name, secret)}\n`)
@@ -145,12 +127,10 @@ export function verbatim(text: string): Text {
   return () => (stdout().isTTY ? eachLine(text) : text)
 }
 
-/** Prints one or more lines to stderr. */
 export function printNotice(text: string): void {
   printError(`anteroom: ${text}`)
 }
 
-/** Prints the lines of an error to stderr. */
 export function printError(text: string): void {
   process.stderr.write(`${eachLine(text)}\n`)
 }

@@ -9,7 +9,6 @@ import { partnerNames } from '../../operations/partners'
 import { shorten } from './layout'
 import { formatJson } from './output'
 
-/** For an operator who is about to call the member. */
 export function contactLines({ profile }: Member, time: MemberTime | null) {
   return {
     name: fullName(profile),
@@ -72,7 +71,6 @@ export function fullName({ firstName, lastName }: Names): string {
   return `${firstName} ${lastName}`
 }
 
-/** The full name, with a preferred name in parentheses. */
 export function calledName({ profile }: Pick<Member, 'profile'>): string {
   const { preferredName } = profile
   return `${fullName(profile)}${preferredName ? ` (${preferredName})` : ''}`
@@ -104,7 +102,6 @@ export const absenceTexts: Record<AbsenceReason, string> = {
   time_off: 'is away then',
 }
 
-/** Everything stored about a member, as JSON. */
 export function presentExport({ member, createdAt, updatedAt, requests }: MemberExport) {
   const { profile, ...identity } = member
   return {

@@ -2,7 +2,6 @@ import type { ReportProgress } from '../../domain/measures'
 
 /** Progress on stderr, in one line that is overwritten. Silent if stderr is not a terminal. */
 export interface Progress {
-  /** For asynchronous work. */
   readonly progress: ReportProgress
   /** For work that blocks this thread: resolves once the line is written. */
   step(what: string): Promise<void>

@@ -27,13 +27,11 @@ export function presentRequest(request: RequestRecord) {
   return { ...presentBookingRequest({ ...request, member: nobody }), member: null }
 }
 
-/** The member's local time: now, and at the start of the slot. */
 interface MemberTimes {
   readonly time: MemberTime | null
   readonly slotTime: MemberTime | null
 }
 
-/** One request. @param notes number of staff notes */
 export async function requestText(
   context: Context,
   request: RequestRecord,
@@ -83,7 +81,6 @@ export function providerOf({ directory }: Context, { providerId }: RequestRecord
   return directory.listProviders().find(({ id }) => id === providerId)
 }
 
-/** The answers as given, and their score. */
 export function screeningText({ answers, score }: Screening): Text {
   const rows = answers.map(({ question, answer }, index) => ({ place: index + 1, question, answer }))
   const given = ['', table(rows, screeningColumns, 'There are no screening answers.')]
@@ -115,7 +112,6 @@ const ninthItemLines: Record<NinthItem, string> = {
   'not asked': 'not asked.',
 }
 
-/** An intake's needs and the first `limit` providers who fit. */
 export function suggestionsAnswer(id: number, found: Suggestions, limit: number): Answer {
   const needs = presentNeeds(found)
   const shown = found.suggestions.slice(0, limit)

@@ -2,17 +2,14 @@ import { styleText } from 'node:util'
 import { type GiveWay, layOut, wrap } from './layout'
 import { type Answer, oneLine, stdout, type Text } from './output'
 
-/** The columns of a table, by title. Each function returns the cell of a row. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
 
-/** Columns for properties of a row, titled with their names. */
 export function columnsOf<Row>(...names: (keyof Row & string)[]): Columns<Row> {
   return Object.fromEntries(
     names.map((name) => [name.toUpperCase(), (row: Row) => (row[name] ?? null) as string | number | null]),
   )
 }
 
-/** Rows as an answer: a table for people, `empty` if there are none. */
 export function rowsAnswer<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -22,12 +19,7 @@ export function rowsAnswer<Row>(
   return { json: rows, text: table(rows, columns, empty, giveWay) }
 }
 
-/**
- * A table for people, no wider than the terminal. A missing value is a dash.
- *
- * @param empty the line in place of a table without rows
- * @param giveWay how columns make room on a narrow terminal
- */
+/** A table no wider than the terminal. @param empty the line in place of a table without rows */
 export function table<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -61,7 +53,6 @@ function formatRows<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: 
 /** In columns. A narrower column of values would break them into single words. */
 const leastValueWidth = 20
 
-/** One record for people: a line for each name and value. Long values wrap on a terminal. */
 export function fields(record: Readonly<Record<string, string | number | null>>): Text {
   return () => formatRecord(record)
 }
@@ -89,7 +80,6 @@ function terminalWidth(): number {
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Colors of states, by their first word. */
 const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
   [/^(accepted|active|ok|in|valid|sound|ready|up)\b/, 'green'],
   [/^(declined|closed|deactivated|revoked|retired|ended|expired|canceled|cancelled|erased)\b/, 'dim'],
@@ -97,14 +87,12 @@ const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
   [/^(bad|damaged|down)\b/, 'red'],
 ]
 
-/** Format of a STATE or RISK value; undefined for other columns. */
 function formatOf(title: string, cell: string): Format | undefined {
   if (title === 'STATE') return stateFormats.find(([words]) => words.test(cell))?.[1]
   if (title === 'RISK' && !/^(-|no|none)?$/.test(cell.trim())) return ['red', 'bold']
   return undefined
 }
 
-/** Colors a cell, but not its padding. */
 function colored(format: Format | undefined, cell: string): string {
   if (format === undefined) return cell
   const text = cell.trimEnd()

@@ -35,10 +35,8 @@ export const tokenColumns = {
   'LAST USED': ({ lastUsedAt }) => lastUsedAt,
 } satisfies Columns<ReturnType<typeof presentTokens>[number]>
 
-/** State and last use matter most on a narrow terminal. */
 export const tokensGiveWay: GiveWay = { leaveOut: ['ISSUED', 'STARTS', 'ENDS'] }
 
-/** Current token, coming cutovers, and last use of any token. */
 export function tokenSummary(keys: readonly KeyRecord[], now: number) {
   const { current, waiting } = currentAndWaiting(keys, now)
   const cutover = waiting.map(({ startsAt }) => `cutover ${instantText(startsAt)}`)
