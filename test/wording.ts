@@ -9,9 +9,9 @@ interface Passage {
   readonly text: string
 }
 
-/** At most this many in 1,000 words. */
-const maxPerThousand = 0.5
-const words: Record<string, RegExp> = {
+/** For each kind of text. */
+const maxPerThousandWords = 0.5
+const wordsToAvoid: Record<string, RegExp> = {
   'told, tells': /\b(told|tells?|telling)\b/gi,
   'whoever, whatever, whichever': /\b(whoever|whatever|whichever)\b/gi,
   'nobody, somebody': /\b(nobody|somebody)\b/gi,
@@ -19,33 +19,33 @@ const words: Record<string, RegExp> = {
   beside: /\bbeside\b/gi,
   'anew, mended': /\b(anew|mend(s|ed|ing)?)\b/gi,
 }
+const openingToAvoid = /^(What|Whether|Who|Whose|Those|Of)\b/
+const maxShareOfOpenings = 0.02
+const maxCommentLinesInSrc = 2200
 
-/** Comments that begin with one of these, at most 2 in 100. */
-const nounless = /^(What|Whether|Who|Whose|Those|Of)\b/
-const maxNounlessShare = 0.02
-const maxCommentLines = 2200
+const isText = (node: ts.Node) => ts.isStringLiteral(node) || ts.isTemplateLiteral(node)
+const isTestCall = (node: ts.Node): node is ts.CallExpression =>
+  ts.isCallExpression(node) && /^(test|it|describe)/.test(node.expression.getText())
 
-const read = (file: string) => Bun.file(file).text()
-const files = async (...patterns: string[]) => {
-  const found = await Promise.all(patterns.map((one) => Array.fromAsync(new Glob(one).scan({ dot: true }))))
-  return found.flat().filter((file) => !file.includes('node_modules'))
+function passageOf(node: ts.Node): Passage {
+  const source = node.getSourceFile()
+  const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1
+  return { file: source.fileName, line, text: node.getText().slice(1, -1) }
 }
 
-/** The comments of a TypeScript or JavaScript file; line comments on adjacent lines are one. */
-const commentsOf = (file: string, source: ts.SourceFile): Passage[] => {
+/** Line comments on adjacent lines are one comment. */
+function commentsOf(source: ts.SourceFile): Passage[] {
   const ranges = new Map<number, ts.CommentRange>()
   const visit = (node: ts.Node) => {
-    const inTrivia = [
-      ...(ts.getLeadingCommentRanges(source.text, node.getFullStart()) ?? []),
-      ...(ts.getTrailingCommentRanges(source.text, node.getEnd()) ?? []),
-    ]
-    for (const range of inTrivia) ranges.set(range.pos, range)
-    for (const child of node.getChildren(source)) visit(child)
+    const leading = ts.getLeadingCommentRanges(source.text, node.getFullStart()) ?? []
+    const trailing = ts.getTrailingCommentRanges(source.text, node.getEnd()) ?? []
+    for (const range of [...leading, ...trailing]) ranges.set(range.pos, range)
+    for (const child of node.getChildren()) visit(child)
   }
   visit(source)
 
   const comments: Passage[] = []
-  let previousLine = -2
+  let lineAbove = -2
   for (const { pos, end, kind } of [...ranges.values()].sort((one, other) => one.pos - other.pos)) {
     const line = source.getLineAndCharacterOfPosition(pos).line + 1
     const text = source.text
@@ -53,90 +53,110 @@ const commentsOf = (file: string, source: ts.SourceFile): Passage[] => {
       .replace(/^\/\*+|\*+\/$|^\/\/+/g, '')
       .replace(/^\s*\* ?/gm, '')
       .trim()
-    const last = comments.at(-1)
-    const goesOn = kind === ts.SyntaxKind.SingleLineCommentTrivia && line === previousLine + 1
-    if (goesOn && last !== undefined)
-      comments[comments.length - 1] = { ...last, text: `${last.text} ${text}` }
-    else comments.push({ file, line, text })
-    previousLine = kind === ts.SyntaxKind.SingleLineCommentTrivia ? line : -2
+    const isLineComment = kind === ts.SyntaxKind.SingleLineCommentTrivia
+    const above = isLineComment && line === lineAbove + 1 ? comments.pop() : undefined
+    comments.push(above ? { ...above, text: `${above.text} ${text}` } : { file: source.fileName, line, text })
+    lineAbove = isLineComment ? line : -2
   }
   return comments
 }
 
-/** The quoted texts of at least two words: only test titles if `titles`, else all. */
-const stringsOf = (file: string, source: ts.SourceFile, titles: boolean): Passage[] => {
-  const strings: Passage[] = []
-  const add = (node: ts.Node) => {
-    const text = node.getText(source).slice(1, -1)
-    if (/\w \w/.test(text)) {
-      strings.push({ file, line: source.getLineAndCharacterOfPosition(node.getStart()).line + 1, text })
-    }
-  }
-  const isText = (node: ts.Node) => ts.isStringLiteral(node) || ts.isTemplateLiteral(node)
+/** Quoted texts of at least two words. */
+function messagesOf(source: ts.SourceFile): Passage[] {
+  const texts: Passage[] = []
   const visit = (node: ts.Node) => {
-    if (!titles && isText(node)) add(node)
-    if (titles && ts.isCallExpression(node) && /^(test|it|describe)/.test(node.expression.getText(source))) {
-      const [title] = node.arguments
-      if (title !== undefined && isText(title)) add(title)
-    }
+    if (isText(node) && /\w \w/.test(node.getText())) texts.push(passageOf(node))
     ts.forEachChild(node, visit)
   }
   visit(source)
-  return strings
+  return texts
 }
 
-const comments: Passage[] = []
-const messages: Passage[] = []
-const titles: Passage[] = []
-for (const file of await files('{src,db,deploy,packages,test}/**/*.{ts,mjs}')) {
-  const source = ts.createSourceFile(file, await read(file), ts.ScriptTarget.Latest, true)
-  comments.push(...commentsOf(file, source))
-  if (/^(src|db|packages)\//.test(file)) messages.push(...stringsOf(file, source, false))
-  if (file.endsWith('.test.ts')) titles.push(...stringsOf(file, source, true))
-}
-const scripts = ['.ci/run', 'deploy/**/*.{conf,cfg,service,timer,yml}', 'deploy/Dockerfile', 'test/**/*.sh']
-for (const file of await files(...scripts)) {
-  for (const [index, text] of (await read(file)).split('\n').entries()) {
-    if (/^\s*# /.test(text)) comments.push({ file, line: index + 1, text: text.replace(/^\s*# /, '') })
+function titlesOf(source: ts.SourceFile): Passage[] {
+  const titles: Passage[] = []
+  const visit = (node: ts.Node) => {
+    const title = isTestCall(node) && node.arguments[0]
+    if (title && isText(title)) titles.push(passageOf(title))
+    ts.forEachChild(node, visit)
   }
-}
-const pages: Passage[] = []
-for (const file of await files('*.md', 'docs/*.md', 'packages/**/*.md')) {
-  for (const [index, text] of (await read(file)).split('\n').entries())
-    pages.push({ file, line: index + 1, text })
+  visit(source)
+  return titles
 }
 
-const list = process.argv.includes('--list')
-const show = ({ file, line, text }: Passage) => {
-  if (list) console.log(`${file}:${line}: ${text.replaceAll('\n', ' ').slice(0, 160)}`)
+/** Titles at the top of a test file that do not begin with the name of its folder. */
+function titlesWithoutFolder(source: ts.SourceFile): Passage[] {
+  const folder = source.fileName.split('/').at(-2)
+  const prefix = folder === 'test' ? /^[\w-]+: / : new RegExp(`^${folder}: `)
+  const calls = source.statements
+    .map((statement) => ts.isExpressionStatement(statement) && statement.expression)
+    .filter((call) => call && isTestCall(call))
+  const titles = calls.map((call) => (call as ts.CallExpression).arguments[0])
+  return titles
+    .flatMap((title) => (title && isText(title) ? [passageOf(title)] : []))
+    .filter(({ text }) => !prefix.test(text))
 }
 
-let failed = false
-const report = (what: string, figure: number, most: number) => {
-  const over = figure > most
-  failed ||= over
-  console.log(`${over ? 'OVER' : 'ok'}\t${figure.toFixed(2)}\tof ${most}\t${what}`)
+function filesOf(...patterns: string[]): string[] {
+  const files = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ dot: true })])
+  return files.filter((file) => !file.includes('node_modules'))
 }
 
-for (const [kind, passages] of Object.entries({ comments, pages, messages, titles })) {
-  const thousands = passages.reduce((sum, { text }) => sum + text.split(/\s+/).length, 0) / 1000
-  for (const [name, pattern] of Object.entries(words)) {
-    const hits = passages.flatMap((passage) => [...passage.text.matchAll(pattern)].map(() => passage))
-    for (const hit of hits) show(hit)
-    report(`${kind}: ${name} in 1,000 words`, hits.length / thousands, maxPerThousand)
-  }
+/** The lines of files as passages. */
+async function linesOf(files: readonly string[]): Promise<Passage[]> {
+  const texts = await Promise.all(files.map(async (file) => [file, await Bun.file(file).text()] as const))
+  return texts.flatMap(([file, all]) =>
+    all.split('\n').map((text, index) => ({ file, line: index + 1, text })),
+  )
 }
-const begin = comments.filter(({ text }) => nounless.test(text))
-for (const comment of begin) show(comment)
-report(
-  'comments that begin with What, Whether, Who, Whose, Those, Of',
-  begin.length / comments.length,
-  maxNounlessShare,
+
+const sources = await Promise.all(
+  filesOf('{src,db,deploy,packages,test}/**/*.{ts,mjs}').map(async (file) =>
+    ts.createSourceFile(file, await Bun.file(file).text(), ts.ScriptTarget.Latest, true),
+  ),
 )
-
-let commentLines = 0
-for (const file of await files('src/**/*.ts')) {
-  commentLines += (await read(file)).split('\n').filter((line) => /^\s*(\/\/|\/?\*)/.test(line)).length
+const scripts = ['.ci/run', 'deploy/**/*.{conf,cfg,service,timer,yml}', 'deploy/Dockerfile', 'test/**/*.sh']
+const inScripts = (await linesOf(filesOf(...scripts))).filter(({ text }) => /^\s*# /.test(text))
+const comments = [
+  ...sources.flatMap(commentsOf),
+  ...inScripts.map((line) => ({ ...line, text: line.text.replace(/^\s*# /, '') })),
+]
+const tests = sources.filter(({ fileName }) => fileName.endsWith('.test.ts'))
+const kinds = {
+  comments,
+  pages: await linesOf(filesOf('*.md', 'docs/*.md', 'packages/**/*.md')),
+  messages: sources.filter(({ fileName }) => /^(src|db|packages)\//.test(fileName)).flatMap(messagesOf),
+  titles: tests.flatMap(titlesOf),
 }
-report('lines of comments in src', commentLines, maxCommentLines)
-process.exitCode = failed ? 1 : 0
+
+const isListing = process.argv.includes('--list')
+let hasFailed = false
+function report(meaning: string, figure: number, max: number, places: readonly Passage[]) {
+  hasFailed ||= figure > max
+  console.log(`${figure > max ? 'OVER' : 'ok'}\t${Number(figure.toFixed(3))}\tof ${max}\t${meaning}`)
+  if (!isListing) return
+  for (const { file, line, text } of places) {
+    console.log(`${file}:${line}: ${text.replaceAll('\n', ' ').slice(0, 160)}`)
+  }
+}
+
+for (const [kind, passages] of Object.entries(kinds)) {
+  const thousands = passages.reduce((sum, { text }) => sum + text.split(/\s+/).length, 0) / 1000
+  for (const [words, pattern] of Object.entries(wordsToAvoid)) {
+    const places = passages.flatMap((passage) => [...passage.text.matchAll(pattern)].map(() => passage))
+    report(`"${words}" in 1,000 words of ${kind}`, places.length / thousands, maxPerThousandWords, places)
+  }
+}
+const openings = comments.filter(({ text }) => openingToAvoid.test(text))
+report(
+  'share of comments that begin with What, Whether, Who, Whose, Those, Of',
+  openings.length / comments.length,
+  maxShareOfOpenings,
+  openings,
+)
+const unplaced = tests.flatMap(titlesWithoutFolder)
+report('titles at the top of a test file without its folder', unplaced.length, 0, unplaced)
+const commentLines = (await linesOf(filesOf('src/**/*.ts'))).filter(({ text }) =>
+  /^\s*(\/\/|\/?\*)/.test(text),
+)
+report('comment lines in src', commentLines.length, maxCommentLinesInSrc, [])
+process.exitCode = hasFailed ? 1 : 0
