@@ -115,7 +115,7 @@ export async function mintDrillToken(copy: Context, act: Act): Promise<string | 
 }
 
 /** Limits a drill, so that its duration does not grow with the directory. */
-const mostRegions = 10
+const maxRegions = 10
 const firstPage = { page: 1, pageSize: 100 }
 
 export interface DrillQuestions {
@@ -126,7 +126,7 @@ export interface DrillQuestions {
 export function questionsFor({ directory }: Context): DrillQuestions {
   const regions = directory.listAllRegions().filter(({ active }) => active)
   const countries = new Set(regions.map(({ countryCode }) => countryCode))
-  return { countries: [...countries].slice(0, mostRegions), regions: regions.slice(0, mostRegions) }
+  return { countries: [...countries].slice(0, maxRegions), regions: regions.slice(0, maxRegions) }
 }
 
 /** Returns the regions of a country that partners must see. */

@@ -151,7 +151,7 @@ export async function wasErased({ store }: Pick<Records, 'store'>, id: number): 
 }
 
 /** Refusals are counted in this many of the newest audit lines. */
-export const mostCounted = 100_000
+export const maxCounted = 100_000
 
 /** Counts today's (UTC) authentication refusals by reason, most frequent first, of one partner or all. @param now ms */
 export function countRefusalsToday(
@@ -159,7 +159,7 @@ export function countRefusalsToday(
   now: number,
   partner?: Partner,
 ): Promise<RefusalCount[]> {
-  const asked = { since: now - (now % dayMillis), most: mostCounted, partnerId: partner?.id }
+  const asked = { since: now - (now % dayMillis), most: maxCounted, partnerId: partner?.id }
   return store.read(({ audit }) => audit.countRefusals(asked))
 }
 

@@ -49,7 +49,7 @@ export async function rotateMasterKey(
   return { path, isPurged: await tryPurge({ maintenance }) }
 }
 
-const [mostAtOnce, pauseMillis] = [100, 100]
+const [maxAtOnce, pauseMillis] = [100, 100]
 
 /**
  * Deletes expired replay answers, because they contain personal data. Works in small batches, so that other writers need not
@@ -59,12 +59,12 @@ export async function forgetReplays(
   { store, maintenance, clock }: Pick<Context, 'store' | 'maintenance' | 'clock'>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), mostAtOnce)
+  const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), maxAtOnce)
   const now = clock.now()
   // First without a lock, because usually there is nothing to delete.
   while (!stopping.aborted && (await store.read(expired)).length > 0) {
     const count = await store.change(null, (facts) => [expired(facts)], decideForgetting)
-    if (count < mostAtOnce) break
+    if (count < maxAtOnce) break
     await pause(pauseMillis)
   }
   await maintenance.forgetChanges()

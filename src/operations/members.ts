@@ -36,7 +36,7 @@ export async function lookUpMember(
 }
 
 /** Members read in one batch, and the most that are shown. */
-const [membersAtOnce, mostShown] = [1_000, 50]
+const [membersAtOnce, maxShown] = [1_000, 50]
 
 export interface FoundMembers {
   /** By id, at most 50. */
@@ -100,7 +100,7 @@ async function lookThrough(store: Store, text: string, named: readonly FoundMemb
       const by = named.find((one) => one.member.id === member.id)?.by ?? matches(member)
       if (by === null) continue
       count++
-      if (found.length < mostShown) found.push({ member, by })
+      if (found.length < maxShown) found.push({ member, by })
     }
     read = await readAfter(read.at(-1)?.id as number)
   }

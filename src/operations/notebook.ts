@@ -4,13 +4,13 @@ import type { Store } from '../domain/ports/store'
 import { hourMillis, minuteMillis } from '../scheduling/calendar'
 
 /** Refusals recorded per minute. More are combined, one line for each reason. */
-const mostRefusals = 1_000
+const maxRefusals = 1_000
 
 /** Refusals kept in memory while the database cannot be written. More are dropped. */
-const mostKept = 10_000
+const maxKept = 10_000
 
 /** Look-ups recorded per hour and kept in memory. More are combined, one line for each partner. */
-const mostLookUps = 100_000
+const maxLookUps = 100_000
 
 /** Lines per transaction, so that other writers do not wait long. */
 const linesAtOnce = 100
@@ -23,8 +23,8 @@ const linesAtOnce = 100
 export class Notebook {
   #uses = new Map<string, number>()
   #written = new Map<string, number>()
-  readonly #refusals = new LineBuffer(minuteMillis, mostRefusals, mostKept)
-  readonly #lookUps = new LineBuffer(hourMillis, mostLookUps, mostLookUps)
+  readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept)
+  readonly #lookUps = new LineBuffer(hourMillis, maxLookUps, maxLookUps)
   #flushing: Promise<void> = Promise.resolve()
   /** The flush that waits for the current one, or null. */
   #next: Promise<void> | null = null
@@ -83,11 +83,11 @@ class LineBuffer {
   #seen = new Set<string>()
   #kept: AuditEntry[] = []
 
-  /** At most `most` lines are kept per period, then `others`; at most `mostKept` lines wait. */
+  /** At most `most` lines are kept per period, then `others`; at most `maxKept` lines wait. */
   constructor(
     private readonly millis: number,
     private readonly most: number,
-    private readonly mostKept: number,
+    private readonly maxKept: number,
   ) {}
 
   note(line: AuditEntry, others: () => AuditEntry): void {
@@ -98,7 +98,7 @@ class LineBuffer {
     }
     if (this.#seen.has(keyOf(line))) return
     const entry = this.#seen.size < this.most ? line : others()
-    if (this.#seen.has(keyOf(entry)) || this.#kept.length >= this.mostKept) return
+    if (this.#seen.has(keyOf(entry)) || this.#kept.length >= this.maxKept) return
     this.#seen.add(keyOf(entry))
     this.#kept.push(entry)
   }

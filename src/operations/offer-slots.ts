@@ -103,7 +103,7 @@ interface Substitute {
 }
 
 /** Alternatives of each kind per member. */
-const mostOffered = 3
+const maxOffered = 3
 
 /** Returns a function that offers alternatives to one member at a time. It offers no slot twice. */
 export function offersOn(context: Context, clocks: Clocks, replacement: Replacement) {
@@ -135,8 +135,8 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
       })
       .sort((a, b) => a.start - b.start || a.listing.provider.id - b.listing.provider.id)
     return {
-      afterwards: back.slice(0, mostOffered).map((start) => give(absent, start, member)),
-      elsewhere: soonest.slice(0, mostOffered).map(({ listing, start }) => give(listing, start, member)),
+      afterwards: back.slice(0, maxOffered).map((start) => give(absent, start, member)),
+      elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => give(listing, start, member)),
       region,
       isLicensed,
     }
@@ -174,6 +174,6 @@ function substitutesFor(
       return { listing, slots: [...new Set(slots)].sort((a, b) => a - b) }
     })
   const near = freeIn({ start: starts.start, end: starts.end + nearDays * dayMinutes })
-  const isEnough = near.filter(({ slots }) => (slots.at(-1) ?? 0) >= starts.end).length > mostOffered
+  const isEnough = near.filter(({ slots }) => (slots.at(-1) ?? 0) >= starts.end).length > maxOffered
   return isEnough ? near : freeIn({ start: starts.start, end: Infinity })
 }

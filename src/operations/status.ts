@@ -4,7 +4,7 @@ import type { CopyNote } from '../domain/ports/database-copy'
 import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/maintenance'
 import { countShiftedBookings } from './check-bookings'
 import type { Records } from './context'
-import { countRefusalsToday, mostCounted } from './find-records'
+import { countRefusalsToday, maxCounted } from './find-records'
 import type { Clocks } from './members'
 import { partnerNames } from './partners'
 import { countUnreadRisk } from './requests'
@@ -56,7 +56,7 @@ export interface Status {
   readonly movedBookings: number
 }
 
-const mostOpened = 20_000
+const maxOpened = 20_000
 
 /** Returns the state of the service at `now` (ms). Screening answers are decrypted only to be counted. */
 export async function readStatus(
@@ -74,12 +74,12 @@ export async function readStatus(
     copied: await maintenance.findCopyNote(),
     servers,
     waiting: await countWaiting(records),
-    unreadRisk: await countUnreadRisk(store, waiting.slice(-mostOpened)),
-    isRiskWhole: waiting.length <= mostOpened,
+    unreadRisk: await countUnreadRisk(store, waiting.slice(-maxOpened)),
+    isRiskWhole: waiting.length <= maxOpened,
     backups: await maintenance.findLastBackups(),
     nextCutover: await findNextCutover(records, now),
     refused,
-    isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < mostCounted,
+    isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < maxCounted,
     movedBookings: await countShiftedBookings(records, clocks, now),
   }
 }
