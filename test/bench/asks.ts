@@ -3,7 +3,7 @@ import type { Serving } from './service'
 export const encodings = ['identity', 'gzip', 'zstd'] as const
 export type Encoding = (typeof encodings)[number]
 
-/** A request of the bench, and what its answer must be. */
+/** A request of the benchmark and its expected response. */
 export interface Ask {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -11,14 +11,14 @@ export interface Ask {
   readonly encoding: Encoding
 }
 
-/** An answer as it came. */
+/** A received response. */
 export interface Received {
   readonly status: number
   readonly headers: Headers
   readonly bytes: Uint8Array
 }
 
-/** A search in the region of all providers: a page of 20, of those whom a filter such as `&language=fr` finds. */
+/** A search in the region of all providers, with pages of 20. @param filter for example `&language=fr` */
 export function search(
   { token, regionId }: Serving,
   page = 1,
@@ -29,10 +29,10 @@ export function search(
   return { path, headers: { ...bearer(token), 'Accept-Encoding': encoding }, status: 200, encoding }
 }
 
-/** The same of somebody who has the answer already. */
+/** The same request with the ETag of an earlier response. */
 export function unchanged(ask: Ask, { headers }: Received): Ask {
   const tag = headers.get('etag')
-  if (!tag) throw new Error('an answer has no ETag')
+  if (!tag) throw new Error('the response has no ETag')
   return { ...ask, headers: { ...ask.headers, 'If-None-Match': tag }, status: 304, encoding: 'identity' }
 }
 
@@ -44,7 +44,7 @@ export function lookUp({ token }: Serving, externalUserId: string): Ask {
   return small(`/partners/v1/user/?external_user_id=${externalUserId}`, bearer(token))
 }
 
-/** A request whose token is the real one but for its signature. */
+/** A request with a forged token signature. */
 export function forged({ token }: Serving): Ask {
   const [header, payload, signature = ''] = token.split('.')
   const other = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1)
@@ -68,27 +68,28 @@ function bearer(token: string) {
 }
 
 /**
- * The answer of a service that has been asked the same just before, as what is measured has been.
+ * The response of a service that has warmed up for this request.
  *
- * @throws Error where it is not what it must be
+ * @throws Error if the status or the encoding is not the expected one
  */
 export async function settled(baseUrl: string, ask: Ask): Promise<Received> {
-  // While a page has only just been made anew, it may be answered as it is.
+  // A page that was just built may first be sent uncompressed.
   for (let earlier = 0; earlier < 3; earlier++) await receive(baseUrl, ask)
   const received = await receive(baseUrl, ask)
   if (received.status !== ask.status) throw new Error(`answered ${received.status}, not ${ask.status}`)
   const encoding = received.headers.get('content-encoding') ?? 'identity'
-  if (encoding !== ask.encoding) throw new Error(`not compressed: ${encoding} instead of ${ask.encoding}`)
+  if (encoding !== ask.encoding)
+    throw new Error(`the response is encoded with ${encoding} instead of ${ask.encoding}`)
   return received
 }
 
-/** Asks once. The body stays as it is sent. */
+/** Sends a request once. Does not decompress the body. */
 export async function receive(baseUrl: string, { path, headers }: Ask): Promise<Received> {
   const response = await fetch(baseUrl + path, { headers, decompress: false })
   return { status: response.status, headers: response.headers, bytes: await response.bytes() }
 }
 
-/** What an answer says, whatever it was sent as. */
+/** The decompressed body as text. */
 export function textOf({ headers, bytes }: Pick<Received, 'headers' | 'bytes'>): string {
   return new TextDecoder().decode(decoded(bytes, headers.get('content-encoding')))
 }

@@ -15,7 +15,7 @@ const [minute, day] = [60_000, 86_400_000]
 const slotMillis = 45 * minute
 const stepMinutes = 45
 
-/** A usual week with lunch, a date off, a holiday, and some slots taken, in a month in which the clock changes. */
+/** A usual week with a lunch break, a day off, time off and some taken slots, in a month with a clock change. */
 const now = Date.UTC(2027, 2, 1, 12, 0, 30)
 const timeZone = 'America/Toronto'
 const provider = {
@@ -35,13 +35,13 @@ const taken = [
   '2027-03-22T13:00Z',
 ].map(Date.parse)
 
-/** Slots of the next 30 days as instants in ms, and as JSON. */
+/** The slots of the next 30 days as instants (ms), and as JSON. */
 interface Implementation {
   slots(): ArrayLike<number>
   json(): Uint8Array
 }
 
-/** What the service does for a provider of a page that is not remembered: rows of slots a second, beside plain Temporal. */
+/** Computes the slots of an uncached provider with the service and with plain Temporal, and compares the speed. */
 export async function benchAvailability(): Promise<Row[]> {
   const [ours, theirs] = [service(), plain()]
   deepStrictEqual(
@@ -49,19 +49,14 @@ export async function benchAvailability(): Promise<Row[]> {
     [...Array.from(theirs.slots())],
   )
   deepStrictEqual(Buffer.from(ours.json()).toString(), Buffer.from(theirs.json()).toString())
-  const of = 'availability of a provider for 30 days'
+  const name = 'availability of a provider for 30 days'
   return [
-    compare(
-      `${of}, slots and JSON / plain Temporal, a conversion per window`,
-      ours.json,
-      theirs.json,
-      '>= 15',
-    ),
-    compare(`${of}, slots alone / plain Temporal, a conversion per window`, ours.slots, theirs.slots),
+    compare(`${name}, slots and JSON, compared with plain Temporal`, ours.json, theirs.json, '>= 15'),
+    compare(`${name}, slots only, compared with plain Temporal`, ours.slots, theirs.slots),
   ]
 }
 
-/** The engine, and the service's own writer of slots. */
+/** The scheduling engine and the slot writer of the service. */
 function service(): Implementation {
   const zone = builtInZones().find(timeZone)
   if (!zone) throw new Error(`no zone ${timeZone}`)
@@ -75,28 +70,27 @@ function service(): Implementation {
   const slots = () => availabilityAt(calendar, licensed, now).slots
   return {
     slots,
-    // As the entries of a page are written in src/http/providers.ts, where the last page was drafted.
+    // As src/http/endpoints/providers.ts writes the entries of a page.
     json() {
       const starts = slots()
       draft.clear()
       draft.add(starts.length * slotBytes, (bytes, at) => table.write(starts, now, bytes, at))
       draft.addText(']')
       const bytes = draft.slice(0, draft.end)
-      // In the place of the comma before the first: there are slots.
+      // Replaces the comma before the first slot. There is at least one slot.
       bytes.write('[', 0)
       return bytes
     },
   }
 }
 
-/** A slot in ms and its two times as text. */
 interface PlainSlot {
   readonly start: number
   readonly utcStartTime: () => string
   readonly utcEndTime: () => string
 }
 
-/** One conversion for each end of a window, and plain arithmetic between them. */
+/** Converts both ends of a window once, and computes the slots between them with plain arithmetic. */
 function cut(begins: Temporal.ZonedDateTime, ends: Temporal.ZonedDateTime): PlainSlot[] {
   const stampOf = (millis: number) => () => `${new Date(millis).toISOString().slice(0, 19)}Z`
   const slots: PlainSlot[] = []
@@ -107,7 +101,7 @@ function cut(begins: Temporal.ZonedDateTime, ends: Temporal.ZonedDateTime): Plai
   return slots
 }
 
-/** What one would write who has Temporal and thirty lines; all texts are parsed beforehand. */
+/** A straightforward implementation with Temporal. All texts are parsed beforehand. */
 function plain(): Implementation {
   const midnightOf = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds
   const hours = provider.workingHours.map(({ weekdays: names, start, end }) => ({
@@ -157,7 +151,7 @@ function plain(): Implementation {
   }
 }
 
-/** How often ours is done in the time of theirs. */
+/** Compares the rate of the service with that of the reference. */
 function compare(name: string, ours: () => unknown, theirs: () => unknown, goal?: string): Row {
   rate(ours)
   rate(theirs)
@@ -172,7 +166,7 @@ function compare(name: string, ours: () => unknown, theirs: () => unknown, goal?
   }
 }
 
-/** How often something is done in a second of this process's own time: what else runs changes that little. */
+/** Runs per second of this process's CPU time, which other processes affect little. */
 function rate(work: () => unknown): number {
   const begun = process.cpuUsage()
   let [done, spent] = [0, 0]

@@ -1,4 +1,4 @@
-// What a start is held against: the least that answers.
+// The reference for the start time: a minimal server.
 const answer = { id: 1, name: 'small' }
 const { port } = Bun.serve({
   hostname: '127.0.0.1',

@@ -1,7 +1,6 @@
 import type { Received } from './asks'
 
-// A bare server in a process of its own: nothing but Bun.serve and bytes that are there. It reads from stdin what to
-// answer, and prints its port.
+// A bare Bun.serve in its own process. It reads the response from stdin and prints its port.
 
 interface Prepared {
   readonly status: number
@@ -9,10 +8,10 @@ interface Prepared {
   readonly base64: string
 }
 
-/** Without these, a client would take the bytes for something else. All other headers are the service's alone. */
+/** The headers that a client needs to decode the body. The bare server sends no others of the service. */
 const neededHeaders = ['content-type', 'content-encoding']
 
-/** A bare server that answers as a service did once. Leaving its scope ends it. */
+/** A bare server that repeats one response of a service. Disposing it ends the process. */
 export class Bare implements AsyncDisposable {
   private constructor(
     readonly baseUrl: string,

@@ -11,24 +11,24 @@ import { provider, region } from '../support/builders'
 const providers = 3_000
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'] as const
 const workingHours = [{ weekdays: [...weekdays], start: '08:00', end: '16:00' }]
-// All limits are as they are but the rates: those are judged and never reached.
+// Production limits, except for rates that are checked but never reached.
 const endless = '100000000'
 const { limits } = readServerConfig(
   { database: 'unused', baseUrl: 'http://localhost', readsPerMinute: endless, bookingsPerMinute: endless },
   {},
 )
 
-/** What a service to book in is opened on. */
+/** Options for the service of a booking benchmark. */
 export interface Bookable {
-  /** Of the master key, and of the database where none is named. */
+  /** The folder of the master key, and of the database by default. */
   readonly folder: string
-  /** The address of one on a server. */
+  /** The URL of a PostgreSQL database. */
   readonly database?: string | undefined
-  /** How many writes go in one transaction, where that is measured. */
+  /** The number of writes in one transaction; the default if omitted. */
   readonly largestGroup?: number | undefined
 }
 
-/** The service as `serve` has it, without any directory in a new database. */
+/** Opens the service as `serve` does, on a new database without a directory. */
 export function openBookable({ folder, database = `${folder}/service.sqlite`, largestGroup }: Bookable) {
   return openService({
     purpose: 'production',
@@ -42,7 +42,7 @@ export function openBookable({ folder, database = `${folder}/service.sqlite`, la
   })
 }
 
-/** Makes a directory to book in. Tells the token of who books. */
+/** Loads a directory to book in. Returns the token of a partner. */
 export async function fill(context: Context): Promise<string> {
   const act = { actor: 'bench', at: systemClock.now() }
   const named = Array.from({ length: providers }, (_, index) => provider(`bench-${index}`, { workingHours }))
@@ -54,15 +54,14 @@ export async function fill(context: Context): Promise<string> {
   return token
 }
 
-/** What there is to book. */
 export interface Offer {
   readonly regionId: number
   readonly providerIds: readonly number[]
-  /** The slots of each of them. */
+  /** The slots of each provider. */
   readonly starts: readonly string[]
 }
 
-/** What a directory offers of which nothing has been booked. */
+/** The slots of a directory without bookings. */
 export function offerOf({ directory }: Context): Offer {
   const listings = directory.listListings()
   const [listing] = listings
@@ -71,7 +70,7 @@ export function offerOf({ directory }: Context): Offer {
   return {
     regionId: listing.licenses[0]?.regionId ?? 0,
     providerIds: listings.map(({ provider }) => provider.id),
-    // What begins in the next days may be over before it is booked.
+    // Skips the first slots, which could start before they are booked.
     starts: slots.slice(20).map((minute) => formatInstant(minute * minuteMillis)),
   }
 }

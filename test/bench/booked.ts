@@ -2,21 +2,21 @@ import { booking } from '../support/builders'
 import { type Encoding, search, settled, textOf } from './asks'
 import { Bare } from './bare'
 import { Connection, parseAnswer } from './connection'
-import { comparing, type Row, rounds, type Told } from './row'
+import { comparing, type Row, type RowSpec, rounds } from './row'
 import type { Serving } from './service'
 
-/** Searches of the service in a round, and of the bare server; each stands behind a booking of its own. */
+/** Searches in a round, for the service and for the bare server. Each follows a booking. */
 const searches = 50
-/** In the first round, which does not count: until then the runtime interprets what it then compiles. */
+/** Searches in the first round, which is not counted, so that the runtime can compile the code. */
 const searchesToWarmUp = 250
 
 /**
- * Searches of a page of which a slot has been booked since the last one. wrk cannot do that: one client books and
- * searches in turns, on one connection. Bookings are not timed, searches are, to their last byte. The bare server answers
- * with the page as it was when the round began, and before it is asked something is booked too, so that both are asked
- * by a client and on a machine that have just done the same. A search that still offers what was booked is an error.
+ * Searches of a page after a booking of one of its slots. wrk cannot do that, so one client alternates bookings and
+ * searches on one connection. Only searches are timed, to their last byte. The bare server sends the page from the
+ * beginning of the round; a booking precedes each of its requests too, so that both run under the same conditions.
+ * @throws Error if a search still offers a booked slot
  */
-export async function searchAfterBooking(told: Told, serving: Serving, encoding: Encoding): Promise<Row> {
+export async function searchAfterBooking(spec: RowSpec, serving: Serving, encoding: Encoding): Promise<Row> {
   const ask = search(serving, 1, encoding)
   const figures: { ours: number[]; theirs: number[] } = { ours: [], theirs: [] }
   using service = await Connection.open(serving.baseUrl)
@@ -39,10 +39,9 @@ export async function searchAfterBooking(told: Told, serving: Serving, encoding:
     figures.ours.push((searches / ourMillis) * 1_000)
     figures.theirs.push((searches / theirMillis) * 1_000)
   }
-  return comparing(told, { ...figures, unit: 'a second' })
+  return comparing(spec, { ...figures, unit: 'a second' })
 }
 
-/** A slot that a page offers. */
 export interface Slot {
   readonly providerId: number
   readonly utcStartTime: string
@@ -55,7 +54,7 @@ interface Page {
   }[]
 }
 
-/** The slots of a page, of each provider the first, then of each the second, and so on. */
+/** The slots of a page: the first of each provider, then the second of each, and so on. */
 export function* slotsOf(text: string): Generator<Slot, void> {
   const { results }: Page = JSON.parse(text)
   const most = Math.max(...results.map(({ availability }) => availability.length))
@@ -67,7 +66,6 @@ export function* slotsOf(text: string): Generator<Slot, void> {
   }
 }
 
-/** Whether a page offers a slot. */
 export function offers(text: string, { providerId, utcStartTime }: Slot): boolean {
   const { results }: Page = JSON.parse(text)
   const slots = results.find((one) => one.providerId === providerId)?.availability ?? []
@@ -76,7 +74,7 @@ export function offers(text: string, { providerId, utcStartTime }: Slot): boolea
 
 let members = 0
 
-/** Books the next of some slots, for a member of its own. */
+/** Books the next slot for a new member. */
 export async function book(
   connection: Connection,
   token: string,
@@ -99,10 +97,10 @@ export async function book(
 function requireGone(slot: Slot, answer: Buffer): void {
   const parsed = parseAnswer(answer)
   if (parsed.status !== 200) throw new Error(`a search was answered ${parsed.status}`)
-  if (offers(textOf(parsed), slot)) throw new Error('a slot that was booked is still offered')
+  if (offers(textOf(parsed), slot)) throw new Error('a search still offers a booked slot')
 }
 
-/** What something gives, and how long it took. */
+/** Returns the result and the duration in ms. */
 export async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
   const begunAt = performance.now()
   const value = await act()

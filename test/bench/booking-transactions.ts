@@ -3,14 +3,14 @@ import { Pool } from '../../db/postgres/client/pool'
 import { parseDatabaseAddress } from '../../src/domain/addresses'
 import { Folder } from '../support/folder'
 import type { Postgres } from '../support/postgres'
-import { attempt, comparing, type Row, rounds, type RowSpec } from './row'
+import { attempt, comparing, type Row, type RowSpec, rounds } from './row'
 import { Serving } from './service'
 
-// As many connections as a node has for bookings.
+// The number of connections that a node uses for bookings.
 const [connections, seconds, providers] = [4, 2, 60]
 const mostSlots = 10_000_000
 
-// What a booking sends, in its messages. Each value is made of three numbers that are drawn at random.
+// The statements of a booking, in the same round trips. Each value is derived from three random numbers.
 const hash = (which: number) => `sha256(convert_to('${which} ' || :id::text, 'UTF8'))`
 const bytes = (length: number) => `decode(repeat('ab', ${length}), 'hex')`
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
@@ -49,26 +49,27 @@ const ending = [
 
 type Values = Readonly<Record<string, number>>
 
-/** What each value is drawn from, the least of which is 1. */
+/** The largest random number of each kind. The smallest is 1. */
 const bounds = { id: 1_000_000_000_000, provider: providers, slot: mostSlots }
 
-/** What is booked, where and how. */
 export interface Transacting {
   readonly server: Postgres
-  /** In which there are 60 providers. */
+  /** A database with 60 providers. */
   readonly database: string
   readonly connections: number
   readonly seconds: number
 }
 
-/** A booking's statements through our client, beside pgbench with the same. */
+/** Compares the statements of a booking through our client with the same through pgbench. */
 export async function transactionRows(server: Postgres, database: string): Promise<Row[]> {
-  // Its tables, with a directory in them.
+  // Creates the tables and a directory.
   await (await Serving.start(providers, server.urlOf(database)))[Symbol.asyncDispose]()
   const pgbench = pgbenchPath()
   const spec = { name: "a booking's transaction", goal: '>= 0.9' }
-  if (pgbench === null) return [{ name: spec.name, figure: 'left out: there is no pgbench here' }]
-  return [await attempt(spec, () => compareWithPgbench(spec, pgbench, { server, database, connections, seconds }))]
+  if (pgbench === null) return [{ name: spec.name, figure: 'skipped: pgbench is not installed' }]
+  return [
+    await attempt(spec, () => compareWithPgbench(spec, pgbench, { server, database, connections, seconds })),
+  ]
 }
 
 async function compareWithPgbench(spec: RowSpec, pgbench: string, transacting: Transacting): Promise<Row> {
@@ -82,14 +83,14 @@ async function compareWithPgbench(spec: RowSpec, pgbench: string, transacting: T
   return comparing(spec, { ours, theirs, unit: 'a second', referenceName: 'pgbench' })
 }
 
-/** That of the servers that tests run on, where there is one; the npm package has none. */
+/** Prefers pgbench from TEST_POSTGRES_BIN, because the npm package has none. */
 export function pgbenchPath(): string | null {
   const given = process.env.TEST_POSTGRES_BIN
   return (given && Bun.which('pgbench', { PATH: given })) || Bun.which('pgbench')
 }
 
 function toPrepared(text: string) {
-  // As pgbench writes them: each mention is a parameter of its own.
+  // Like pgbench: each mention of a value is a separate parameter.
   const names: string[] = []
   const own = text.replaceAll(/(?<!:):(\w+)/g, (_, name) => `$${names.push(name)}`)
   return { own, values: (drawn: Values) => names.map((name) => drawn[name] as number) }
@@ -98,7 +99,7 @@ function toPrepared(text: string) {
 const read = toPrepared(reading)
 const write = writing.map(toPrepared)
 
-/** Tells the transactions of a second. */
+/** Returns the transactions per second. */
 export async function bookByOurClient({
   server,
   database,
@@ -125,7 +126,7 @@ export async function bookByOurClient({
     if (performance.now() <= endsAt) inTime++
   }
   try {
-    // Connected, and each statement prepared, before the time begins.
+    // Opens the connections and prepares the statements before the measurement.
     await Promise.all(Array.from({ length: connections }, () => pool.use(transact)))
     endsAt = performance.now() + seconds * 1_000
     inTime = 0
@@ -139,7 +140,7 @@ export async function bookByOurClient({
   }
 }
 
-/** The same by pgbench. */
+/** Returns the transactions per second of pgbench. */
 export async function bookByPgbench(
   pgbench: string,
   { server, database, connections, seconds }: Transacting,
@@ -159,6 +160,6 @@ export async function bookByPgbench(
   const child = Bun.spawn([pgbench, ...words, ...where], { stdout: 'pipe', stderr: 'pipe' })
   const [printed, complaint] = await Promise.all([child.stdout.text(), child.stderr.text()])
   if ((await child.exited) !== 0) throw new Error(`pgbench: ${complaint.trim()}`)
-  // Of none it tells no rate.
+  // pgbench prints no rate if there were no transactions.
   return Number(/tps = ([\d.]+) \(without initial/.exec(printed)?.[1] ?? 0)
 }

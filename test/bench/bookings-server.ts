@@ -1,10 +1,8 @@
 import '../../src/production'
 import { fill, type Offer, offerOf, openBookable } from './bookable'
 
-// The service as `serve` has it, with a directory to book in: in a process of its own, which prints what it serves as a
-// line of JSON. Words: what it is opened on, as JSON.
+// The service as `serve` runs it, with a directory to book in. Takes Bookable as JSON, and prints Serving as JSON.
 
-/** What there is to book, and by whom. */
 export interface Serving extends Offer {
   readonly baseUrl: string
   readonly token: string

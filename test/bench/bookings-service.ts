@@ -9,7 +9,7 @@ import { type Load, type Measured, measure } from './load'
 const seconds = 2
 const searchingConnections = 64
 
-/** A service in a process of its own, and what was booked there. Leaving its scope ends it. */
+/** A service in its own process. Disposing it ends the process. */
 export class BookingsService implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'anteroom-bench-'))
   readonly #child: Bun.Subprocess<'ignore', 'pipe', 'inherit'>
@@ -29,22 +29,22 @@ export class BookingsService implements AsyncDisposable {
     return this
   }
 
-  /** Books slots that nobody has booked: closed loop, or so many in a second. */
+  /** Books free slots, in a closed loop or at a fixed rate. */
   async book(connections: number, perSecond: number | null): Promise<Measured> {
     const { baseUrl, token, providerIds, starts } = this.serving
     const slots = { providerIds, starts, booked: this.#asked }
-    const told = await measure({ baseUrl, token, paths: [], slots, connections, seconds, perSecond })
-    this.#asked += Object.values(told).reduce((sum, { count }) => sum + count, 0)
-    return told
+    const measured = await measure({ baseUrl, token, paths: [], slots, connections, seconds, perSecond })
+    this.#asked += Object.values(measured).reduce((sum, { count }) => sum + count, 0)
+    return measured
   }
 
-  /** Submits intakes, closed loop. */
+  /** Submits intakes in a closed loop. */
   submitIntakes(connections: number): Promise<Measured> {
     const { baseUrl, token } = this.serving
     return measure({ baseUrl, token, paths: [], connections, seconds, perSecond: null })
   }
 
-  /** Searches of the usual page, by as many connections as there are bookings at once. */
+  /** Searches per second of the default page. */
   async search(): Promise<number> {
     const { baseUrl, token, regionId } = this.serving
     const paths = [`/partners/v1/providers/?region_id=${regionId}`]
@@ -63,7 +63,7 @@ export class BookingsService implements AsyncDisposable {
   }
 }
 
-/** The requests that were stored in a second. */
-export function storedIn(told: Measured): number {
-  return told['201']?.perSecond ?? 0
+/** Stored requests per second. */
+export function storedIn(measured: Measured): number {
+  return measured['201']?.perSecond ?? 0
 }

@@ -2,12 +2,12 @@ import { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { BookingsService, storedIn } from './bookings-service'
 import type { Measured } from './load'
-import { comparing, median, type Row, rounds, type Told } from './row'
+import { comparing, median, type Row, type RowSpec, rounds } from './row'
 
 const [bookingConnections, floodingConnections] = [64, 1_000]
 const rowsOfAGroup = 32
 
-/** What booking takes beside writing the same rows, and what bookings in numbers leave of the rest. */
+/** Compares bookings with bare writes of the same rows, and measures searches under load and overload. */
 export async function benchBookings(): Promise<Row[]> {
   await using grouped = await new BookingsService().start()
   await using single = await new BookingsService({ largestGroup: 1 }).start()
@@ -22,17 +22,17 @@ export async function benchBookings(): Promise<Row[]> {
   const cpu: number[] = []
   for (let round = 0; round < rounds; round++) {
     const before = await grouped.cpuMicros()
-    const told = await grouped.book(bookingConnections, null)
-    booked.push(storedIn(told))
-    cpu.push(((await grouped.cpuMicros()) - before) / (told['201']?.count ?? 0))
+    const measured = await grouped.book(bookingConnections, null)
+    booked.push(storedIn(measured))
+    cpu.push(((await grouped.cpuMicros()) - before) / (measured['201']?.count ?? 0))
     bare.push(rows.write())
     one.push(storedIn(await single.book(bookingConnections, null)))
   }
   const name = `bookings over HTTP, ${bookingConnections} connections`
   return [
-    ratioOf({ name, goal: '>= 0.50' }, booked, bare, `bare SQLite, ${rowsOfAGroup} rows at once`),
-    ratioOf({ name, goal: '>= 4' }, booked, one, 'groups of one'),
-    { name: 'CPU of the server for a booking', figure: `${Math.round(median(cpu))} us` },
+    ratioOf({ name, goal: '>= 0.50' }, booked, bare, `bare SQLite, ${rowsOfAGroup} rows in a transaction`),
+    ratioOf({ name, goal: '>= 4' }, booked, one, 'one booking in a transaction'),
+    { name: 'CPU time of the server for a booking', figure: `${Math.round(median(cpu))} us` },
     await benchSearches(grouped),
     ...(await benchFlood(grouped)),
   ]
@@ -40,56 +40,63 @@ export async function benchBookings(): Promise<Row[]> {
 
 async function benchSearches(server: BookingsService): Promise<Row> {
   const idle: number[] = []
-  const beside: number[] = []
+  const underLoad: number[] = []
   for (let round = 0; round < rounds; round++) {
     idle.push(await server.search())
     const [searched] = await Promise.all([server.search(), server.book(bookingConnections, null)])
-    beside.push(searched)
+    underLoad.push(searched)
   }
   return ratioOf(
-    { name: 'searches beside these bookings', goal: '>= 0.4' },
-    beside,
+    { name: 'searches during these bookings', goal: '>= 0.4' },
+    underLoad,
     idle,
-    'searches of an idle service',
+    'searches without bookings',
   )
 }
 
-/** Open loop: as many connections as a proxy may hold, and requests that come whether others are answered or not. */
+/** Open loop: requests arrive at four times the capacity, whether earlier ones are answered or not. */
 async function benchFlood(server: BookingsService): Promise<Row[]> {
-  const told: Measured[] = []
+  const floods: Measured[] = []
   const capacities: number[] = []
   for (let round = 0; round < rounds; round++) {
     const capacity = storedIn(await server.book(bookingConnections, null))
     capacities.push(capacity)
-    told.push(await server.book(floodingConnections, 4 * capacity))
+    floods.push(await server.book(floodingConnections, 4 * capacity))
   }
-  const of = (status: string, what: keyof Measured[string]) =>
-    median(told.map((measured) => measured[status]?.[what] ?? 0))
+  const of = (status: string, key: keyof Measured[string]) =>
+    median(floods.map((measured) => measured[status]?.[key] ?? 0))
   const name = 'at 4 times the capacity'
   const stored = { name: `bookings stored ${name}`, goal: '>= 0.8' }
-  const refused = `${of('503', 'p99')} ms since it was due (${of('503', 'perSecond')} a second)`
+  const refused = `${of('503', 'p99')} ms after the due time (${of('503', 'perSecond')} a second)`
   const unanswered = of('unanswered', 'count')
   return [
-    ratioOf(stored, told.map(storedIn), capacities, 'the capacity'),
+    ratioOf(stored, floods.map(storedIn), capacities, 'the capacity'),
     {
-      name: `p99 of what is stored ${name}`,
-      figure: `${of('201', 'p99')} ms since it was due`,
+      name: `99th percentile of stored bookings ${name}`,
+      figure: `${of('201', 'p99')} ms after the due time`,
       goal: '< 500 ms',
     },
-    { name: `p99 of what is refused ${name}`, figure: refused, goal: '< 50 ms' },
-    ...(unanswered > 0 ? [{ name: `never answered ${name}`, figure: `${unanswered} requests` }] : []),
+    { name: `99th percentile of refused bookings ${name}`, figure: refused, goal: '< 50 ms' },
+    ...(unanswered > 0
+      ? [{ name: `bookings without a response ${name}`, figure: `${unanswered} requests` }]
+      : []),
   ]
 }
 
-function ratioOf(told: Told, ours: readonly number[], theirs: readonly number[], beside: string): Row {
-  return comparing(told, { ours, theirs, unit: 'a second', beside })
+function ratioOf(
+  spec: RowSpec,
+  ours: readonly number[],
+  theirs: readonly number[],
+  referenceName: string,
+): Row {
+  return comparing(spec, { ours, theirs, unit: 'a second', referenceName })
 }
 
 type Values = (string | number | Uint8Array | null)[]
 
 /**
- * The rows that the service has stored, written again to a copy of its database by prepared statements: the same tables,
- * indexes, settings and bytes, as durable, and nothing around it.
+ * Writes the service's rows again into a copy of its database with prepared statements: the same tables, indexes,
+ * settings and durability, and nothing else.
  */
 class Rows implements Disposable {
   readonly #written: Database
@@ -113,7 +120,7 @@ class Rows implements Disposable {
     this.#readNew('changes', 'version')
   }
 
-  /** Writes what is new, so many bookings in a transaction. Tells how many it were in a second. */
+  /** Writes the new rows in groups. Returns the bookings per second. */
   write(): number {
     const members = this.#readNew('members', 'id')
     const requests = this.#readNew('booking_requests', 'id')

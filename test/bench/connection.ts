@@ -1,11 +1,8 @@
-/**
- * One connection on which requests are made one after the other: a socket without a client library, whose own time would
- * be most of what is measured.
- */
+/** A connection for sequential requests. It uses a plain socket, because a client library would take most of the time. */
 export class Connection implements Disposable {
   #parts: Buffer[] = []
   #received = 0
-  /** The bytes of head and body; unknown until the head is there. */
+  /** The size of head and body; infinite until the head has arrived. */
   #wanted = Number.POSITIVE_INFINITY
   #answered: PromiseWithResolvers<Buffer> = Promise.withResolvers()
   #socket: Bun.Socket | undefined
@@ -17,7 +14,7 @@ export class Connection implements Disposable {
       hostname,
       port: Number(port),
       socket: {
-        // The bytes are the socket's own, and written over later.
+        // Copies the bytes, because the socket reuses its buffer.
         data: (_, bytes) => connection.#take(Buffer.from(bytes)),
         close: () => connection.#answered.reject(new Error('the connection was closed')),
       },
@@ -25,7 +22,7 @@ export class Connection implements Disposable {
     return connection
   }
 
-  /** Sends a request and gives the answer to it, head and body, as soon as its last byte is there. */
+  /** Sends a request, and returns the response as soon as its last byte has arrived. */
   ask(request: string): Promise<Buffer> {
     this.#answered = Promise.withResolvers()
     this.#parts = []
@@ -48,7 +45,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** How long an answer is that begins so; infinite while its head is not there. */
+/** The size of a response; infinite until its head has arrived. */
 function sizeOf(begun: Buffer): number {
   const end = begun.indexOf('\r\n\r\n')
   if (end < 0) return Number.POSITIVE_INFINITY
@@ -56,7 +53,6 @@ function sizeOf(begun: Buffer): number {
   return end + 4 + Number(length ?? 0)
 }
 
-/** What an answer is made of. */
 export function parseAnswer(answer: Buffer): { status: number; headers: Headers; bytes: Buffer } {
   const end = answer.indexOf('\r\n\r\n')
   const [line = '', ...fields] = answer.toString('latin1', 0, end).split('\r\n')

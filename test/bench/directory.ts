@@ -30,13 +30,13 @@ const [firstNames, lastNames] = [
   ['Brookvale', 'Cloverfield', 'Dawnridge', 'Eastwillow', 'Foxglen'],
 ]
 
-/** The region in which all providers of the bench are licensed, and so on one list. */
+/** The region in which all providers of the benchmark are licensed. */
 export const regionRef = 'CA-ON'
 
 /**
- * The built-in directory's regions with so many providers, the same each time. They work on weekdays and are away at both
- * ends of the 30 days: so an answer stays what it is while the bench runs, unless something is booked. What is left are
- * some 165 slots of each, which make a page of 20 a quarter of a megabyte.
+ * A fixed directory with the built-in regions and the given number of providers. The providers work on weekdays and are
+ * away at both ends of the 30 days, so pages stay the same during a run unless something is booked. Each has about 165
+ * slots, and a page of 20 has about 250 kB.
  */
 export function directoryOf(count: number): DirectoryFile {
   const today = Math.floor(Date.now() / (dayMinutes * minuteMillis))
@@ -50,7 +50,7 @@ export function directoryOf(count: number): DirectoryFile {
 }
 
 function providerAt(index: number, timeOff: ProviderInFile['timeOff']): ProviderInFile {
-  // Those of a place repeat, and do so together only after hundreds.
+  // Values repeat in cycles of different lengths, so that combinations repeat only after hundreds of providers.
   const at = <T>(values: readonly T[], step = index) => values[step % values.length] as T
   const seesPeople = at(modalities).includes('in-person')
   return {

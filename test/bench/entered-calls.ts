@@ -3,10 +3,10 @@ import { daily, paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 
-// Run by entered.ts, which says how many calls are made after the ones that fill the caches.
+// entered.ts runs this file. Its variables set the number of calls after the caches are warm.
 const calls = (name: string) => Array.from({ length: Number(process.env[name] ?? 0) }, (_, index) => index)
 
-test('pages and bookings are answered', async () => {
+test('bench: pages and bookings are answered', async () => {
   const providers = [provider('p1', { workingHours: [daily('09:00', '17:00')] })]
   const service = await startService({ directory: { regions: [region({ id: 31 })], providers } })
   const search = () => service.get(`${paths.providers}?region_id=31`)

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// Prints which files of src and db one more call enters: those in which it runs a line. `bun test/bench/entered.ts`.
+// Prints the files of src and db in which one more call runs a line: `bun test/bench/entered.ts`.
 const goals = { PAGES: ['a warm page of search', 15], BOOKINGS: ['a booking', 45] } as const
 
-/** How often the lines of each file ran in a process that made so many calls. */
+/** The number of executed lines of each file in a process with this many calls. */
 async function runsByFile(call: string, times: number): Promise<Map<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'entered-'))
   const words = ['test', '--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`]
@@ -14,7 +14,8 @@ async function runsByFile(call: string, times: number): Promise<Map<string, numb
     env: { ...process.env, [call]: String(times) },
     stdio: ['ignore', 'ignore', 'ignore'],
   })
-  if (exitCode !== 0) throw new Error('the calls failed: bun test ./test/bench/entered-calls.ts')
+  if (exitCode !== 0)
+    throw new Error('the calls failed; run bun test ./test/bench/entered-calls.ts to see why')
   const runs = new Map<string, number>()
   for (const record of (await Bun.file(join(folder, 'lcov.info')).text()).split('end_of_record')) {
     const file = /^SF:(.+)$/m.exec(record)?.[1]

@@ -12,16 +12,16 @@ const pasts = [0, 100_000, 5_000_000]
 const providersWithPast = 1_000
 const member = 'member-1001'
 const bookingsOfRound = 50
-/** How long a process takes nothing of a core before it is taken to have done what it began. */
+/** How long a process must use no CPU time to count as idle. */
 const quietMillis = 1_000
 
-/** What is measured of a service in a round: a figure, and what its process took of a core meanwhile, each time in the same unit. */
+/** A measurement: a figure, and the CPU time of the service's process, always in the same unit. */
 interface Point {
   readonly figure: number
   readonly cpu: number
 }
 
-/** How response times change as past bookings grow in number: each size next to none. */
+/** Response times with a growing number of past bookings, compared to none. */
 export async function benchGrowth(): Promise<Row[]> {
   await using services = await startAll(pasts, async (past) => {
     const serving = await Serving.start(providersWithPast)
@@ -30,7 +30,7 @@ export async function benchGrowth(): Promise<Row[]> {
     return serving
   })
   const named = pasts.map((past) => `${count(past)} past bookings`)
-  const starts = await curve('start to the first answer', 'ms', named, services.all, async (serving) => {
+  const starts = await curve('start to the first response', 'ms', named, services.all, async (serving) => {
     const { millis, cpuMillis } = await start(serving.startWords, search(serving))
     return { figure: millis, cpu: cpuMillis }
   })
@@ -44,12 +44,12 @@ export async function benchGrowth(): Promise<Row[]> {
   const free = await Promise.all(services.all.map(freeSlots))
   return [
     ...starts,
-    // Once after each start, on another thread: nobody waits for it.
-    ...rowsOf('the pages looked through after a start', 's', named, [checks]),
+    // Runs once after each start, on another thread, and delays no request.
+    ...rowsOf('database check after a start', 's', named, [checks]),
     ...(await curve('warm search', 'a second', named, services.all, (serving) =>
       perSecond(serving, search(serving)),
     )),
-    ...(await curve('booking, one after the other', 'ms', named, services.all, (serving, place) =>
+    ...(await curve('sequential bookings', 'ms', named, services.all, (serving, place) =>
       bookSome(serving, free[place] as Iterator<Slot, void>),
     )),
     ...(await curve('user look-up', 'a second', named, services.all, (serving) =>
@@ -58,7 +58,7 @@ export async function benchGrowth(): Promise<Row[]> {
   ]
 }
 
-/** Rounds in which all points take turns. */
+/** Measures all services in turn, in several rounds. */
 async function curve(
   name: string,
   unit: string,
@@ -75,9 +75,9 @@ async function curve(
   return rowsOf(name, unit, named, taken)
 }
 
-/** @param taken what was measured in each round, point by point */
+/** @param taken the measurements of each round, by service */
 function rowsOf(name: string, unit: string, named: readonly string[], taken: readonly Point[][]): Row[] {
-  const of = (what: keyof Point, place: number) => taken.map((points) => (points[place] as Point)[what])
+  const of = (key: keyof Point, place: number) => taken.map((points) => (points[place] as Point)[key])
   return named.map((point, place) => {
     const figures = of('figure', place)
     const row = { name: `${name}, ${point}`, figure: `${toText(median(figures))} ${unit}` }
@@ -103,7 +103,7 @@ async function freeSlots(serving: Serving): Promise<Iterator<Slot, void>> {
   return slotsOf(textOf(await settled(serving.baseUrl, search(serving))))
 }
 
-/** Tells what one took, in ms. */
+/** Returns the time of a booking, in ms. */
 async function bookSome(serving: Serving, slots: Iterator<Slot, void>): Promise<Point> {
   const { baseUrl, token } = serving
   using connection = await Connection.open(baseUrl)
@@ -114,7 +114,7 @@ async function bookSome(serving: Serving, slots: Iterator<Slot, void>): Promise<
   return { figure: millis / bookingsOfRound, cpu: (await mainThreadMillisOf(serving.pid)) - before }
 }
 
-/** Resolves once a server that nobody asks takes nothing of a core. */
+/** Waits until a server without requests uses no CPU time. */
 async function quiet({ pid }: Serving): Promise<void> {
   for (let before = -1; ; ) {
     const now = await cpuMicrosOf(pid)
@@ -124,7 +124,7 @@ async function quiet({ pid }: Serving): Promise<void> {
   }
 }
 
-/** Services that are ended together. */
+/** Starts services that are disposed together. */
 async function startAll(points: readonly number[], make: (point: number) => Promise<Serving>) {
   await using stack = new AsyncDisposableStack()
   const all: Serving[] = []

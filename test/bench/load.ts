@@ -1,41 +1,40 @@
 import { booking } from '../support/builders'
 
-// A load on a running service, from a process of its own: reads its Load as JSON from the command line, prints a
-// Measured as JSON. Sockets without a client library, so that making the load takes little of the machine.
+// Loads a running service from its own process: takes a Load as JSON, and prints a Measured as JSON. It uses plain sockets
+// to need little CPU time.
 
-/** What is asked of the service, and how hard. */
 export interface Load {
   readonly baseUrl: string
   readonly token: string
-  /** What to get, one after the other and again; none to submit requests, each for a member of its own. */
+  /** Paths to GET in rotation; none to submit requests for new members. */
   readonly paths: readonly string[]
-  /** What is booked by the requests that are submitted; intakes unless given. */
+  /** Slots for the submitted requests; intakes if omitted. */
   readonly slots?: Slots
   readonly connections: number
   readonly seconds: number
-  /** Open loop: requests begun in a second, whatever has been answered. Null for closed: each connection's next at once. */
+  /** Open loop: requests per second, independent of the responses. Null for a closed loop. */
   readonly perSecond: number | null
 }
 
-/** Slots that are booked in this order: of each provider the first, then of each the second, and so on. */
+/** Slots in booking order: the first of each provider, then the second of each, and so on. */
 export interface Slots {
   readonly providerIds: readonly number[]
   readonly starts: readonly string[]
-  /** How many were booked before. */
+  /** The number of slots that are already booked. */
   readonly booked: number
 }
 
 /**
- * The answers by status: how many there were, how many came in a second while the load was on, and the time in ms that half and 99 % of them
- * took at most. In an open loop that is the time since a request was due, be it that it waited for a connection, that this
- * process was held up or that the answer came after the load's end: nothing slow is left out (coordinated omission).
+ * For each status: the number of responses, the responses per second during the load, and the median and 99th percentile
+ * in ms. In an open loop the time starts when a request is due, even if it waited for a connection or for this process,
+ * and includes responses after the end of the load. This avoids coordinated omission.
  */
 export type Measured = Record<string, { count: number; perSecond: number; p50: number; p99: number }>
 
-/** How long answers are waited for once the load has ended. What comes later counts as `unanswered`. */
+/** How long to wait for responses after the end of the load. Later ones count as `unanswered`. */
 const patienceMillis = 3_000
 
-/** Runs a load in a process of its own. */
+/** Runs a load in a separate process. */
 export async function measure(load: Load): Promise<Measured> {
   const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(load)], {
     stdout: 'pipe',
@@ -48,14 +47,14 @@ const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 
 if (import.meta.main) {
   console.log(JSON.stringify(await run(JSON.parse(process.argv[2] as string))))
-  // Answers that are still to come are of no interest.
+  // Does not wait for outstanding responses.
   process.exit()
 }
 
 interface Connection {
   dueAt: number
   received: Buffer
-  /** Bytes of the answer still to come; null until its head is there. */
+  /** Missing bytes of the response; null until its head has arrived. */
   missing: number | null
   isChunked: boolean
   status: string
@@ -147,7 +146,10 @@ async function run({
     times.unanswered = Array.from({ length: inFlight + due.length }, () => Number.POSITIVE_INFINITY)
   }
   return Object.fromEntries(
-    Object.entries(times).map(([status, taken]) => [status, told(taken, (inTime[status] ?? 0) / seconds)]),
+    Object.entries(times).map(([status, taken]) => [
+      status,
+      summaryOf(taken, (inTime[status] ?? 0) / seconds),
+    ]),
   )
 }
 
@@ -164,10 +166,10 @@ function flush(socket: Socket): void {
   if (unsent.length > 0) socket.data.unsent = unsent.subarray(Math.max(0, socket.write(unsent)))
 }
 
-/** Takes in a part of an answer, of whose body only the end is looked for. */
+/** Processes a part of a response. Only the end of the body matters. */
 function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) => void): void {
   const { data } = socket
-  // All of a head; of a body what may be the beginning of its end.
+  // Keeps the whole head, but of a body only the last bytes, which may be the start of the last chunk.
   const kept = data.missing === null ? data.received : data.received.subarray(-lastChunk.length)
   data.received = Buffer.concat([kept, bytes])
   let body = bytes.length
@@ -187,7 +189,7 @@ function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) =
   answered(socket)
 }
 
-function told(taken: number[], perSecond: number) {
+function summaryOf(taken: number[], perSecond: number) {
   taken.sort((a, b) => a - b)
   const at = (share: number) => Number((taken[Math.floor(taken.length * share)] as number).toFixed(2))
   return { count: taken.length, perSecond: Math.round(perSecond), p50: at(0.5), p99: at(0.99) }

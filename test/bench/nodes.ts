@@ -3,7 +3,7 @@ import { whyNoPostgres } from '../support/postgres-programs'
 import { type Ask, forged, lookUp, regionList, search } from './asks'
 import { transactionRows } from './booking-transactions'
 import { BookingsService, storedIn } from './bookings-service'
-import { attempt, comparing, type Row, rounds, type Told } from './row'
+import { attempt, comparing, type Row, type RowSpec, rounds } from './row'
 import { Serving } from './service'
 import { start } from './start'
 import { StoreNode } from './store-nodes'
@@ -12,22 +12,22 @@ import { takeTurns } from './wrk'
 const embedded = 'the embedded engine'
 const [providers, connections, nodeCount] = [60, 64, 4]
 const member = 'member-1001'
-/** How long nodes book in a round, and by how many callers each. */
+/** The duration of a round in ms, and the callers of each node. */
 const [millis, callers] = [2_000, 64]
-/** Rounds of all nodes before the first: each process compiles for itself, for as long as it has a share of the cores. */
+/** Warm-up rounds: each process needs CPU time to compile its code. */
 const roundsToWarmUp = 5
 
-/** What a node on PostgreSQL answers beside a service on a file, four nodes beside one, and our client beside pgbench. */
+/** Compares a node on PostgreSQL with the embedded engine, four nodes with one, and our client with pgbench. */
 export async function benchNodes(): Promise<Row[]> {
   const why = whyNoPostgres()
-  if (why !== null) return [{ name: 'the whole part', figure: `left out: ${why}` }]
-  // As durable as the file.
+  if (why !== null) return [{ name: 'all rows of this part', figure: `skipped: ${why}` }]
+  // With fsync, as durable as the SQLite file.
   await using server = await startPostgres({ fsync: true, settings: { max_connections: 200 } })
   return [
-    ...(await besideEmbedded(server)),
+    ...(await compareWithEmbedded(server)),
     ...(await ofAnswers(server)),
-    await attempt({ name: `bookings by the store, ${nodeCount} nodes`, goal: '>= 1.3' }, (told) =>
-      besideOneNode(told, server),
+    await attempt({ name: `bookings without HTTP, ${nodeCount} nodes`, goal: '>= 1.3' }, (spec) =>
+      compareWithOneNode(spec, server),
     ),
     ...(await transactionRows(server, await newDatabaseNameOn(server))),
   ]
@@ -35,7 +35,7 @@ export async function benchNodes(): Promise<Row[]> {
 
 let databases = 0
 
-/** The address of a new, empty database. */
+/** Creates an empty database and returns its URL. */
 async function newDatabaseOn(server: Postgres): Promise<string> {
   return server.urlOf(await newDatabaseNameOn(server))
 }
@@ -46,11 +46,11 @@ async function newDatabaseNameOn(server: Postgres): Promise<string> {
   return name
 }
 
-/** What is stored over HTTP. */
-async function besideEmbedded(server: Postgres): Promise<Row[]> {
+/** Durable writes over HTTP. */
+async function compareWithEmbedded(server: Postgres): Promise<Row[]> {
   await using onServer = await new BookingsService({ database: await newDatabaseOn(server) }).start()
   await using onFile = await new BookingsService().start()
-  const turns = async (told: Told, store: (service: BookingsService) => Promise<number>): Promise<Row> => {
+  const turns = async (spec: RowSpec, store: (service: BookingsService) => Promise<number>): Promise<Row> => {
     const [ours, theirs]: [number[], number[]] = [[], []]
     for (let round = -1; round < rounds; round++) {
       const pair = [await store(onServer), await store(onFile)] as const
@@ -58,28 +58,28 @@ async function besideEmbedded(server: Postgres): Promise<Row[]> {
       ours.push(pair[0])
       theirs.push(pair[1])
     }
-    return comparing(told, { ours, theirs, unit: 'a second', beside: embedded })
+    return comparing(spec, { ours, theirs, unit: 'a second', referenceName: embedded })
   }
   return [
     await attempt(
       { name: `durable bookings over HTTP, ${connections} connections`, goal: '>= 0.3' },
-      (told) => turns(told, async (service) => storedIn(await service.book(connections, null))),
+      (spec) => turns(spec, async (service) => storedIn(await service.book(connections, null))),
     ),
-    await attempt({ name: `durable intakes over HTTP, ${connections} connections` }, (told) =>
-      turns(told, async (service) => storedIn(await service.submitIntakes(connections))),
+    await attempt({ name: `durable intakes over HTTP, ${connections} connections` }, (spec) =>
+      turns(spec, async (service) => storedIn(await service.submitIntakes(connections))),
     ),
   ]
 }
 
-/** What is read, and what a start takes. */
+/** Reads and the start time. */
 async function ofAnswers(server: Postgres): Promise<Row[]> {
   await using onServer = await Serving.start(providers, await newDatabaseOn(server))
   await using onFile = await Serving.start(providers)
   for (const serving of [onServer, onFile]) await serving.addMember(member)
-  const turns = (told: Told, askOf: (serving: Serving) => Ask) =>
-    attempt(told, () =>
+  const turns = (spec: RowSpec, askOf: (serving: Serving) => Ask) =>
+    attempt(spec, () =>
       takeTurns(
-        told,
+        spec,
         { server: onServer, ask: askOf(onServer) },
         { server: onFile, ask: askOf(onFile) },
         embedded,
@@ -88,17 +88,19 @@ async function ofAnswers(server: Postgres): Promise<Row[]> {
   const rows = [
     await turns({ name: 'warm search of 20 providers', goal: '>= 0.6' }, (serving) => search(serving)),
     await turns({ name: 'region list' }, regionList),
-    await turns({ name: '401, of a forged signature' }, forged),
+    await turns({ name: '401 for a forged signature' }, forged),
     await turns({ name: 'user look-up' }, (serving) => lookUp(serving, member)),
   ]
   for (const serving of [onServer, onFile]) await serving.pause()
   return [
     ...rows,
-    await attempt({ name: 'start of a node to its first answer' }, (told) => startOf(told, onServer, onFile)),
+    await attempt({ name: 'start of a node to its first response' }, (spec) =>
+      startOf(spec, onServer, onFile),
+    ),
   ]
 }
 
-async function startOf(told: Told, onServer: Serving, onFile: Serving): Promise<Row> {
+async function startOf(spec: RowSpec, onServer: Serving, onFile: Serving): Promise<Row> {
   const taken: [number, number][] = []
   for (let round = -1; round < rounds; round++) {
     const [ours, theirs] = [
@@ -108,10 +110,10 @@ async function startOf(told: Told, onServer: Serving, onFile: Serving): Promise<
     if (round >= 0) taken.push([ours.millis, theirs.millis])
   }
   const [ours, theirs] = [taken.map(([millis]) => millis), taken.map(([, millis]) => millis)]
-  return comparing(told, { ours, theirs, unit: 'ms', beside: embedded })
+  return comparing(spec, { ours, theirs, unit: 'ms', referenceName: embedded })
 }
 
-async function besideOneNode(told: Told, server: Postgres): Promise<Row> {
+async function compareWithOneNode(spec: RowSpec, server: Postgres): Promise<Row> {
   await using nodes = await StoreNode.startAll(nodeCount, await newDatabaseOn(server))
   const [ours, theirs]: [number[], number[]] = [[], []]
   for (let round = 0; round < roundsToWarmUp; round++) await nodes.book({ count: nodeCount, callers, millis })
@@ -119,5 +121,5 @@ async function besideOneNode(told: Told, server: Postgres): Promise<Row> {
     ours.push(await nodes.book({ count: nodeCount, callers, millis }))
     theirs.push(await nodes.book({ count: 1, callers, millis }))
   }
-  return comparing(told, { ours, theirs, unit: 'a second', beside: 'one node' })
+  return comparing(spec, { ours, theirs, unit: 'a second', referenceName: 'one node' })
 }

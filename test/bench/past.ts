@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite'
 
-/** Bookings are of a provider each hour, and the newest of these is over for longer than slots stay known. */
+/** One booking per provider and hour. The newest ended before the time for which slots stay in the directory. */
 const [hourMillis, overMillis, slotMillis] = [3_600_000, 864_000_000, 2_700_000]
 
-// In the order of all indexes, so that each row is put at their ends. Hashes are spread as real ones are.
+// In index order, so that rows are appended. The hashes are spread like real ones.
 const hash = (which: number) => `unhex(printf('%016x%048d', i * ($spread / $count), ${which}))`
 const numbers = 'WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $count)'
 const addMembers = `${numbers}
@@ -18,14 +18,13 @@ const addRequests = `${numbers}, each(i, at) AS (SELECT i, $over - ($most - i % 
     printf('PAST-%012d', i), at, at + ${slotMillis}, -300, at, zeroblob(200), $over + i FROM each`
 
 /**
- * Gives a database that nobody has open bookings of the past, accepted and over, each of a member of its own: as many
- * rows, in all tables and indexes, and about as many bytes as the service would have left. Nobody can open what is
- * sealed in them.
+ * Adds past accepted bookings to a closed database, each of a new member. Rows, indexes and sizes are about those that the
+ * service would create. The sealed values are not valid.
  */
 export function addPastBookings(path: string, count: number): void {
   if (count === 0) return
   using database = new Database(path, { readwrite: true, create: false })
-  // Where it is killed meanwhile, it is nobody's data.
+  // Durability is not needed: an interrupted benchmark discards the database.
   for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -524288']) {
     database.run(`PRAGMA ${setting}`)
   }

@@ -8,10 +8,10 @@ import { table } from '../../src/cli/terminal/table'
 import { failed, isFailed, isMet, type Row, rounds } from './row'
 import { loadGenerator, wrkVersion } from './wrk'
 
-// Prints what the service takes beside a bare server, a bare database or itself in the same run, as one table, and writes
-// it as JSON. Machines differ and are noisy: the ratios are what can be compared, each the median over rounds that take turns.
+// Prints the service's figures next to a bare server, a bare database or another run of itself, and writes them as JSON.
+// Machines are different and noisy, so only the ratios are comparable. Each is the median of rounds that take turns.
 
-// Some build the executable as they are read.
+// Loaded lazily, because some parts build the executable when they are imported.
 const parts: Record<string, () => Promise<readonly Row[]>> = {
   search: async () => (await import('./search')).benchSearch(),
   small: async () => (await import('./small')).benchSmall(),
@@ -27,17 +27,17 @@ const path = join(import.meta.dir, '../../dist/bench.json')
 
 const wanted = process.argv.slice(2)
 const unknown = wanted.filter((name) => !Object.hasOwn(parts, name))
-if (unknown.length > 0) end(`no such part: ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}`)
+if (unknown.length > 0)
+  end(`Unknown part: ${unknown.join(', ')}. The parts are ${Object.keys(parts).join(', ')}.`)
 const wrk = wrkVersion()
-if (wrk === null) end('wrk makes the load and is not here: apt-get install wrk, or brew install wrk')
+if (wrk === null) end('The benchmark needs wrk. Install it with apt-get install wrk or brew install wrk.')
 
 const run = {
   begunAt: new Date().toISOString(),
-  load: `${loadGenerator}, version ${wrk}; open loops and bookings by sockets of Bun (test/bench/load.ts)`,
-  shared:
-    'the service, what it is held against and the load generator share all cores with whatever else runs',
-  rounds: `medians of ${rounds} rounds that take turns, after one that is not counted; spread: the ratios of single rounds`,
-  cpu: 'by CPU: the ratio by the CPU time of the two servers alone, which other processes change less',
+  load: `${loadGenerator}, version ${wrk}; open loops and bookings with Bun sockets (test/bench/load.ts)`,
+  shared: 'the service, the reference and the load generator share all cores with other processes',
+  rounds: `medians of ${rounds} rounds after a warm-up round; the service and the reference take turns; spread: the smallest and the largest ratio of a round`,
+  cpu: 'by CPU: the ratio by CPU time of the two servers, which other processes affect less',
   versions: {
     anteroom: version,
     bun: Bun.version,
@@ -71,7 +71,7 @@ const rows: (Row & { readonly part: string; readonly met: boolean | null })[] = 
 for (const [part, bench] of Object.entries(parts)) {
   if (wanted.length > 0 && !wanted.includes(part)) continue
   console.error(`measuring ${part}`)
-  const found = await bench().catch((error: unknown) => [failed({ name: 'the whole part' }, error)])
+  const found = await bench().catch((error: unknown) => [failed({ name: 'all rows of this part' }, error)])
   rows.push(...found.map((row) => ({ part, ...row, met: isMet(row) })))
 }
 
@@ -88,14 +88,14 @@ printLines(
       SPREAD: ({ spread }) => spread?.map((ratio) => ratio.toFixed(2)).join('-') ?? null,
       'BY CPU': ({ cpuRatio }) => cpuRatio?.toFixed(2) ?? null,
       GOAL: ({ goal }) => goal ?? null,
-      MET: ({ met }) => (met === null ? null : met ? 'yes' : 'NO'),
+      MET: ({ met }) => (met === null ? null : met ? 'yes' : 'no'),
     },
-    'nothing was measured',
+    'Nothing was measured.',
   ),
 )
 mkdirSync(dirname(path), { recursive: true })
 await Bun.write(path, `${JSON.stringify({ ...run, rows }, null, 2)}\n`)
-console.log(`\nwritten as JSON to ${path}`)
+console.log(`\nThe results are also in ${path} as JSON.`)
 process.exitCode = rows.some(isFailed) ? 1 : 0
 
 function sqliteVersion(): string {

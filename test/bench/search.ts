@@ -1,60 +1,65 @@
 import { search, settled, unchanged } from './asks'
 import { Bare } from './bare'
 import { searchAfterBooking } from './booked'
-import { attempt, type Row, rounds, type Told } from './row'
+import { attempt, type Row, type RowSpec, rounds } from './row'
 import { Serving } from './service'
-import { besideBare, comparingRounds, type Round, run, takeTurns } from './wrk'
+import { compareWithBare, comparingRounds, type Round, run, takeTurns } from './wrk'
 
 const [few, many] = [60, 100_000]
 const pageSize = 20
 const middle = { ofFew: 2, ofMany: many / pageSize / 2 }
-/** Two of nine providers fit. */
+/** Two of nine providers match. */
 const filter = { text: '&language=fr&modality=telephonic', middle: Math.floor(many / 9 / pageSize) }
-/** The first page is asked for before, to tell its size. */
+/** The first page is not cold, because it is requested to learn its size. */
 const coldPagesOfRound = Math.floor((many / pageSize - 1) / (rounds + 1))
 
-/** Searches beside a bare server with the same bytes, of few providers and of many. */
+/** Searches of few and of many providers, compared with a bare server that sends the same bytes. */
 export async function benchSearch(): Promise<Row[]> {
   await using large = await Serving.start(many)
   await using small = await Serving.start(few)
   const page = search(small)
   const deep = { server: large, ask: search(large, middle.ofMany) }
-  // First, while nothing is remembered.
-  const cold = await attempt({ name: 'cold search: no page asked for before', goal: '>= 0.22' }, (told) =>
-    coldSearch(told, large),
+  // Runs first, while no page is cached.
+  const cold = await attempt({ name: 'cold search, no page cached', goal: '>= 0.22' }, (spec) =>
+    coldSearch(spec, large),
   )
   return [
-    await attempt({ name: `warm search of ${pageSize} providers`, goal: '>= 0.90' }, (told) =>
-      besideBare(told, small, page),
+    await attempt({ name: `warm search of ${pageSize} providers`, goal: '>= 0.90' }, (spec) =>
+      compareWithBare(spec, small, page),
     ),
-    await attempt({ name: 'the same with gzip', goal: '>= 0.65' }, (told) =>
-      besideBare(told, small, search(small, 1, 'gzip')),
+    await attempt({ name: `warm search of ${pageSize} providers with gzip`, goal: '>= 0.65' }, (spec) =>
+      compareWithBare(spec, small, search(small, 1, 'gzip')),
     ),
-    await attempt({ name: 'the same with zstd', goal: '>= 0.65' }, (told) =>
-      besideBare(told, small, search(small, 1, 'zstd')),
+    await attempt({ name: `warm search of ${pageSize} providers with zstd`, goal: '>= 0.65' }, (spec) =>
+      compareWithBare(spec, small, search(small, 1, 'zstd')),
     ),
-    await attempt({ name: 'If-None-Match, answered 304', goal: '>= 0.60' }, async (told) =>
-      besideBare(told, small, unchanged(page, await settled(small.baseUrl, page))),
+    await attempt({ name: 'search with If-None-Match, answered with 304', goal: '>= 0.60' }, async (spec) =>
+      compareWithBare(spec, small, unchanged(page, await settled(small.baseUrl, page))),
     ),
-    await attempt({ name: 'search after a booking', goal: '>= 0.50' }, (told) =>
-      searchAfterBooking(told, small, 'identity'),
+    await attempt({ name: 'search after a booking', goal: '>= 0.50' }, (spec) =>
+      searchAfterBooking(spec, small, 'identity'),
     ),
-    await attempt({ name: 'the same asked for with gzip' }, (told) =>
-      searchAfterBooking(told, small, 'gzip'),
+    await attempt({ name: 'search after a booking, with gzip' }, (spec) =>
+      searchAfterBooking(spec, small, 'gzip'),
     ),
     cold,
-    await attempt({ name: `search in the middle of ${many} providers`, goal: '>= 0.90' }, (told) =>
-      takeTurns(told, deep, { server: small, ask: search(small, middle.ofFew) }, `in the middle of ${few}`),
+    await attempt({ name: `search in the middle of ${many} providers`, goal: '>= 0.90' }, (spec) =>
+      takeTurns(
+        spec,
+        deep,
+        { server: small, ask: search(small, middle.ofFew) },
+        `in the middle of ${few} providers`,
+      ),
     ),
-    await attempt({ name: `filtered search in ${many} providers`, goal: '>= 0.90' }, (told) => {
+    await attempt({ name: `filtered search in ${many} providers`, goal: '>= 0.90' }, (spec) => {
       const ask = search(large, filter.middle, 'identity', filter.text)
-      return takeTurns(told, { server: large, ask }, deep, 'unfiltered')
+      return takeTurns(spec, { server: large, ask }, deep, 'unfiltered')
     }),
   ]
 }
 
-/** Each round asks for pages that nobody has asked for before; so does one that comes first and is not counted. */
-async function coldSearch(told: Told, serving: Serving): Promise<Row> {
+/** Each round requests pages that were not requested before. The first round is not counted. */
+async function coldSearch(spec: RowSpec, serving: Serving): Promise<Row> {
   const ask = search(serving)
   const answer = await settled(serving.baseUrl, ask)
   const bytes = answer.bytes.length
@@ -68,5 +73,5 @@ async function coldSearch(told: Told, serving: Serving): Promise<Row> {
     ]
     if (round >= 0) taken.push(pair)
   }
-  return comparingRounds(told, taken)
+  return comparingRounds(spec, taken)
 }

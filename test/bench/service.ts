@@ -4,7 +4,7 @@ import { theProgram } from '../support/process'
 import { directoryOf, regionRef } from './directory'
 import type { StartWords } from './start'
 
-/** Rates are judged as always, and never reached. */
+/** Rates that are checked but never reached. */
 const endless = '100000000'
 const limits = [
   '--reads-per-minute',
@@ -13,15 +13,15 @@ const limits = [
   '--email-conflicts-per-hour',
 ].flatMap((flag) => [flag, endless])
 
-/** As busy services are set: a line for each request costs 5 µs of it. */
+/** The setting of busy services: a log line for each request costs 5 µs. */
 const logged = ['--log-requests', 'errors']
 
-/** The log goes to a file: a reader of it would use the same processors. */
+/** Logs to a file, because a process that reads the log would use the same CPU. */
 const loggingToFile = ['sh', '-c', 'exec "$@" 2>> serve.log', 'sh', ...theProgram]
 
 /**
- * The service as it is run: the built executable's own `serve` on a production database that its own commands have made
- * and filled. Leaving its scope ends it.
+ * The built executable with `serve`, on a production database that its own commands created and filled.
+ * Disposing it ends the process.
  */
 export class Serving implements AsyncDisposable {
   private constructor(
@@ -33,9 +33,9 @@ export class Serving implements AsyncDisposable {
   ) {}
 
   /**
-   * Starts one on a directory of so many providers; of none, the directory is empty.
+   * Starts a service with this many providers; 0 for an empty directory.
    *
-   * @param address of an empty database on a server; a file unless given
+   * @param address the URL of an empty PostgreSQL database; a file by default
    */
   static async start(providers: number, address?: string): Promise<Serving> {
     const operator = new Operator(theProgram, address)
@@ -70,7 +70,7 @@ export class Serving implements AsyncDisposable {
     return this.served.pid
   }
 
-  /** The words that start it, and where. */
+  /** The command line, folder and environment that start it. */
   get startWords(): StartWords {
     const { operator } = this
     return {
@@ -80,7 +80,7 @@ export class Serving implements AsyncDisposable {
     }
   }
 
-  /** Stops it: others can have its database until it is resumed. */
+  /** Stops it, so that other processes can open its database until it is resumed. */
   async pause(): Promise<void> {
     await this.served.stop()
   }
@@ -89,12 +89,12 @@ export class Serving implements AsyncDisposable {
     this.served = await this.operator.serve(...limits)
   }
 
-  /** The token of another partner. */
+  /** Adds another partner and returns its token. */
   onboard(name: string): Promise<string> {
     return this.operator.onboard(name, `${name} Care`)
   }
 
-  /** Makes a member, by an intake. */
+  /** Creates a member with an intake. */
   async addMember(externalUserId: string): Promise<void> {
     const { status } = await this.served.post(booking(externalUserId), this.token)
     if (status !== 201) throw new Error(`the intake was answered ${status}`)

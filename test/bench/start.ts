@@ -1,23 +1,23 @@
 import { mainThreadMillisOf } from '../support/cpu'
 import { buildArguments, Folder } from '../support/process'
 import { type Ask, regionList } from './asks'
-import { attempt, comparing, median, type Row, rounds, type RowSpec, toText } from './row'
+import { attempt, comparing, median, type Row, type RowSpec, rounds, toText } from './row'
 import { Serving } from './service'
 
 const [few, many] = [60, 100_000]
 
-/** The words that start a server which says at which port it listens, in which folder, with which environment. */
+/** The command line, folder and environment of a server that prints its port. */
 export interface StartWords {
   readonly words: readonly string[]
   readonly folder: string
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** What a start of the executable takes, on a database that is there. */
+/** The start time of the executable on an existing database. */
 export async function benchStart(): Promise<Row[]> {
   return [
-    await attempt({ name: `start to the first answer, ${few} providers`, goal: '<= 4' }, compareWithBare),
-    await attempt({ name: `start to the first answer, ${many} providers`, goal: '<= 2 s' }, ofMany),
+    await attempt({ name: `start to the first response, ${few} providers`, goal: '<= 4' }, compareWithBare),
+    await attempt({ name: `start to the first response, ${many} providers`, goal: '<= 2 s' }, ofMany),
   ]
 }
 
@@ -27,7 +27,7 @@ async function compareWithBare(spec: RowSpec): Promise<Row> {
   await serving.pause()
   const bare = { words: [buildBare(folder)], folder: folder.path, settings: {} }
   const taken: [Start, Start][] = []
-  // First comes one of each that is not counted: their files have to be in memory.
+  // The first round is not counted, so that the files are in memory.
   for (let round = -1; round < rounds; round++) {
     const pair: [Start, Start] = [
       await start(serving.startWords, regionList(serving)),
@@ -54,13 +54,13 @@ async function ofMany(spec: RowSpec): Promise<Row> {
   return { ...spec, figure: `${toText(median(took) / 1_000)} s` }
 }
 
-/** From the start of a process to the end of its first answer, in ms: all of it, and what its main thread took of a core. */
+/** From the start of a process to the end of its first response, in ms: wall time, and CPU time of the main thread. */
 export interface Start {
   readonly millis: number
   readonly cpuMillis: number
 }
 
-/** Starts a server, asks it once, and ends it. @throws Error where it did not answer what it should */
+/** Starts a server, sends one request and ends it. @throws Error if the status is not the expected one */
 export async function start({ words, folder, settings }: StartWords, ask: Ask): Promise<Start> {
   const begunAt = performance.now()
   const child = Bun.spawn([...words], {
@@ -68,7 +68,6 @@ export async function start({ words, folder, settings }: StartWords, ask: Ask): 
     env: { ...settings },
     stdin: 'ignore',
     stdout: 'pipe',
-    // Its log.
     stderr: 'ignore',
   })
   try {
@@ -85,7 +84,7 @@ export async function start({ words, folder, settings }: StartWords, ask: Ask): 
   }
 }
 
-/** Builds the least that answers as the executable is built. */
+/** Builds the minimal server in the same way as the executable. */
 function buildBare(folder: Folder): string {
   const executable = folder.file('bare')
   const words = buildArguments(executable, 'test/bench/bare-start.ts')

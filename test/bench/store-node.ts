@@ -6,19 +6,19 @@ import { Refusal } from '../../src/domain/errors'
 import { systemClock } from '../../src/domain/ports/time'
 import { fill, offerOf, openBookable } from './bookable'
 
-// A node without HTTP, in a process of its own: for each line of JSON that it is given, it books and prints how many it has
-// booked in a second. Words: what it is opened on, as JSON. The first on a database makes the directory.
+// A node without HTTP in its own process. For each line of JSON it books, and prints the bookings per second. Takes Bookable
+// as JSON. The first node on a database creates the directory.
 
-/** What a node is asked to book: others of the slots than other nodes at the same time. */
+/** The slots to book, which differ from those of other nodes. */
 export interface Asked {
   readonly callers: number
   readonly millis: number
-  /** The place of its first slot in the order of all, and how far apart its slots are. */
+  /** The index of the first slot, and the distance to the next. */
   readonly first: number
   readonly step: number
 }
 
-/** How often a node reads what the others have stored. */
+/** How often a node reads the changes of the others. */
 const followingMillis = 100
 
 const service = await openBookable(JSON.parse(process.argv[2] as string))
@@ -42,7 +42,7 @@ async function bookFor({ callers, millis, first, step }: Asked): Promise<number>
     while (performance.now() < endsAt) {
       const isStored = await book(first + begun++ * step).then(
         () => true,
-        // On a machine that has too much else to do. The next is another.
+        // A busy machine may answer storage_busy; then continue with another slot.
         (error) =>
           error instanceof Refusal && error.kind === 'storage_busy' ? false : Promise.reject(error),
       )

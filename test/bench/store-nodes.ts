@@ -3,7 +3,7 @@ import { Folder } from '../support/folder'
 import type { Bookable } from './bookable'
 import type { Asked } from './store-node'
 
-/** A node without HTTP, in a process of its own. */
+/** A node without HTTP, in its own process. */
 export class StoreNode implements AsyncDisposable {
   readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
   readonly #lines: AsyncIterator<string>
@@ -17,7 +17,7 @@ export class StoreNode implements AsyncDisposable {
     this.#lines = linesOf(this.#child.stdout)
   }
 
-  /** Starts so many on one database, empty so far. */
+  /** Starts nodes on one empty database. */
   static async startAll(count: number, database: string) {
     await using stack = new AsyncDisposableStack()
     const folder = stack.use(new Folder())
@@ -30,15 +30,15 @@ export class StoreNode implements AsyncDisposable {
     const ending = stack.move()
     let booked = 0
     return {
-      /** Has some of them book at once. Tells how many they have stored in a second together. */
+      /** Books with some nodes concurrently. Returns the total bookings per second. */
       async book({ count, ...rest }: Pick<Asked, 'callers' | 'millis'> & { readonly count: number }) {
         const asked = all.slice(0, count).map((node, index) => {
           return node.#book({ ...rest, first: booked + index, step: count })
         })
-        const told = await Promise.all(asked)
-        // More than they can have begun.
+        const rates = await Promise.all(asked)
+        // Skips more slots than the nodes can have booked.
         booked += mostPerSecond * Math.ceil(rest.millis / 1_000)
-        return told.reduce((sum, each) => sum + each, 0)
+        return rates.reduce((sum, each) => sum + each, 0)
       },
       [Symbol.asyncDispose]: () => ending.disposeAsync(),
     }

@@ -1,6 +1,5 @@
--- What wrk runs for the bench. It tells of a round in a line of JSON.
--- Given COUNT, FIRST and PATH, it asks for so many pages of a path from the first one on, each once, and the round is over
--- when all have been asked for.
+-- The wrk script of the benchmark. Prints the result of a round as a line of JSON.
+-- With COUNT, FIRST and PATH it requests that many pages of a path, each once, and then ends the round.
 
 local ffi = require("ffi")
 ffi.cdef [[ typedef struct { long seconds, micros; } moment; int gettimeofday(moment *, void *); ]]
@@ -11,7 +10,7 @@ local function now()
   return tonumber(moment.seconds) * 1e6 + tonumber(moment.micros)
 end
 
--- wrk calls it once before it begins, to see whether it can be called.
+-- wrk calls the function once before it begins, as a test.
 local calls = -1
 local begun
 

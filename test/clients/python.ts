@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs'
 import { Folder, startSandbox } from '../support/process'
 
-// A partner who writes Python, and schemathesis with all its checks, beside a sandbox (npm run test:clients). It installs
-// what it needs in a temporary folder; where there is no Python or no package index it says so and is done.
+// Runs a generated Python client and schemathesis against a sandbox (npm run test:clients). Installs its tools in a
+// temporary folder. Skips if there is no suitable Python or no package index.
 
 using folder = new Folder()
 const sources = new URL('python', import.meta.url).pathname
@@ -12,7 +12,7 @@ const missing = install()
 if (missing) console.log(`skipped: ${missing}`)
 else process.exitCode = await check()
 
-/** Why the tools cannot be had here; null once they are there. */
+/** Installs the tools. Returns null, or why they cannot be installed here. */
 function install(): string | null {
   if (!Bun.which('python3')) return 'there is no python3'
   const isEnough = 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))'
@@ -22,8 +22,8 @@ function install(): string | null {
   const installed = run(inVenv('python'), [...pip, 'install', '-q', '-r', `${sources}/requirements.txt`])
   if (installed.success) return null
   const said = installed.stderr.toString()
-  // Of an index that cannot be reached pip says that it has no version of anything.
-  if (said.includes('from versions: none')) return 'no package index answers'
+  // pip prints this if it cannot reach the package index.
+  if (said.includes('from versions: none')) return 'the package index cannot be reached'
   throw new Error(said)
 }
 
@@ -33,7 +33,7 @@ async function check(): Promise<number> {
   const { baseUrl, openapiUrl } = sandbox.report
   const environment = {
     ...process.env,
-    // The generator formats what it writes by a tool that it looks for there.
+    // The client generator looks for its formatter on the PATH.
     PATH: `${folder.file('venv/bin')}:${process.env.PATH}`,
     ANTEROOM_URL: baseUrl,
     ANTEROOM_TOKEN: sandbox.token(),
@@ -46,7 +46,7 @@ async function check(): Promise<number> {
     ],
     types: ['mypy', 'partner_api', 'partner.py', 'refusals.py'],
     call: ['python', 'partner.py'],
-    // python/refusals.py stands in for the check that is left out, and says why.
+    // python/refusals.py replaces the excluded check, and explains why.
     schemathesis: [
       ...[
         'schemathesis',

@@ -1,6 +1,6 @@
 import { startSandbox } from '../support/process'
 
-// The calls of fixtures/arazzo.yaml, made by Redocly's Respect to a sandbox (npm run respect).
+// Runs fixtures/arazzo.yaml with Redocly Respect against a sandbox (npm run respect).
 
 await using sandbox = await startSandbox()
 const { baseUrl } = sandbox.report
@@ -10,7 +10,7 @@ const respect = Bun.spawn([process.execPath, 'node_modules/@redocly/cli/bin/cli.
     ...process.env,
     REDOCLY_TELEMETRY: 'off',
     REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    // Not among the words, which every user of the machine can read.
+    // In the environment, because every user of the machine can read the arguments.
     REDOCLY_CLI_RESPECT_INPUT: `token=${sandbox.token()},idempotencyKey=${crypto.randomUUID()}`,
   },
   stdio: ['ignore', 'inherit', 'inherit'],

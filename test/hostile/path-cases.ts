@@ -1,7 +1,7 @@
-/** Whatever stands between the first line of a request and its end, in place of the one Host. */
+/** Header lines of a request, instead of the single Host header. */
 export type HeadCase = readonly [name: string, outcome: Outcome, lines: readonly string[]]
 
-/** What stands for a path that ends in a slash, and its query, in the request's first line. */
+/** A request target, built from a path that ends in a slash and a query. */
 export type TargetCase = readonly [
   name: string,
   outcome: Outcome,
@@ -9,8 +9,8 @@ export type TargetCase = readonly [
 ]
 
 /**
- * What the plain request gets, what the root gets, the 404 of a path that is not there, or Bun's own refusal. Dots
- * are resolved and a backslash is a slash before a route is looked for, as the URL standard has it.
+ * The expected response: that of the plain request, of the root, of an unknown path (404), or Bun's own refusal.
+ * As in the URL standard, dots are resolved and backslashes are slashes before routing.
  */
 export type Outcome = 'same' | 'root' | 'nothing' | '400 bare' | '431 bare' | '505 bare'
 
@@ -54,7 +54,7 @@ const hosts: HeadCase[] = [
   host('a\0b', '400 bare'),
   host(`${'a'.repeat(65_536)}`, '431 bare'),
   ['two Hosts', 'same', ['Host: localhost', 'Host: evil.example']],
-  ['two Hosts, the other first', 'same', ['Host: evil.example/docs', 'Host: localhost']],
+  ['two Hosts, the wrong one first', 'same', ['Host: evil.example/docs', 'Host: localhost']],
 ]
 
 const local = 'Host: localhost'
@@ -92,52 +92,52 @@ const misleading: HeadCase[] = [
 const encode = (path: string, letter: string, as: string) => path.replace(letter, as)
 
 export const targetCases: readonly TargetCase[] = [
-  ['as it is', 'same', (path, query) => path + query],
+  ['unchanged', 'same', (path, query) => path + query],
   ['in absolute form', 'same', (path, query) => `http://localhost${path}${query}`],
-  ['in absolute form of another host', 'same', (path, query) => `http://evil.example${path}${query}`],
+  ['in absolute form with another host', 'same', (path, query) => `http://evil.example${path}${query}`],
   ['in absolute form with a port', 'same', (path, query) => `http://localhost:1${path}${query}`],
-  ['in absolute form of another scheme', '400 bare', (path, query) => `ftp://localhost${path}${query}`],
+  ['in absolute form with another scheme', '400 bare', (path, query) => `ftp://localhost${path}${query}`],
   ['in absolute form without a host', 'same', (path, query) => `http://${path}${query}`],
-  ['in absolute form behind a path', 'nothing', (path, query) => `http://localhost/docs${path}${query}`],
-  ['in absolute form with a query for its path', 'root', (path) => `http://localhost?${path}`],
-  ['behind an authority', 'nothing', (path, query) => `//localhost${path}${query}`],
+  ['in absolute form after a path', 'nothing', (path, query) => `http://localhost/docs${path}${query}`],
+  ['in absolute form with a query instead of a path', 'root', (path) => `http://localhost?${path}`],
+  ['after an authority', 'nothing', (path, query) => `//localhost${path}${query}`],
   ['without its first slash', '400 bare', (path, query) => path.slice(1) + query],
-  ['behind a slash', 'nothing', (path, query) => `/${path}${query}`],
-  ['behind a dot', 'same', (path, query) => `/.${path}${query}`],
-  ['behind two dots', 'same', (path, query) => `/..${path}${query}`],
-  ['behind /docs/..', 'same', (path, query) => `/docs/..${path}${query}`],
-  ['behind /docs', 'nothing', (path, query) => `/docs${path}${query}`],
-  ['behind %2e%2e', 'same', (path, query) => `/docs/%2e%2e${path}${query}`],
-  ['behind ..;', 'nothing', (path, query) => `/docs/..;${path}${query}`],
-  ['behind ..%2f', 'nothing', (path, query) => `/docs/..%2f${path.slice(1)}${query}`],
-  ['behind %c0%ae%c0%ae', 'nothing', (path, query) => `/docs/%c0%ae%c0%ae${path}${query}`],
-  ['behind a backslash', 'same', (path, query) => `/docs\\..${path}${query}`],
-  ['behind __proto__', 'nothing', (path, query) => `/__proto__${path}${query}`],
+  ['after a slash', 'nothing', (path, query) => `/${path}${query}`],
+  ['after a dot', 'same', (path, query) => `/.${path}${query}`],
+  ['after two dots', 'same', (path, query) => `/..${path}${query}`],
+  ['after /docs/..', 'same', (path, query) => `/docs/..${path}${query}`],
+  ['after /docs', 'nothing', (path, query) => `/docs${path}${query}`],
+  ['after %2e%2e', 'same', (path, query) => `/docs/%2e%2e${path}${query}`],
+  ['after ..;', 'nothing', (path, query) => `/docs/..;${path}${query}`],
+  ['after ..%2f', 'nothing', (path, query) => `/docs/..%2f${path.slice(1)}${query}`],
+  ['after %c0%ae%c0%ae', 'nothing', (path, query) => `/docs/%c0%ae%c0%ae${path}${query}`],
+  ['after a backslash', 'same', (path, query) => `/docs\\..${path}${query}`],
+  ['after __proto__', 'nothing', (path, query) => `/__proto__${path}${query}`],
   ['with backslashes', 'same', (path, query) => `/${path.slice(1).replaceAll('/', '\\')}${query}`],
   ['with a backslash first', '400 bare', (path, query) => `\\${path.slice(1)}${query}`],
-  ['with a slash encoded', 'nothing', (path, query) => `/${path.slice(1)}%2f${query}`],
-  ['with a letter encoded', 'nothing', (path, query) => encode(path, 's', '%73') + query],
-  ['with a letter full-width', 'nothing', (path, query) => encode(path, 's', text('ｓ')) + query],
-  ['with a slash doubled', 'nothing', (path, query) => path.replace(/(?<=.)\//, '//') + query],
+  ['with an encoded slash', 'nothing', (path, query) => `/${path.slice(1)}%2f${query}`],
+  ['with an encoded letter', 'nothing', (path, query) => encode(path, 's', '%73') + query],
+  ['with a full-width letter', 'nothing', (path, query) => encode(path, 's', text('ｓ')) + query],
+  ['with a doubled slash', 'nothing', (path, query) => path.replace(/(?<=.)\//, '//') + query],
   ['with a dot at its end', 'same', (path, query) => `${path}.${query}`],
   ['with two dots at its end', 'same', (path, query) => `${path}x/..${query}`],
   ['with a semicolon', 'nothing', (path, query) => `${path};x${query}`],
-  ['with a NUL encoded', 'nothing', (path, query) => `${path}%00${query}`],
+  ['with an encoded NUL', 'nothing', (path, query) => `${path}%00${query}`],
   ['with a NUL', '505 bare', (path, query) => `${path}\0${query}`],
-  ['with a line end encoded', 'nothing', (path, query) => `${path}%0d%0aX:%20y${query}`],
+  ['with an encoded line end', 'nothing', (path, query) => `${path}%0d%0aX:%20y${query}`],
   ['with a bad percent sign', 'nothing', (path, query) => `${path}%zz${query}`],
-  ['with .css behind it', 'nothing', (path, query) => `${path.replace(/\/$/, '')}.css${query}`],
-  ['with a question mark encoded', 'nothing', (path, query) => path + query.replace('?', '%3f')],
+  ['with .css appended', 'nothing', (path, query) => `${path.replace(/\/$/, '')}.css${query}`],
+  ['with an encoded question mark', 'nothing', (path, query) => path + query.replace('?', '%3f')],
   ['with a fragment before its query', 'nothing', (path, query) => `${path}#x${query}`],
-  ['a fragment alone', '400 bare', (path) => `#${path}`],
+  ['only a fragment', '400 bare', (path) => `#${path}`],
   ['an asterisk', '400 bare', () => '*'],
-  ['nothing', '400 bare', () => ''],
-  ['a path of 10 kB behind it', 'nothing', (path, query) => `${path}${'a/'.repeat(5_000)}${query}`],
-  ['dots, 10 kB of them, before it', 'same', (path, query) => `${'/..'.repeat(3_000)}${path}${query}`],
-  ['64 kB behind it', '431 bare', (path, query) => `${path}${query}${'a'.repeat(65_536)}`],
+  ['empty', '400 bare', () => ''],
+  ['with a path of 10 kB appended', 'nothing', (path, query) => `${path}${'a/'.repeat(5_000)}${query}`],
+  ['after 10 kB of dots', 'same', (path, query) => `${'/..'.repeat(3_000)}${path}${query}`],
+  ['with 64 kB appended', '431 bare', (path, query) => `${path}${query}${'a'.repeat(65_536)}`],
 ]
 
 export const headCases: Record<string, readonly HeadCase[]> = {
-  'the Host': hosts,
-  'a header that misleads': misleading,
+  'Host headers': hosts,
+  'misleading headers': misleading,
 }

@@ -27,7 +27,7 @@ interface Route {
   readonly method: string
   readonly path: string
   readonly query: string
-  /** Whether a token is asked for. */
+  /** True if the route needs a token. */
   readonly isPartners: boolean
 }
 
@@ -42,7 +42,7 @@ const routes: readonly Route[] = [
   route('GET', paths.regions, '?country_code=CA&page_size=1'),
   route('GET', paths.providers, '?region_id=9&page_size=1'),
   route('GET', paths.user, '?external_user_id=looked-up'),
-  // Without an endless supply of members, the answer to a body that is not right tells the route as well.
+  // The refusal of an invalid body identifies the route as well, and needs no new member for each request.
   route('POST', paths.booking, '?x'),
   route('GET', '/docs/', '?x'),
   route('GET', '/openapi.json/', '?x'),
@@ -54,7 +54,7 @@ async function ask(method: string, target: string, lines: readonly string[], tok
   const head = [
     `${method} ${target} HTTP/1.1`,
     ...lines,
-    // One answer, and then an end to wait for.
+    // The server closes the connection after one response.
     'Connection: close',
     ...(token === null ? [] : [`Authorization: Bearer ${token}`]),
     ...(body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : []),
@@ -64,7 +64,7 @@ async function ask(method: string, target: string, lines: readonly string[], tok
   return answers[0]
 }
 
-/** An answer but for the time at which it was made, as one text. */
+/** A response as one text, without its time and request id. */
 function written({ status, headers, text }: WireAnswer): string {
   return JSON.stringify([
     status,
@@ -75,13 +75,13 @@ function written({ status, headers, text }: WireAnswer): string {
 
 const local = ['Host: localhost']
 
-/** Where the answer stands that an outcome names. */
+/** The target of the plain request that gives the expected response. */
 const plainTarget = ({ path, query }: Route, outcome: Outcome) =>
   ({ same: path + query, root: '/', nothing: '/nothing/here' })[outcome as string]
 
 const references = new Map<string, Promise<WireAnswer | undefined>>()
 
-/** The answer to a plain request, asked for once. */
+/** The cached response to a plain request. */
 function plainAnswer(method: string, target: string, token: string | null) {
   const key = JSON.stringify([method, target, token])
   const answer = references.get(key) ?? ask(method, target, local, token)
@@ -89,9 +89,8 @@ function plainAnswer(method: string, target: string, token: string | null) {
   return answer
 }
 
-/** Whether an answer is what an outcome says. */
 async function is(answer: WireAnswer | undefined, outcome: Outcome, route: Route, token: string | null) {
-  // A reset may overtake the answer to what is too large.
+  // A connection reset may arrive before the response to a request that is too large.
   if (!answer) return outcome === '431 bare'
   const plain = plainTarget(route, outcome)
   if (plain !== undefined) {
@@ -102,8 +101,8 @@ async function is(answer: WireAnswer | undefined, outcome: Outcome, route: Route
   return !answer.headers.has('x-error-code') && `${answer.status} bare` === outcome
 }
 
-/** What is otherwise than it should be; null if nothing is. */
-async function surpriseOf(one: Try, route: Route, token: string | null): Promise<string | null> {
+/** Describes an unexpected response; null if it is as expected. */
+async function mismatchOf(one: Try, route: Route, token: string | null): Promise<string | null> {
   const { name, wanted, lines, target } = one
   const { method, path, query } = route
   const answer = await ask(method, target(path, query), lines, token)
@@ -114,24 +113,24 @@ async function surpriseOf(one: Try, route: Route, token: string | null): Promise
 
 interface Try {
   readonly name: string
-  /** One of them. */
+  /** The allowed outcomes. */
   readonly wanted: readonly Outcome[]
   readonly lines: readonly string[]
   readonly target: TargetCase[2]
 }
 
-/** Tries at every route, with and without a token; tells those that came out otherwise than they should. */
-async function surprises(tries: readonly Try[]): Promise<string[]> {
+/** Sends each request to every route, with and without a token, and lists the unexpected responses. */
+async function unexpected(tries: readonly Try[]): Promise<string[]> {
   const all = tries.flatMap((one) =>
     routes.flatMap((route) => [service.partner.token, null].map((token) => ({ ...one, route, token }))),
   )
-  const told = await eachOf(all, 16, ({ route, token, ...one }) => surpriseOf(one, route, token))
-  return told.filter((surprise) => surprise !== null)
+  const found = await eachOf(all, 16, ({ route, token, ...one }) => mismatchOf(one, route, token))
+  return found.filter((mismatch) => mismatch !== null)
 }
 
 const plainly: TargetCase[2] = (path, query) => path + query
 
-test('what is asked for plainly is authenticated, and its links begin with the base address alone', async () => {
+test('hostile: plain requests need a token where they should, and their links begin with the base URL', async () => {
   const answers = await Promise.all(
     routes.map(async ({ method, path, query, isPartners }) => {
       const without = await ask(method, path + query, local, null)
@@ -158,21 +157,21 @@ test('what is asked for plainly is authenticated, and its links begin with the b
 })
 
 for (const [group, cases] of Object.entries(headCases)) {
-  test(`${group}: ${cases.length} cases change no answer of any route, with a token and without one`, async () => {
+  test(`hostile: ${cases.length} ${group} change no response of any route, with or without a token`, async () => {
     const tries = cases.map(([name, wanted, lines]) => ({ name, wanted: [wanted], lines, target: plainly }))
-    expect(await surprises(tries)).toEqual([])
+    expect(await unexpected(tries)).toEqual([])
   })
 }
 
-/** With a Host that is none, Bun hands a target over as it is: what its dots would lead to is then not found. */
+/** With an invalid Host, Bun does not resolve the dots in a target, so it is not found. */
 const unresolved = (outcome: Outcome): Outcome[] => [outcome, 'nothing']
 
-test(`the target: ${targetCases.length} cases lead to the path that they spell, or nowhere, with a token and without one`, async () => {
+test(`hostile: ${targetCases.length} unusual request targets lead to the path that they spell or to a 404, with or without a token`, async () => {
   const tries = targetCases.flatMap(([name, wanted, target]) => [
     { name, wanted: [wanted], lines: local, target },
-    // The beginning of the path was moved by it once (elysia#748).
+    // A short Host shifted the beginning of the path in elysia#748.
     { name: `${name}, a short Host`, wanted: [wanted], lines: ['Host: x'], target },
-    { name: `${name}, no host for a Host`, wanted: unresolved(wanted), lines: ['Host: ['], target },
+    { name: `${name}, an invalid Host`, wanted: unresolved(wanted), lines: ['Host: ['], target },
   ])
-  expect(await surprises(tries)).toEqual([])
+  expect(await unexpected(tries)).toEqual([])
 })

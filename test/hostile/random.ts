@@ -1,7 +1,7 @@
-/** The seed of everything random here. HOSTILE_SEED tries another. */
+/** The seed of all random choices. HOSTILE_SEED sets another. */
 export const seed = Number(process.env.HOSTILE_SEED ?? 20_261_201)
 
-/** Numbers in [0, 1), the same for the same seed (Mulberry32). */
+/** Returns numbers in [0, 1), the same for the same seed (Mulberry32). */
 export type Random = () => number
 
 export function randomFrom(start: number): Random {
@@ -14,17 +14,15 @@ export function randomFrom(start: number): Random {
   }
 }
 
-/** A whole number from 0 up to, but not, `end`. */
+/** Returns an integer in [0, end). */
 export function below(random: Random, end: number): number {
   return Math.floor(random() * end)
 }
 
-/** One of some things. */
 export function pick<T>(random: Random, from: readonly T[]): T {
   return from[below(random, from.length)] as T
 }
 
-/** The same things in any order. */
 export function shuffled<T>(random: Random, things: readonly T[]): T[] {
   return things
     .map((thing) => ({ thing, place: random() }))
@@ -32,7 +30,7 @@ export function shuffled<T>(random: Random, things: readonly T[]): T[] {
     .map(({ thing }) => thing)
 }
 
-/** Calls for each thing, so many at a time, the results in the order of the things. */
+/** Maps the things with limited concurrency. The results are in the order of the things. */
 export async function eachOf<T, R>(
   things: readonly T[],
   concurrency: number,

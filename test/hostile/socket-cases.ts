@@ -2,10 +2,10 @@ import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { message, type Step } from './wire'
 
-/** What a case is made of: requests for a member of its own, and for another whose request is hidden in the first. */
+/** The parts of a case: a booking of its own member, and a request of another member that is hidden in the first. */
 export class Material {
   readonly body: string
-  /** A whole booking by itself, as it would be smuggled. */
+  /** A complete booking request to smuggle. */
   readonly hidden: string
 
   constructor(
@@ -21,12 +21,12 @@ export class Material {
     return this.body.length
   }
 
-  /** The body as one chunk with the end behind it. */
+  /** The body as one chunk, followed by the last chunk. */
   get chunks(): string {
     return `${this.length.toString(16)}\r\n${this.body}\r\n0\r\n\r\n`
   }
 
-  /** The lines of a booking's head but for what tells the length of its body. */
+  /** The head of a booking, without the length of its body. */
   head(requestLine = `POST ${paths.booking} HTTP/1.1`): string[] {
     return [
       requestLine,
@@ -36,17 +36,17 @@ export class Material {
     ]
   }
 
-  /** A booking with more lines in its head. */
+  /** A booking with additional header lines. */
   post(lines: readonly string[], body: string | Buffer = this.body): Step[] {
     return [message([...this.head(), ...lines], body)]
   }
 
-  /** A booking as it should be. */
+  /** A correct booking. */
   whole(): Buffer {
     return message([...this.head(), `Content-Length: ${this.length}`], this.body)
   }
 
-  /** A list of regions, by another first line. */
+  /** A request with the given request line, without a body by default. */
   ask(requestLine: string, lines: readonly string[] = [], body: string | Buffer = ''): Step[] {
     return [message([...this.head(requestLine), ...lines], body)]
   }
@@ -56,8 +56,8 @@ export const regionList = `${paths.regions}?country_code=IE`
 const get = `GET ${regionList} HTTP/1.1`
 
 /**
- * What is sent, and what may come of it: the statuses answered, `bare` for Bun's own without a body, and `closed` or
- * `open` where there is no answer; more than one where it is a race.
+ * The name, the allowed outcome and the bytes of a case. An outcome lists the response statuses, with `bare` for Bun's
+ * own without a body, or says `closed` or `open` if there is no response. A race has several outcomes, with `or`.
  */
 export type SocketCase = [name: string, outcome: string, steps: (of: Material) => Step[]]
 
@@ -71,29 +71,29 @@ const lengths: SocketCase[] = [
   ['negative', '400 bare', lengthOf((n) => `-${n}`)],
   ['in hexadecimal', '400 bare', lengthOf((n) => `0x${n.toString(16)}`)],
   ['with zeros before it', '201', lengthOf((n) => `000${n}`)],
-  ['with blanks around it', '201', lengthOf((n) => ` \t${n} \t`)],
+  ['with spaces and tabs around it', '201', lengthOf((n) => ` \t${n} \t`)],
   ['empty', '400 bare', lengthOf(() => '')],
   ['twice in one line', '400 bare', lengthOf((n) => `${n}, ${n}`)],
   ['twice in one line, different', '400 bare', lengthOf((n) => `${n}, 0`)],
   ['of 2^64', '400 bare', lengthOf(() => '18446744073709551616')],
-  ['of 2^64 and the true one', '400 bare', lengthOf((n) => String(2n ** 64n + BigInt(n)))],
-  ['of 2^32 and the true one', '413', lengthOf((n) => String(2 ** 32 + n))],
+  ['of 2^64 plus the right one', '400 bare', lengthOf((n) => String(2n ** 64n + BigInt(n)))],
+  ['of 2^32 plus the right one', '413', lengthOf((n) => String(2 ** 32 + n))],
   [
     'twice, the same',
     '201',
     (of) => of.post([`Content-Length: ${of.length}`, `Content-Length: ${of.length}`]),
   ],
   ['twice, 0 first', '400 bare', (of) => of.post(['Content-Length: 0', `Content-Length: ${of.length}`])],
-  ['of 0 with a body behind it', '400, 400 bare or 400 bare', lengthOf(() => '0')],
-  ['left out', '400, 400 bare or 400 bare', (of) => of.post([])],
+  ['of 0 before a body', '400, 400 bare or 400 bare', lengthOf(() => '0')],
+  ['missing', '400, 400 bare or 400 bare', (of) => of.post([])],
   ['less than the body', '400', lengthOf((n) => String(n - 10))],
   ['more than the body', 'open', lengthOf((n) => String(n + 10))],
   [
-    'more than the body, which ends',
+    'more than the body, then closed',
     'closed',
     (of) => [...of.post([`Content-Length: ${of.length + 10}`]), 'half-close'],
   ],
-  ['0, a request behind it', '400, 201 or closed', (of) => of.post(['Content-Length: 0'], of.hidden)],
+  ['of 0 before a second request', '400, 201 or closed', (of) => of.post(['Content-Length: 0'], of.hidden)],
 ]
 
 const transferring =
@@ -103,15 +103,15 @@ const transferring =
 
 const transferEncodings: SocketCase[] = [
   ['chunked', '201', transferring('Transfer-Encoding: chunked')],
-  ['in another case', '201', transferring('tRANSFER-eNCODING: cHUNKED')],
+  ['in different case', '201', transferring('tRANSFER-eNCODING: cHUNKED')],
   ['twice', '400 bare', transferring('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')],
   ['gzip before chunked', '400 bare', transferring('Transfer-Encoding: gzip, chunked')],
   ['another word before it', '400 bare', transferring('Transfer-Encoding: xchunked')],
   ['a tab before it', '201', transferring('Transfer-Encoding:\tchunked')],
-  ['a NUL behind it', '400 bare', transferring('Transfer-Encoding: chunked\0')],
+  ['a NUL after it', '400 bare', transferring('Transfer-Encoding: chunked\0')],
   ['a space before the colon', '400 bare', transferring('Transfer-Encoding : chunked')],
   ['folded', '400 bare', transferring('Transfer-Encoding:\r\n chunked')],
-  ['behind a bare LF', '400 bare', transferring('X-A: b\nTransfer-Encoding: chunked')],
+  ['after a bare LF', '400 bare', transferring('X-A: b\nTransfer-Encoding: chunked')],
   [
     'with a length: CL.TE',
     '400 bare',
@@ -141,7 +141,7 @@ const transferEncodings: SocketCase[] = [
       ),
   ],
   [
-    'spelt so that it is none, with a length',
+    'with a space before the colon, with a length',
     '400 bare',
     (of) => of.post([`Content-Length: ${of.length}`, 'Transfer-Encoding : chunked']),
   ],
@@ -164,7 +164,7 @@ const chunkSizes: SocketCase[] = [
   ['with an extension of 20 kB', '413 bare or closed', sized((size) => `${size};${'x'.repeat(20_000)}`)],
   ['that is too small', '400 bare', sized((size) => (Number.parseInt(size, 16) - 5).toString(16))],
   ['that is too large', 'open', sized((size) => (Number.parseInt(size, 16) + 5).toString(16))],
-  ['with nothing behind its data', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}0\r\n\r\n`)],
+  ['without a line end after its data', '400 bare', chunk(({ body }, size) => `${size}\r\n${body}0\r\n\r\n`)],
   ['with LF for all line ends', '400 bare', chunk(({ body }, size) => `${size}\n${body}\n0\n\n`)],
   ['without an end', 'open', chunk(({ body }, size) => `${size}\r\n${body}\r\n`)],
   [
@@ -177,9 +177,9 @@ const chunkSizes: SocketCase[] = [
     '201',
     chunk(({ body }) => `${[...body].map((one) => `1\r\n${one}\r\n`).join('')}0\r\n\r\n`),
   ],
-  ['that is the end at once', '400', chunk(() => '0\r\n\r\n')],
+  ['that is the last chunk at once', '400', chunk(() => '0\r\n\r\n')],
   [
-    'that is the end at once, a body behind it',
+    'that is the last chunk at once, before a body',
     '400, 400 bare or 400 bare',
     chunk(({ body }) => `0\r\n\r\n${body}`),
   ],
@@ -191,8 +191,8 @@ const withLines = (count: number) => (of: Material) =>
 
 const heads: SocketCase[] = [
   ['a line without a colon', '400 bare', withLine('nothing')],
-  ['a blank before the colon', '400 bare', withLine('X-A : b')],
-  ['a blank in a name', '400 bare', withLine('X A: b')],
+  ['a space before the colon', '400 bare', withLine('X-A : b')],
+  ['a space in a name', '400 bare', withLine('X A: b')],
   ['a NUL in a value', '400 bare', withLine('X-A: b\0c')],
   ['a DEL in a value', '201', withLine('X-A: b\x7fc')],
   ['a byte over 127 in a value', '201', withLine('X-A: \xe9')],
@@ -220,7 +220,7 @@ const heads: SocketCase[] = [
   ['a value of 12 kB', '201', withLine(`X-A: ${'b'.repeat(12_000)}`)],
   ['a value of 1 MB', '431 bare or closed', withLine(`X-A: ${'b'.repeat(1_048_576)}`)],
   [
-    'a target of 64 kB',
+    'a request target of 64 kB',
     '431 bare or closed',
     (of) => of.ask(`GET ${regionList}&x=${'b'.repeat(65_536)} HTTP/1.1`),
   ],
@@ -229,7 +229,7 @@ const heads: SocketCase[] = [
     '505 bare',
     (of) => [bytes(`${[...of.head(), `Content-Length: ${of.length}`].join('\n')}\n\n${of.body}`)],
   ],
-  ['empty lines before it', '400 bare', (of) => [bytes('\r\n\r\n'), of.whole()]],
+  ['empty lines before the request line', '400 bare', (of) => [bytes('\r\n\r\n'), of.whole()]],
   [
     'no Host',
     '400 bare',
@@ -249,7 +249,7 @@ const requestLines: SocketCase[] = [
   ['HTTP/1.0', '200', (of) => of.ask(`GET ${regionList} HTTP/1.0`)],
   ['HTTP/1.2', '505 bare', (of) => of.ask(`GET ${regionList} HTTP/1.2`)],
   ['no protocol', '505 bare', (of) => of.ask(`GET ${regionList}`)],
-  ['two blanks', '400 bare', (of) => of.ask(`GET  ${regionList} HTTP/1.1`)],
+  ['two spaces', '400 bare', (of) => of.ask(`GET  ${regionList} HTTP/1.1`)],
   ['no target', '400 bare', (of) => of.ask('GET HTTP/1.1')],
   [
     'the preface of HTTP/2',
@@ -261,8 +261,8 @@ const requestLines: SocketCase[] = [
     '400 bare',
     () => [bytes(`\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03${'\x42'.repeat(64)}`)],
   ],
-  ['a binary flood', '400 bare', () => [Buffer.alloc(20_000, 0xff)]],
-  ['nothing at all', 'closed', () => [100, 'half-close']],
+  ['20 kB of 0xff', '400 bare', () => [Buffer.alloc(20_000, 0xff)]],
+  ['no bytes', 'closed', () => [100, 'half-close']],
 ]
 
 const methods: SocketCase[] = [
@@ -275,12 +275,12 @@ const methods: SocketCase[] = [
   ['G@T', '400 bare', (of) => of.ask(`G@T ${regionList} HTTP/1.1`)],
   ['GET with a body', '200', (of) => of.ask(get, [`Content-Length: ${of.length}`], of.body)],
   [
-    'GET with a request for its body',
+    'GET with a request as its body',
     '200',
     (of) => of.ask(get, [`Content-Length: ${of.hidden.length}`], of.hidden),
   ],
   [
-    'GET with a chunked request for its body',
+    'GET with a chunked request as its body',
     '200',
     (of) =>
       of.ask(
@@ -290,7 +290,7 @@ const methods: SocketCase[] = [
       ),
   ],
   [
-    'DELETE with a request for its body',
+    'DELETE with a request as its body',
     '405',
     (of) => of.ask(`DELETE ${paths.booking} HTTP/1.1`, [`Content-Length: ${of.hidden.length}`], of.hidden),
   ],
@@ -306,7 +306,7 @@ const methods: SocketCase[] = [
   ],
 ]
 
-/** Refused before its body is read: what stands in the body must not be taken for the next request. */
+/** Requests that are refused before their body is read: the body must not be taken for the next request. */
 const unread: SocketCase[] = [
   [
     'of an unknown path',
@@ -387,7 +387,7 @@ const ways: SocketCase[] = [
     ],
   ],
   [
-    'wanting a websocket',
+    'to upgrade to a websocket',
     '200',
     (of) =>
       of.ask(get, [
@@ -424,19 +424,15 @@ const ways: SocketCase[] = [
       },
     ],
   ),
-  ['half a head and no more', 'open', (of) => [of.whole().subarray(0, 40)]],
-  ['half a head, closed', 'closed', (of) => [of.whole().subarray(0, 40), 'half-close']],
-  ['half a body, reset', 'closed', (of) => [of.whole().subarray(0, -40), 30, 'reset']],
+  ['half a head', 'open', (of) => [of.whole().subarray(0, 40)]],
+  ['half a head, then closed', 'closed', (of) => [of.whole().subarray(0, 40), 'half-close']],
+  ['half a body, then reset', 'closed', (of) => [of.whole().subarray(0, -40), 30, 'reset']],
   [
-    'half a chunk, reset',
+    'half a chunk, then reset',
     'closed',
     (of) => [...of.post(['Transfer-Encoding: chunked'], of.chunks.slice(0, 50)), 30, 'reset'],
   ],
-  [
-    'two lists, one behind the other',
-    '200, 200',
-    (of) => [Buffer.concat([...of.ask(get), ...of.ask(get)] as Buffer[])],
-  ],
+  ['two pipelined lists', '200, 200', (of) => [Buffer.concat([...of.ask(get), ...of.ask(get)] as Buffer[])]],
   ['a list, then a booking', '200, 201', (of) => [Buffer.concat([...(of.ask(get) as Buffer[]), of.whole()])]],
   [
     'a list, then rubbish',
@@ -448,15 +444,15 @@ const ways: SocketCase[] = [
     '200',
     (of) => [Buffer.concat([...(of.ask(get, ['Connection: close']) as Buffer[]), of.whole()])],
   ],
-  ['a booking, answered, then a list', '201, 200', (of) => [of.whole(), 'answered', ...of.ask(get)]],
+  ['a booking, and a list after its response', '201, 200', (of) => [of.whole(), 'answered', ...of.ask(get)]],
 ]
 
-/** What Bun makes of bytes behind a booking that it has handed over whole and that is not answered yet. */
+/** Known behavior of Bun for bytes that follow a complete booking before its response. */
 export const knownLimitations: readonly SocketCase[] = [
   ['a stray CRLF', '400 bare', (of) => [Buffer.concat([of.whole(), bytes('\r\n')])]],
   ['a request', 'closed', (of) => of.post([`Content-Length: ${of.length}`], of.body + of.hidden)],
   [
-    'a request behind its last chunk',
+    'a request after its last chunk',
     'closed',
     (of) => of.post(['Transfer-Encoding: chunked'], of.chunks + of.hidden),
   ],
@@ -469,12 +465,12 @@ export const knownLimitations: readonly SocketCase[] = [
 ]
 
 export const socketCases: Record<string, readonly SocketCase[]> = {
-  'a length': lengths,
-  'a transfer encoding': transferEncodings,
-  'a chunk': chunkSizes,
-  'a head with': heads,
-  'a request line of': requestLines,
-  'a method:': methods,
-  'a request in the unread body': unread,
-  'a request': ways,
+  'Content-Length': lengths,
+  'Transfer-Encoding': transferEncodings,
+  chunk: chunkSizes,
+  'request head': heads,
+  'request line': requestLines,
+  method: methods,
+  'unread body': unread,
+  delivery: ways,
 }

@@ -9,9 +9,9 @@ import { type Exchange, exchange, expectOneOfTheShapes, type Step } from './wire
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
 
-/** How many cases are under way at a time. */
+/** Number of cases that run concurrently. */
 const concurrency = 24
-/** How often each case is sent again in pieces, cut at other places each time. */
+/** How often each case is repeated in pieces, split at different places each time. */
 const rounds = times(1, 50)
 
 const folder = new Folder()
@@ -40,13 +40,12 @@ afterEach(async () => {
 let members = 0
 const material = () => new Material(`socket-${members++}`, sandbox.token())
 
-/** The outcomes that a case allows. */
 const outcomesOf = ([, allowed]: SocketCase) => allowed.split(' or ')
-/** How many answers there can be; an end without one is waited for as long. */
+/** The largest number of responses that a case allows. */
 const mostAnswers = (row: SocketCase) =>
   Math.max(...outcomesOf(row).map((outcome) => (outcome === 'open' ? 0 : outcome.split(', ').length)))
 
-/** What came of a case, in the words of its row. */
+/** Describes the outcome of a case in the notation of SocketCase. */
 function outcomeOf({ answers, ending }: Exchange): string {
   const words = answers.map(({ status, headers }) =>
     status < 400 || headers.has('x-error-code') ? `${status}` : `${status} bare`,
@@ -54,19 +53,18 @@ function outcomeOf({ answers, ending }: Exchange): string {
   return words.join(', ') || ending
 }
 
-/** Does what a case wants, and tells what came of it. */
 function run(steps: readonly Step[], row: SocketCase): Promise<Exchange> {
   return exchange(port, steps, { due: mostAnswers(row) })
 }
 
-/** Whether a member and the one whose request was hidden are known, by their addresses. */
+/** The email addresses of the case's two members that are stored. */
 async function storedOf({ member, token }: Material): Promise<string[]> {
   const ids = [member, `${member}-hidden`]
   const found = await Promise.all(ids.map((id) => sandbox.get(`${paths.user}?external_user_id=${id}`, token)))
   return found.filter(({ status }) => status === 200).map(({ body }) => body.email)
 }
 
-/** The addresses of the members whose requests were answered with a 201. */
+/** The email addresses of the members in 201 responses. */
 function createdBy({ answers }: Exchange): string[] {
   return answers.filter(({ status }) => status === 201).map(({ text }) => JSON.parse(text).member.email)
 }
@@ -82,18 +80,18 @@ function expectRefusalsInShape(of: Material, { answers }: Exchange): void {
 }
 
 for (const [group, cases] of Object.entries(socketCases)) {
-  test(`${group} …: ${cases.length} cases are answered as they may be, once, and what is not answered 201 is not stored`, async () => {
+  test(`hostile: ${cases.length} ${group} cases get an allowed response, and only bookings answered with 201 are stored`, async () => {
     const before = countRequests()
     const runs = await eachOf(cases, concurrency, async (row) => {
       const of = material()
       return { row, of, seen: await run(row[2](of), row) }
     })
-    const told = runs.map(({ row, seen }) => `${row[0]}: ${outcomeOf(seen)}`)
+    const outcomes = runs.map(({ row, seen }) => `${row[0]}: ${outcomeOf(seen)}`)
     const wanted = runs.map(({ row, seen }) => {
       const allowed = outcomesOf(row)
       return `${row[0]}: ${allowed.includes(outcomeOf(seen)) ? outcomeOf(seen) : row[1]}`
     })
-    expect(told).toEqual(wanted)
+    expect(outcomes).toEqual(wanted)
     let created = 0
     for (const { row, of, seen } of runs) {
       expectRefusalsInShape(of, seen)
@@ -104,7 +102,7 @@ for (const [group, cases] of Object.entries(socketCases)) {
   })
 }
 
-/** Bytes in up to five pieces, cut anywhere, with a breath between them. */
+/** Splits bytes into up to five pieces at random places, with short pauses between them. */
 function inPieces(random: Random, steps: readonly Step[]): Step[] {
   return steps.flatMap((step) => {
     if (!(step instanceof Buffer) || step.length < 2) return [step]
@@ -114,7 +112,7 @@ function inPieces(random: Random, steps: readonly Step[]): Step[] {
   })
 }
 
-test(`all of them again, each cut in pieces: one answer each at most, in shape, and what is not answered 201 is not stored`, async () => {
+test(`hostile: all socket cases sent in pieces get no extra response, and only bookings answered with 201 are stored`, async () => {
   const cases = Object.values(socketCases).flat()
   for (let round = 0; round < rounds; round++) {
     const random = randomFrom(seed + round)
@@ -126,9 +124,9 @@ test(`all of them again, each cut in pieces: one answer each at most, in shape, 
     let created = 0
     for (const { row, of, seen } of runs) {
       expectRefusalsInShape(of, seen)
-      const what = `${row[0]}, HOSTILE_SEED=${seed}, round ${round}`
-      expect(seen.answers.length, what).toBeLessThanOrEqual(mostAnswers(row))
-      expect(await storedOf(of), what).toEqual(createdBy(seen))
+      const context = `${row[0]}, HOSTILE_SEED=${seed}, round ${round}`
+      expect(seen.answers.length, context).toBeLessThanOrEqual(mostAnswers(row))
+      expect(await storedOf(of), context).toEqual(createdBy(seen))
       created += createdBy(seen).length
     }
     expect(countRequests()).toBe(before + created)

@@ -4,35 +4,35 @@ import { authenticationRefusals } from '../../src/auth/token'
 import { errorCodes } from '../../src/http/errors'
 import { expectAbsent } from '../contract/contract'
 
-/** A response as it stood on the wire. */
+/** A parsed response. */
 export interface WireAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** What came back over a connection. */
+/** The responses on a connection, and how it ended. */
 export interface Exchange {
-  /** In order; interim ones (100 Continue) left out. */
+  /** In order, without interim responses (100 Continue). */
   readonly answers: readonly WireAnswer[]
-  /** How it ended: the server closed it, or nothing more came. */
+  /** `closed` by the server, or still `open` when nothing more came. */
   readonly ending: 'closed' | 'open'
 }
 
-/** What is done to a connection: bytes are sent, so many milliseconds or an answer waited for, perhaps an end made. */
+/** A step on a connection: send bytes, wait a number of ms, wait for a response, or close. */
 export type Step = Buffer | number | 'answered' | 'half-close' | 'reset'
 
 interface ExchangeOptions {
-  /** How many answers, or else an end, are waited for with patience; what comes beyond them, for a moment only. */
+  /** The number of responses to wait for with the long timeout; further ones get the short timeout. */
   readonly due: number
-  /** Whether the request is a HEAD, whose answer tells a length and has no body. */
+  /** True for HEAD: the response has a Content-Length but no body. */
   readonly isHead?: boolean
 }
 
-const patienceMillis = 10_000
-const momentMillis = 150
+const longTimeoutMillis = 10_000
+const shortTimeoutMillis = 150
 
-/** Sends bytes as they are over a connection of their own, and reads all that comes back. */
+/** Sends raw bytes over a new connection and reads all responses. */
 export function exchange(
   port: number,
   steps: readonly Step[],
@@ -51,7 +51,7 @@ export function exchange(
     const wait = () => {
       clearTimeout(timer)
       const isPatient = !isSent || answersIn(received, isHead).length < due
-      timer = setTimeout(() => finish('open'), isPatient ? patienceMillis : momentMillis)
+      timer = setTimeout(() => finish('open'), isPatient ? longTimeoutMillis : shortTimeoutMillis)
     }
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk])
@@ -59,7 +59,7 @@ export function exchange(
     })
     socket.on('end', () => finish('closed'))
     socket.on('close', () => finish('closed'))
-    // A reset while we still write: whatever was answered before it counts.
+    // The server may reset the connection while we write. Earlier responses count.
     socket.on('error', () => finish('closed'))
     socket.on('connect', async () => {
       for (const step of steps) {
@@ -75,13 +75,13 @@ export function exchange(
   })
 }
 
-/** Waits until something has come, with patience. */
+/** Waits until a condition holds, up to the long timeout. */
 async function hasCome(isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + patienceMillis
+  const deadline = performance.now() + longTimeoutMillis
   while (!isSo() && performance.now() < deadline) await Bun.sleep(5)
 }
 
-/** The whole responses at the beginning of what was received. */
+/** Parses the complete responses at the start of the received bytes. */
 function answersIn(received: Buffer, isHead: boolean): WireAnswer[] {
   const answers: WireAnswer[] = []
   for (let at = 0; at < received.length; ) {
@@ -100,16 +100,16 @@ function answersIn(received: Buffer, isHead: boolean): WireAnswer[] {
   return answers
 }
 
-/** A request's bytes: its lines, those of the head, and its body. */
+/** Encodes a request from its head lines and its body. */
 export function message(lines: readonly string[], body: string | Buffer = ''): Buffer {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)])
 }
 
 /**
- * Asserts that an answer other than a success is whole and says nothing else: in one of the contract's two shapes
- * with its headers, or Bun's own bare refusal of what is no HTTP.
+ * Asserts that an error response has one of the contract's two shapes with its headers, or is Bun's own refusal of
+ * invalid HTTP without a body.
  *
- * @param absent what it must not hold
+ * @param absent texts that it must not contain
  */
 export function expectOneOfTheShapes(answer: WireAnswer, absent: readonly string[] = []): void {
   const { status, headers, text } = answer
@@ -130,7 +130,7 @@ export function expectOneOfTheShapes(answer: WireAnswer, absent: readonly string
   expectAbsent({ status, headers, body: text }, absent)
 }
 
-/** What Bun answers by itself, before any of our code: not HTTP, a head or a chunk's too large, a version it does not speak. */
+/** Statuses that Bun sends itself: invalid HTTP, a head or chunk that is too large, or an unsupported version. */
 const bareStatuses = [400, 413, 431, 505]
 
 const statusOf = (code: string) => errorCodes[code as keyof typeof errorCodes]?.status

@@ -1,7 +1,7 @@
 import { daily, endOf, paths } from '../contract/contract'
 import type { Caps } from '../simulation/moves'
 import { type Body, type Chosen, Oracle, type OracleRequest } from '../simulation/oracle'
-import { type PartnerAnswer, answerOf, urlWith } from '../simulation/oracle-answers'
+import { answerOf, type PartnerAnswer, urlWith } from '../simulation/oracle-answers'
 import { isWorking, type KnownProvider } from '../simulation/oracle-directory'
 import { search } from '../simulation/oracle-search'
 import { dayMillis, instant } from '../simulation/wall-clock'
@@ -41,7 +41,7 @@ export type Move =
       readonly person: number
       readonly email: number
       readonly slot: Slot | null
-      /** What its texts are result from others by. */
+      /** Makes its texts unique. */
       readonly serial: number
       /** The idempotency key, if any. */
       readonly key?: string | null
@@ -191,7 +191,12 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  #expectedOutcome(oracle: Oracle, day: Day, { move, result }: Done<Move, Outcome>, numbers: Numbers): Outcome {
+  #expectedOutcome(
+    oracle: Oracle,
+    day: Day,
+    { move, result }: Done<Move, Outcome>,
+    numbers: Numbers,
+  ): Outcome {
     if (move.act === 'command') {
       const refusal = this.#expectedRefusal(oracle, move.command, numbers)
       return { refusal, token: null }
@@ -273,7 +278,13 @@ export class BatchWorld implements AsyncDisposable {
     return {
       members: inOrder(members).map(({ id, partner, externalUserId, active, profile }) => {
         const partnerId = partners[partner]?.id as number
-        return { id, partnerId, externalUserId, active, profile: { preferredSpokenLanguage: 'en', ...profile } }
+        return {
+          id,
+          partnerId,
+          externalUserId,
+          active,
+          profile: { preferredSpokenLanguage: 'en', ...profile },
+        }
       }),
       // The answers of an erased person are gone.
       requests: inOrder(requests).map(({ partner: _, ...request }) => {

@@ -16,7 +16,7 @@ import { assignProvider, closeRequest, moveRequest } from '../../src/operations/
 import { actsOf } from '../support/acts'
 import { actAt } from '../support/service'
 
-/** What an operator does while partners book, in words that go through a pipe. */
+/** A command of an operator, in a form that can be sent as JSON. */
 export type Command =
   | { readonly act: 'accept' | 'decline' | 'close'; readonly request: number }
   | { readonly act: 'move'; readonly request: number; readonly provider: number; readonly startsAt: number }
@@ -35,15 +35,14 @@ export type Command =
   | { readonly act: 'release' | 'erase'; readonly member: number }
   | { readonly act: 'issue' | 'revoke'; readonly partner: number }
 
-/** How a command ended. */
 export interface Ended {
-  /** The kind of its refusal; null where it was carried out. */
+  /** The kind of the refusal; null on success. */
   readonly refusal: string | null
-  /** The token that it made. */
+  /** The token that the command issued, if any. */
   readonly token: string | null
 }
 
-/** Carries a command out, as one does that was started this moment. @param at ms */
+/** Carries out a command with a current directory, as a newly started process would. @param at ms */
 export async function command(context: Context, asked: Command, at: number): Promise<Ended> {
   await context.directory.catchUp()
   try {
@@ -74,7 +73,7 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
     case 'release':
       return releaseEmail(context, { id: asked.member } as Member, by)
     case 'erase':
-      // Without the operation's purge, which is about files.
+      // Without the purge, which only affects files.
       return actsOf(context).eraseMember(asked.member, by)
     case 'issue':
       return issueFirstToken(context, { id: asked.partner } as Partner, by)

@@ -45,7 +45,8 @@ function rivals(world: BatchWorld, day: Day, random: Random, [booked, intake]: r
 // every expected outcome occurs on both engines.
 const leads = [['accept'], ['assign'], ['decline', 'assign']]
 
-const idOf = ({ result }: Done<Move, Outcome>) => ('status' in result ? (result.body as { id: number }).id : 0)
+const idOf = ({ result }: Done<Move, Outcome>) =>
+  'status' in result ? (result.body as { id: number }).id : 0
 
 /** Polls the committed holders of the slot until all moves have finished. Returns the highest count. */
 async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unknown>) {
@@ -129,6 +130,6 @@ test(`races: a slot has one holder at any time during concurrent accepts, declin
 
 function count(ends: Map<string, number>, { move, result }: Done<Move, Outcome>): void {
   const act = move.act === 'command' ? move.command.act : move.act
-    const end = `${act}:  ${'status' in result ? (result.code ?? result.status) : (result.refusal ?? 'done')}`
+  const end = `${act}: ${'status' in result ? (result.code ?? result.status) : (result.refusal ?? 'done')}`
   ends.set(end, (ends.get(end) ?? 0) + 1)
 }

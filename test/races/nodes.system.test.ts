@@ -272,7 +272,9 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
         return tally(answers)
       }
       for (let round = 0; round < rounds; round++) expect(await askAll(round)).toEqual({ 201: 24, 400: 72 })
-      printFigure(`slots in opposite orders: ${rounds} rounds, slowest response ${Math.max(...waits).toFixed(0)} ms`)
+      printFigure(
+        `slots in opposite orders: ${rounds} rounds, slowest response ${Math.max(...waits).toFixed(0)} ms`,
+      )
       // PostgreSQL publishes the deadlock statistics of a connection with its first commit after a second.
       await Bun.sleep(1_100)
       await askAll(rounds)

@@ -3,13 +3,13 @@ import type { Storage } from '../support/storage'
 import type { Command, Ended } from './commands'
 import { type Other, openOtherService } from './other'
 
-/** A line to the process, and the one that answers it. */
+/** A line to the process: a command and its instant (ms). */
 interface Asked {
   readonly at: number
   readonly asked: Command
 }
 
-/** A second process on a database, which carries out one command at a time. Leaving its scope ends it. */
+/** A second process on a database, which runs one command at a time. Disposing it ends the process. */
 export class OtherProcess implements Other {
   readonly #child: Bun.Subprocess<'pipe', 'pipe', 'inherit'>
   readonly #waiting: PromiseWithResolvers<Ended>[] = []
@@ -24,14 +24,14 @@ export class OtherProcess implements Other {
     void this.#listen()
   }
 
-  /** Resolves once it has opened the database. */
+  /** Starts the process and waits until it has opened the database. */
   static async on(storage: Storage): Promise<OtherProcess> {
     const other = new OtherProcess(storage)
     await other.#next()
     return other
   }
 
-  /** Carries a command out at an instant (ms). */
+  /** Runs a command at an instant (ms). */
   do(asked: Command, at: number): Promise<Ended> {
     const ended = this.#next()
     this.#child.stdin.write(`${JSON.stringify({ at, asked } satisfies Asked)}\n`)

@@ -2,13 +2,13 @@ import { openService } from '../../src/service'
 import type { Storage } from '../support/storage'
 import { type Command, command, type Ended } from './commands'
 
-/** A second program on a database, which carries out commands. */
+/** A second service on a database, which runs commands. */
 export interface Other extends AsyncDisposable {
-  /** Carries a command out at an instant (ms). */
+  /** Runs a command at an instant (ms). */
   do(asked: Command, at: number): Promise<Ended>
 }
 
-/** The same in this process: another service with connections of its own. */
+/** Opens a second service in this process, with separate connections. */
 export async function openOtherService(storage: Storage): Promise<Other> {
   let now = 0
   const service = await openService({

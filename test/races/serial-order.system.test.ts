@@ -111,9 +111,11 @@ function first(random: Random): Random {
   }
 }
 
-/** The ids that answers have result. */
+/** The ids in the responses. */
 function knownBy(done: readonly Done<Move, Outcome>[]) {
-  const stored = done.flatMap(({ result }) => ('status' in result && result.status === 201 ? [result.body] : []))
+  const stored = done.flatMap(({ result }) =>
+    'status' in result && result.status === 201 ? [result.body] : [],
+  )
   const bodies = stored as { id: number; member: { id: number } }[]
   return { requests: bodies.map(({ id }) => id), members: bodies.map(({ member }) => member.id) }
 }

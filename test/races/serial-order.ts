@@ -1,41 +1,40 @@
-/** Something that was done while other things were, as whoever asked for it saw it. */
-export interface Done<Move, Told> {
+/** A finished move with its result, as its caller saw it. */
+export interface Done<Move, Result> {
   readonly move: Move
-  readonly told: Told
-  /** ms, of any beginning: when it was asked for, and when it was answered. */
+  readonly result: Result
+  /** When it was sent and answered, in ms on any monotonic clock. */
   readonly askedAt: number
-  readonly toldAt: number
+  readonly answeredAt: number
 }
 
-/** What things that are done one after another come to, said by a model of them. */
-export interface Model<State, Move, Told> {
-  /** @returns what came of it, and the state then; the state given stays as it is */
-  next(state: State, done: Done<Move, Told>): { readonly told: Told; readonly state: State }
-  /** Whether a state may be the last. */
+/** A sequential model of the moves. */
+export interface Model<State, Move, Result> {
+  /** @returns the result and the next state; does not change the given state */
+  next(state: State, done: Done<Move, Result>): { readonly result: Result; readonly state: State }
+  /** Returns true if a state can be the final one. */
   isEnd(state: State): boolean
 }
 
 /**
- * An order in which things that were done at once could have been done one after another (linearizability, by the search of
- * Wing and Gong): each comes to what was told, none stands before one that had ended when it began, and all lead to
- * an end that may be. Null if there is none.
+ * Finds a sequential order of concurrent moves (linearizability, by the search of Wing and Gong). In this order each move
+ * has its actual result, no move precedes one that had ended before it began, and the final state is allowed.
+ * Returns null if there is no such order.
  */
-export function serialOrder<State, Move, Told>(
-  model: Model<State, Move, Told>,
+export function serialOrder<State, Move, Result>(
+  model: Model<State, Move, Result>,
   state: State,
-  done: readonly Done<Move, Told>[],
-): Done<Move, Told>[] | null {
-  const waiting = done.toSorted((one, other) => one.toldAt - other.toldAt)
+  done: readonly Done<Move, Result>[],
+): Done<Move, Result>[] | null {
+  const waiting = done.toSorted((one, other) => one.answeredAt - other.answeredAt)
   const [first] = waiting
   if (!first) return model.isEnd(state) ? [] : null
-  // Of those that are alike the first to be answered is tried: an order that begins with another is one in which these
-  // two are exchanged.
-  const tried: Done<Move, Told>[] = []
+  // Try only the first of equal moves: an order that begins with another one differs only by swapping the two.
+  const tried: Done<Move, Result>[] = []
   for (const one of waiting) {
-    if (one.askedAt > first.toldAt || tried.some((other) => isAlike(one, other))) continue
+    if (one.askedAt > first.answeredAt || tried.some((other) => isAlike(one, other))) continue
     tried.push(one)
-    const { told, state: after } = model.next(state, one)
-    if (!Bun.deepEquals(told, one.told)) continue
+    const { result, state: after } = model.next(state, one)
+    if (!Bun.deepEquals(result, one.result)) continue
     const others = waiting.filter((other) => other !== one)
     const rest = serialOrder(model, after, others)
     if (rest) return [one, ...rest]
@@ -43,6 +42,6 @@ export function serialOrder<State, Move, Told>(
   return null
 }
 
-function isAlike<Move, Told>(one: Done<Move, Told>, other: Done<Move, Told>): boolean {
-  return Bun.deepEquals(one.move, other.move) && Bun.deepEquals(one.told, other.told)
+function isAlike<Move, Result>(one: Done<Move, Result>, other: Done<Move, Result>): boolean {
+  return Bun.deepEquals(one.move, other.move) && Bun.deepEquals(one.result, other.result)
 }

@@ -2,25 +2,25 @@ import { Database } from 'bun:sqlite'
 import { paths } from '../contract/contract'
 import { actsOf } from '../support/acts'
 import type { Oracle, OracleMember, OraclePartner } from './oracle'
-import { type Query, type Told, toldBy, urlWith } from './oracle-answers'
+import { answerOf, type PartnerAnswer, type Query, urlWith } from './oracle-answers'
 import { listRegions, search } from './oracle-search'
 import type { Running } from './running'
 import { dayMillis } from './wall-clock'
 import { contextOf, urlOf, type World } from './world'
 
-/** All that can be seen of a world, by partners and by staff, through each process; and the same as the oracle has it. */
-export async function compareWith(world: World): Promise<{ told: unknown; foretold: unknown }> {
-  const told = await Promise.all(
+/** Everything that partners and staff can see of a world through each process, and the same according to the oracle. */
+export async function compareWith(world: World): Promise<{ actual: unknown; expected: unknown }> {
+  const actual = await Promise.all(
     world.site.running.map(async (running) => ({
       seen: await seenByPartners(world, running),
       kept: await keptIn(world, running),
     })),
   )
-  const foretold = { seen: foretoldToPartners(world.oracle), kept: foretoldOfAll(world) }
-  return { told, foretold: told.map(() => foretold) }
+  const expected = { seen: expectedByPartners(world.oracle), kept: expectedInDatabase(world) }
+  return { actual, expected: actual.map(() => expected) }
 }
 
-/** One of the partners who are let in, if one is. */
+/** The first partner with access, if any. */
 function readerOf(oracle: Oracle): { readonly token: string } | undefined {
   return admitted(oracle)[0]
 }
@@ -32,8 +32,8 @@ function admitted(oracle: Oracle) {
   })
 }
 
-/** Every page of the searches in each region, and of the lists of each country. */
-function pagesOf(oracle: Oracle): { path: string; query: Query; foretold: Told }[] {
+/** All pages of the searches in each region, and the region list of each country. */
+function pagesOf(oracle: Oracle): { path: string; query: Query; expected: PartnerAnswer }[] {
   const searches = oracle.directory.regions.flatMap(({ id }) =>
     [1, 2, 3].map((page) => ({ region_id: id, page, page_size: 2 })),
   )
@@ -42,12 +42,12 @@ function pagesOf(oracle: Oracle): { path: string; query: Query; foretold: Told }
     ...[...searches, ...countries].map((query) => ({
       path: paths.providers,
       query,
-      foretold: search(oracle, query, urlOf(paths.providers)),
+      expected: search(oracle, query, urlOf(paths.providers)),
     })),
     ...countries.map((query) => ({
       path: paths.regions,
       query,
-      foretold: listRegions(oracle, query, urlOf(paths.regions)),
+      expected: listRegions(oracle, query, urlOf(paths.regions)),
     })),
   ]
 }
@@ -55,12 +55,12 @@ function pagesOf(oracle: Oracle): { path: string; query: Query; foretold: Told }
 async function seenByPartners({ oracle }: World, { ask }: Running) {
   const get = async (path: string, query: Query, token: string) => {
     const headers = { Authorization: `Bearer ${token}` }
-    return toldBy(await ask(urlWith(path, query), { headers }))
+    return answerOf(await ask(urlWith(path, query), { headers }))
   }
   const reader = readerOf(oracle)
-  const pages: Told[] = []
+  const pages: PartnerAnswer[] = []
   if (reader) for (const { path, query } of pagesOf(oracle)) pages.push(await get(path, query, reader.token))
-  const members: Told[] = []
+  const members: PartnerAnswer[] = []
   for (const { token, place } of admitted(oracle)) {
     for (const { externalUserId } of membersOf(oracle, place)) {
       members.push(await get(paths.user, { external_user_id: externalUserId }, token))
@@ -69,9 +69,9 @@ async function seenByPartners({ oracle }: World, { ask }: Running) {
   return { pages, members }
 }
 
-function foretoldToPartners(oracle: Oracle) {
+function expectedByPartners(oracle: Oracle) {
   return {
-    pages: readerOf(oracle) ? pagesOf(oracle).map(({ foretold }) => foretold) : [],
+    pages: readerOf(oracle) ? pagesOf(oracle).map(({ expected }) => expected) : [],
     members: admitted(oracle).flatMap(({ place }) =>
       membersOf(oracle, place).map(({ externalUserId }) => oracle.lookUp(place, externalUserId)),
     ),
@@ -81,7 +81,7 @@ function foretoldToPartners(oracle: Oracle) {
 const membersOf = ({ members }: Oracle, place: number): OracleMember[] =>
   members.filter(({ partner }) => partner === place)
 
-/** All that the database holds of members, requests and tokens, and of what was done to them. */
+/** All members, requests, tokens and audit lines in the database. */
 async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   const store = actsOf(contextOf(running))
   const requests = await store.listRequests({})
@@ -98,7 +98,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
       ...member,
       createdAt,
       updatedAt,
-      told: Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== null)),
+      profile: Object.fromEntries(Object.entries(profile).filter(([, value]) => value !== null)),
     })),
     requests: requests.map(({ member, ...request }) => ({
       ...request,
@@ -108,7 +108,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
     keys: oracle.partners.map(({ id }) =>
       keys.filter(({ partnerId }) => partnerId === id).map(({ startsAt, endsAt }) => [startsAt, endsAt]),
     ),
-    // What was done; look-ups and refused tokens are noted in a time of their own.
+    // Only changes: look-ups and refused tokens are recorded later, asynchronously.
     audit: audit
       .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
       .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
@@ -116,7 +116,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   }
 }
 
-/** How many answers are kept for retries, were it longer than they have to be. */
+/** The number of stored replays, including expired ones. */
 export function countReplays(path: string): number {
   return countsOf(path, 0).answers
 }
@@ -133,8 +133,8 @@ function countsOf(path: string, now: number) {
   }
 }
 
-/** The same as the oracle has it. */
-function foretoldOfAll({ oracle }: World) {
+/** The same records according to the oracle. */
+function expectedInDatabase({ oracle }: World) {
   const { members, requests, audit, partners } = oracle
   return {
     counts: {
@@ -143,10 +143,10 @@ function foretoldOfAll({ oracle }: World) {
       requests: requests.length,
       forgotten: requests.filter(({ answers }) => answers === null).length,
     },
-    members: members.map(({ partner, told, ...member }) => ({
+    members: members.map(({ partner, profile, ...member }) => ({
       ...member,
       partnerId: partners[partner]?.id ?? 0,
-      told: { preferredSpokenLanguage: 'en', ...told },
+      profile: { preferredSpokenLanguage: 'en', ...profile },
     })),
     requests: requests.map(({ partner: _, ...request }) => ({ ...request, answers: request.answers ?? [] })),
     keys: partners.map(({ keys }) =>

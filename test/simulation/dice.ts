@@ -1,13 +1,13 @@
 import { below, pick, randomFrom } from '../hostile/random'
 
-/** What is left to chance, the same for the same seed. */
+/** Random choices, the same for the same seed. */
 export interface Dice {
-  /** A whole number from 0 up to, but not, `end`. */
+  /** Returns an integer in [0, end). */
   below(end: number): number
-  /** Whether something happens that happens so often: from 0 to 1. */
+  /** Returns true with the given probability, from 0 to 1. */
   chance(share: number): boolean
   pick<T>(from: readonly T[]): T
-  /** One of several things, each made as often as its share of all says. */
+  /** Makes one of several values; each share is its relative probability. */
   weighed<T>(kinds: readonly (readonly [share: number, make: () => T])[]): T
 }
 

@@ -4,11 +4,11 @@ import type { Dice } from './dice'
 import type { Absence } from './oracle-directory'
 import { dateOf, zoneNames } from './wall-clock'
 
-// Directory files at random: of the few regions and providers that there are, told otherwise each time.
+// Random directory files: always the same few regions and providers, with different details.
 
 export const providerCount = 5
 
-/** Ids that no request has: whatever is told of one is not taken for the other. */
+/** Ids that differ from all request ids, so that a mix-up is noticed. */
 export const regionIds = [9_000_031, 9_000_032, 9_000_044, 9_000_047] as const
 
 const regions = [
@@ -23,14 +23,14 @@ const workdays = everyDay.slice(0, 5)
 
 type Zone = (typeof zoneNames)[number]
 
-/** The first working in each zone at the same time as the others, so that members meet with slots that overlap. */
+/** Working hours that coincide in all zones, so that slots of different providers overlap. */
 const usualHours: Record<Zone, readonly [start: string, end: string]> = {
   'America/Toronto': ['09:00', '12:00'],
   'Europe/London': ['14:10', '17:10'],
   'Asia/Kolkata': ['19:00', '22:00'],
 }
 
-/** What may stand in a directory file. @param today a day near which all begins and ends */
+/** A random directory file. @param today the day near which everything begins and ends */
 export function directoryFileFrom(dice: Dice, today: number): DirectoryFile {
   const places = Array.from({ length: providerCount }, (_, place) => place)
   return {
@@ -42,7 +42,7 @@ export function directoryFileFrom(dice: Dice, today: number): DirectoryFile {
   }
 }
 
-/** The same without a license in a region that the file has not. */
+/** Removes licenses and in-person regions that the file does not define. */
 export function withKnownRegions(file: DirectoryFile): DirectoryFile {
   const known = file.regions.map(({ countryCode, stateProvinceCode: code }) =>
     code === countryCode ? code : `${countryCode}-${code}`,
@@ -81,7 +81,7 @@ function providerFrom(dice: Dice, place: number, today: number): ProviderInFile 
   }
 }
 
-/** In Ontario nearly always; some begin and end while the simulation goes on, and some follow on one another. */
+/** Nearly always in Ontario. Some begin or end during the simulation, and some follow one another. */
 function licensesFrom(dice: Dice, today: number): ProviderInFile['licenses'] {
   const ontario = dice.pick([
     [[-400, null]],
@@ -112,11 +112,11 @@ function workingHoursFrom(dice: Dice, zone: Zone, today: number): ProviderInFile
   return dice.pick([
     [usual],
     [{ ...usual, stepMinutes: 60 }],
-    // Two that meet: each has a grid of its own.
+    // Two adjacent windows, each with its own slot grid.
     [usual, { weekdays: [...workdays], start: end, end: '23:00' }],
-    // Over midnight, and over the hours at which clocks are changed.
+    // Past midnight, and across the hours in which clocks change.
     [usual, { weekdays: ['saturday', 'monday'], start: '23:15', end: '04:00' }],
-    // Until some date, and otherwise from then on.
+    // Different hours before and after a date.
     [
       { ...usual, until: dateOf(today + 6) },
       { ...usual, from: dateOf(today + 7), start: '13:00', end: '16:45' },
@@ -137,7 +137,7 @@ function overridesFrom(dice: Dice, today: number): NonNullable<ProviderInFile['o
   }))
 }
 
-/** By dates, by what the clock shows, or by instants. */
+/** By dates, by local times, or by instants. */
 export function absenceFrom(dice: Dice, today: number): Absence {
   const from = today + dice.below(40)
   const [first, last] = [dateOf(from), dateOf(from + dice.below(4))]

@@ -5,44 +5,44 @@ import { absenceFrom, directoryFileFrom, providerCount, regionIds, withKnownRegi
 import type { Body } from './oracle'
 import type { Absence } from './oracle-directory'
 
-// What partners, the operator and the world do, at random and from a seed, in words of places and numbers: a world has
-// its own ids, tokens and texts for them.
+// Random moves of partners, operators and the world, from a seed. They name things by index; each world maps these to its
+// ids, tokens and texts.
 
 export const partnerCount = 4
-/** The first two partners share an organization, and the last has none. */
+/** The first two partners share an organization; the last has none. */
 export const organizationOf: readonly (number | null)[] = [0, 0, 1, null]
 export const organizationCount = 2
 
 export type Caps = Pick<Limits, 'openRequests' | 'emailConflicts'>
 
-/** Which token a partner sends: the one in force, or one of all that it ever had, or none that is any good. */
+/** The token that a partner sends: the valid one, an earlier one, or an invalid one. */
 export type TokenChoice = 'in force' | 'forged' | 'of nobody' | 'without a key' | { readonly old: number }
 
-/** A slot by how it is found: the `pick`th of those of its kind, counted anew behind the last. */
+/** A slot, chosen by kind: the one at index `pick`, modulo their number. */
 export interface SlotChoice {
-  /** The place of a provider, or one behind them all. */
+  /** The index of a provider, or one past the last. */
   readonly provider: number
-  /** Offered, soon or ever; held by a request, or by one of the member's; overlapping one that the member holds; of the grid, whatever is said of it. */
-  readonly of: 'soon' | 'offered' | 'held' | 'mine' | 'beside mine' | 'grid'
+  /** Offered soon or at any time; held by any request or by the member's; overlapping the member's; or any slot of the grid. */
+  readonly of: 'soon' | 'offered' | 'held' | 'mine' | 'overlapping mine' | 'grid'
   readonly pick: number
-  /** From there, in minutes. */
+  /** Offset from that slot, in minutes. */
   readonly aside: number
 }
 
 interface Called {
   readonly partner: number
   readonly token: TokenChoice
-  /** Which of the services on the same file is asked. */
+  /** The index of the service that is called. */
   readonly via: number
 }
 
 interface Named {
   readonly partner: number
-  /** A number that names the person among those of the partner. */
+  /** The index of the person among the partner's. */
   readonly person: number
 }
 
-/** Under which key something is sent: one of its own, or one under which the partner has sent something else, counted anew behind the last. */
+/** The idempotency key: none, a new one, or an earlier one of the partner by index, modulo their number. */
 export type KeyChoice = 'none' | 'own' | { readonly sent: number }
 
 export interface Submitted extends Called, Named {
@@ -51,22 +51,22 @@ export interface Submitted extends Called, Named {
   readonly isUpperCase: boolean
   /** Null for an intake. */
   readonly slot: SlotChoice | null
-  /** Optional members, each sent with a text, an empty text or a value of the few that it may have. */
+  /** Optional members: null stands for a unique text. */
   readonly more: Readonly<Record<string, string | null>>
   readonly answers: number
   readonly key: KeyChoice
-  /** What its texts are told from others by. */
+  /** Makes its texts unique. */
   readonly serial: number
 }
 
-/** What was sent under a key is sent again. */
+/** Repeats a request with an idempotency key. */
 export interface Retried extends Called {
   readonly act: 'retry'
-  /** The caller's own, if there is any that something has become of since; or another partner's, in the caller's words. */
+  /** The partner's own, the same with a request that has changed since, or another partner's with the caller's texts. */
   readonly of: 'own' | 'own and moved' | 'another'
-  /** The so many-th of these, counted anew behind the last. */
+  /** The index among these, modulo their number. */
   readonly sent: number
-  /** Whether its body ends in a space more. */
+  /** True to append a space to the body. */
   readonly isSpaced: boolean
 }
 
@@ -75,20 +75,20 @@ export interface Searched extends Called {
   readonly query: Readonly<Record<string, string | number>>
 }
 
-/** To where the clock goes, and how far behind it, in ms. */
+/** Moves the clock to an event plus an offset in ms. */
 export interface Tick {
   readonly act: 'tick'
   readonly to: 'now' | 'slot' | 'held' | 'date' | 'month' | 'clock change' | 'cutover' | 'expiry'
   readonly millis: number
 }
 
-/** Requests are counted from the newest back. */
+/** Requests are counted from the newest. */
 export type RequestMove = { readonly via: number; readonly request: number } & (
   | { readonly act: 'accept' | 'decline' | 'close' | 'read answers' }
   | { readonly act: 'move'; readonly slot: SlotChoice }
   | {
       readonly act: 'assign'
-      /** Whether intakes alone are counted. */
+      /** True to count only intakes. */
       readonly ofIntakes: boolean
       readonly provider: number
       readonly slot: SlotChoice | null
@@ -105,7 +105,7 @@ export type MemberMove = { readonly via: number } & Named &
 
 export type TokenMove = { readonly via: number; readonly partner: number } & (
   | { readonly act: 'revoke' | 'issue' }
-  /** In so many ms from now. */
+  /** The cutover, in ms from now. */
   | { readonly act: 'rotate'; readonly cutover: number }
 )
 
@@ -116,23 +116,23 @@ export type StaffMove = { readonly via: number } & (
   | { readonly act: 'switch partner'; readonly partner: number; readonly active: boolean }
   | { readonly act: 'switch organization'; readonly organization: number; readonly active: boolean }
   | { readonly act: 'join'; readonly partner: number; readonly organization: number | null }
-  /** All of a partner's that was submitted in so many ms before now. */
+  /** Declines a partner's requests of the last `since` ms. */
   | { readonly act: 'decline all'; readonly partner: number; readonly since: number }
 )
 
-/** What happens to the service itself. */
+/** Events of the service itself. */
 export type Upheaval =
-  /** Its files are copied as they are, and opened again from the copy; or it is left as it is, and opened again beside. */
+  /** Crashes, and reopens a copy of its files or the same files. */
   | { readonly act: 'crash'; readonly keeps: 'copy' | 'files' }
-  /** The same while it is asked for all of these: its files are copied once so many of them were answered. */
+  /** Crashes during these submissions: the files are copied after `answered` responses. */
   | { readonly act: 'crash amid'; readonly asked: readonly Submitted[]; readonly answered: number }
-  /** Stops in order, and starts. */
+  /** Stops in order, and starts again. */
   | { readonly act: 'restart' }
-  /** Another process opens the same file. */
+  /** A second process opens the same file. */
   | { readonly act: 'second' }
-  /** What was noted in memory is written down, and what was kept for as long as it may be is removed. */
+  /** Writes the audit notes in memory and removes expired replays. */
   | { readonly act: 'flush' }
-  /** All that can be seen is looked at. */
+  /** Compares everything visible with the oracle. */
   | { readonly act: 'census' }
 
 export type Move =
@@ -148,30 +148,30 @@ export type Move =
   | StaffMove
   | Upheaval
 
-/** Persons whom all partners know by the same id, and those of one partner alone. */
+/** The number of persons with the same id at all partners, and of all persons. */
 export const [sharedPersons, knownPersons] = [4, 6]
-/** Addresses that all partners try; behind them each person has one of their own. */
+/** The number of addresses that all partners use. Each person has another one. */
 export const sharedEmails = 5
-/** The text for a member that is sent with a text of the partner's own. */
+/** Stands for a unique text of the partner. */
 export const ownText = null
 
 const freeTexts = ['preferredName', 'gender', 'suite', 'city', 'reasonForSeekingSupport', 'preferredModality']
 
-/** How moves are chosen. */
+/** Parameters of the random choice of moves. */
 export interface Chooser {
   readonly dice: Dice
-  /** How many persons of each partner take part. */
+  /** The number of persons of each partner. */
   readonly persons: number
-  /** The day at which it all begins. */
+  /** The day on which the world begins. */
   readonly today: number
 }
 
-/** Makes moves one after another, without end. */
+/** Returns a function that makes an endless sequence of moves. */
 export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   const { below, chance, pick } = dice
   let serial = 0
 
-  // One more than the others: lives are short, and things have to meet.
+  // The first partner acts more often, so that conflicts occur in a short run.
   const partner = () => (chance(0.4) ? 0 : below(partnerCount))
   const someone = () => ({ partner: partner(), person: below(persons) })
   const via = () => (chance(0.3) ? 1 : 0)
@@ -186,7 +186,7 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
       [14, () => 'offered'],
       [6, () => 'held'],
       [5, () => 'mine'],
-      [10, () => 'beside mine'],
+      [10, () => 'overlapping mine'],
       [16, () => 'grid'],
     ]),
     pick: below(1_000),
@@ -275,12 +275,12 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
     request: below(chance(0.9) ? 3 : 14),
     ofIntakes: chance(0.85),
     provider: below(providerCount),
-    slot: chance(0.75) ? { ...slot(), ...(chance(0.4) && { of: 'beside mine' as const }) } : null,
+    slot: chance(0.75) ? { ...slot(), ...(chance(0.4) && { of: 'overlapping mine' as const }) } : null,
   })
   const moveTo = (): Move => ({
     act: 'move',
     ...ofRequest(),
-    slot: { ...slot(), ...(chance(0.3) && { of: 'beside mine' as const }) },
+    slot: { ...slot(), ...(chance(0.3) && { of: 'overlapping mine' as const }) },
   })
   const ofMember = () => ({ via: via(), ...someone() })
   const ofPartner = () => ({ via: via(), partner: partner() })
@@ -299,7 +299,7 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
     act: 'crash amid',
     asked: Array.from({ length: 2 + below(5) }, (_, place) => ({
       ...submit(),
-      // Such that none stands in the way of another, whichever comes first.
+      // Different persons, addresses and keys, so that none of them conflicts with another.
       via: 0,
       partner: 0,
       person: 50 + serial,
@@ -366,22 +366,22 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   return () => dice.weighed([...everyday, ...rare])
 }
 
-/** What partners send: the shared persons and addresses are the same for each partner. */
+/** Shared persons and addresses are the same for each partner. */
 export const externalUserIdOf = (partner: number, person: number) =>
   person < sharedPersons ? `m-${person}` : `m-${partner}-${person}`
 
 export const emailOf = (partner: number, email: number) =>
   `e${email < sharedEmails ? '' : partner}.${email}@example.com`
 
-/** What a move of a partner's and of the operator has come to. */
+/** The actual and the expected result of a move. */
 export interface Outcome {
-  readonly told: unknown
-  readonly foretold: unknown
-  /** What had become meanwhile of that which was sent again. */
+  readonly actual: unknown
+  readonly expected: unknown
+  /** What changed since the original of a retry. */
   readonly since?: readonly string[]
 }
 
-/** A submission as it is sent. @param bookingData null for an intake */
+/** The body of a submission. @param bookingData null for an intake */
 export function bodyOf(move: Submitted, bookingData: Body['bookingData'] | null): Body {
   const { partner, person, isUpperCase, serial } = move
   const address = emailOf(partner, move.email)

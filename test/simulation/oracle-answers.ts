@@ -1,9 +1,9 @@
 import type { Answer } from '../support/service'
 
-// What partners are answered, as the contract and the decisions have it.
+// Responses to partners, according to the contract and the decisions.
 
-/** What of an answer must be as foretold; null for headers that it has not. */
-export interface Told {
+/** The parts of a response that the oracle predicts. A missing header is null. */
+export interface PartnerAnswer {
   readonly status: number
   readonly code: string | null
   readonly retryAfter: string | null
@@ -13,8 +13,7 @@ export interface Told {
   readonly body: unknown
 }
 
-/** That of an answer as it came. */
-export function toldBy({ status, headers, body }: Answer): Told {
+export function answerOf({ status, headers, body }: Answer): PartnerAnswer {
   const header = (name: string) => headers.get(name)
   return {
     status,
@@ -55,25 +54,24 @@ const refusals: Readonly<Record<string, readonly [status: number, message: strin
   ],
 }
 
-/** The answer to what is refused. */
-export function refused(code: string, more: { message?: string; retryAfter?: string } = {}): Told {
+/** The response to a refused request. */
+export function refused(code: string, more: { message?: string; retryAfter?: string } = {}): PartnerAnswer {
   const [status, words] = refusals[code] ?? [400, '']
   const message = more.message ?? words
   const body = status === 401 ? { code, message } : { message, status }
   return { ...answered(status, body), code, retryAfter: more.retryAfter ?? null }
 }
 
-/** The answer to what is done. */
+/** The response to a successful request. */
 export function answered(
   status: number,
   body: unknown,
   headers: { link?: string; total?: string } = {},
-): Told {
+): PartnerAnswer {
   const { link = null, total = null } = headers
   return { status, code: null, retryAfter: null, link, total, replayed: null, body }
 }
 
-/** A URL or a path with a query. */
 export function urlWith(url: string, query: Query): string {
   const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)])
   return `${url}?${new URLSearchParams(parameters)}`

@@ -1,12 +1,11 @@
 import type { Oracle } from './oracle'
-import { answered, type Query, refused, type Told, urlWith } from './oracle-answers'
+import { answered, type PartnerAnswer, type Query, refused, urlWith } from './oracle-answers'
 import { codeOf, type KnownProvider, type KnownRegion, slotMillis } from './oracle-directory'
 import { instant } from './wall-clock'
 
-// What the contract and the decisions say of searches and of lists of regions, said again as plainly as can be.
+// A simple model of searches and region lists, written from the contract and the decisions.
 
-/** A page of a country's regions. */
-export function listRegions({ directory }: Oracle, query: Query, url: string): Told {
+export function listRegions({ directory }: Oracle, query: Query, url: string): PartnerAnswer {
   const found = directory.activeRegions(String(query.country_code).toUpperCase())
   const page = pageOf(found, query, url)
   if (!page) return refused('page_out_of_range', { message: 'page: past the last page' })
@@ -18,15 +17,15 @@ export function listRegions({ directory }: Oracle, query: Query, url: string): T
     ['last', last],
   ] as [string, number][]
   const link = rels.map(([rel, to]) => `<${urlOf(to)}>; rel="${rel}"`).join(', ')
-  const body = items.map(({ id, said }) => {
-    const { id: _, active: __, ...shown } = said
+  const body = items.map(({ id, entry }) => {
+    const { id: _, active: __, ...shown } = entry
     return { id, ...shown }
   })
   return answered(200, body, { link, total: String(found.length) })
 }
 
 /** A page of a search (contract, rules of GET providers). */
-export function search(oracle: Oracle, query: Query, url: string): Told {
+export function search(oracle: Oracle, query: Query, url: string): PartnerAnswer {
   const region = regionOf(oracle, query)
   if (typeof region === 'string') {
     const [code, words] = region.split(': ') as [string, string]
@@ -53,7 +52,7 @@ export function search(oracle: Oracle, query: Query, url: string): Told {
   })
 }
 
-/** The region that a search is about, null for a country without any, or why there is none. */
+/** The region of a search, null for a country without any, or a refusal as `code: message`. */
 function regionOf(
   { directory }: Oracle,
   { region_id: id, country_code: code, modality }: Query,
@@ -62,36 +61,36 @@ function regionOf(
   if (id !== undefined) {
     const region = directory.regions.find((one) => one.id === id && one.active)
     if (!region) return 'region_unknown: names no active region'
-    const isElsewhere = country !== undefined && country !== region.said.countryCode
+    const isElsewhere = country !== undefined && country !== region.entry.countryCode
     return isElsewhere ? 'region_outside_country: lies in another country' : region
   }
-  if (country === undefined) return 'region_required: is required where no country is given'
-  if (modality === 'in-person') return 'region_required: is required for sessions in person'
+  if (country === undefined) return 'region_required: is required if no country is given'
+  if (modality === 'in-person') return 'region_required: is required for in-person sessions'
   const [only = null, second] = directory.activeRegions(country)
   return second ? 'region_required: is required in a country with several regions' : only
 }
 
-function detailsOf({ said }: KnownProvider) {
-  const { firstName, lastName, timeZone, languagesSpoken, modalities } = said
-  const { credentials = null, pronouns = null, gender = null, bio = null } = said
+function detailsOf({ entry }: KnownProvider) {
+  const { firstName, lastName, timeZone, languagesSpoken, modalities } = entry
+  const { credentials = null, pronouns = null, gender = null, bio = null } = entry
   return { firstName, lastName, credentials, pronouns, gender, bio, timeZone, languagesSpoken, modalities }
 }
 
-/** Whether a provider who is listed is one of those asked for. */
-function suits({ said }: KnownProvider, region: KnownRegion, { modality, language }: Query): boolean {
-  const isSuch = modality === undefined || said.modalities.some((one) => one === modality)
-  const isThere = modality !== 'in-person' || Boolean(said.inPersonRegions?.includes(codeOf(region.said)))
-  const isSpoken = language === undefined || said.languagesSpoken.some((one) => meets(one, String(language)))
+/** Returns true if a listed provider passes the filters. */
+function suits({ entry }: KnownProvider, region: KnownRegion, { modality, language }: Query): boolean {
+  const isSuch = modality === undefined || entry.modalities.some((one) => one === modality)
+  const isThere = modality !== 'in-person' || Boolean(entry.inPersonRegions?.includes(codeOf(region.entry)))
+  const isSpoken = language === undefined || entry.languagesSpoken.some((one) => meets(one, String(language)))
   return isSuch && isThere && isSpoken
 }
 
-/** Whether one language tag is the other, or extends it subtag by subtag. */
+/** Returns true if one language tag equals or extends the other by subtags. */
 function meets(one: string, other: string): boolean {
   const [a, b] = [`${one}-`.toLowerCase(), `${other}-`.toLowerCase()]
   return a.startsWith(b) || b.startsWith(a)
 }
 
-/** The page of a list that is asked for, and the URLs of the others; null past the last. */
+/** The requested page of a list and the URLs of other pages; null past the last page. */
 function pageOf<T>(all: readonly T[], query: Query, url: string) {
   const { page: number = 1, page_size: size = 20 } = query as { page?: number; page_size?: number }
   const last = Math.max(1, Math.ceil(all.length / size))

@@ -1,7 +1,7 @@
 import type { DirectoryFile } from '../../src/directory-files/document'
 import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory'
 import type { Limits } from '../../src/domain/limits'
-import { answered, refused, type Told } from './oracle-answers'
+import { answered, type PartnerAnswer, refused } from './oracle-answers'
 import {
   type Absence,
   absencesOf,
@@ -13,19 +13,19 @@ import {
 } from './oracle-directory'
 import { dayMillis, hourMillis, instant } from './wall-clock'
 
-// What the contract and the decisions say of partners, members and requests, said again as plainly as can be: lists
-// that are looked through from end to end, without a database, a snapshot or a queue.
+// A simple model of partners, members and requests, written from the contract and the decisions: plain lists without a
+// database, snapshots or queues.
 
 export interface OracleKey {
   readonly token: string
-  /** In force from `from` (inclusive) to `until` (exclusive), both ms. */
+  /** Valid in [from, until), in ms. */
   readonly from: number
   until: number
 }
 
 export interface OraclePartner {
   readonly id: number
-  /** A place among the organizations; null for none. */
+  /** An index of the organizations; null for none. */
   organization: number | null
   active: boolean
   /** In order of issue. */
@@ -34,25 +34,25 @@ export interface OraclePartner {
 
 export interface OracleMember {
   readonly id: number
-  /** A place among the partners. */
+  /** An index of the partners. */
   readonly partner: number
   readonly externalUserId: string
   active: boolean
-  readonly told: Record<string, string>
+  readonly profile: Record<string, string>
   readonly createdAt: number
   updatedAt: number
 }
 
 export interface OracleRequest {
   readonly id: number
-  /** Null once the person was erased. */
+  /** Null after the person was erased. */
   memberId: number | null
   readonly isIntake: boolean
   state: 'unassigned' | 'pending' | 'accepted' | 'declined' | 'closed'
   providerId: number | null
   authorizationNumber: string | null
   startsAt: number | null
-  /** What the provider's clock was to be east of UTC at startsAt when it was booked, in minutes. */
+  /** The provider's UTC offset at startsAt when it was booked, in minutes. */
   localOffsetMinutes: number | null
   acceptedAt: number | null
   declinedAt: number | null
@@ -61,7 +61,7 @@ export interface OracleRequest {
   readonly partner: number
 }
 
-/** What a partner sends to submit something. */
+/** The body of a submission. */
 export interface Body {
   readonly user: { readonly external_user_id: string }
   readonly bookingData?: {
@@ -73,23 +73,23 @@ export interface Body {
   readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
 }
 
-/** What a submission comes with so that it can be sent again. */
+/** The idempotency key of a submission. */
 export interface Keyed {
   readonly key: string
-  /** The body to the byte. */
+  /** The exact body. */
   readonly text: string
 }
 
-/** An answer that is given again to whoever sends the same again. */
+/** A stored response for retries. */
 interface KeptAnswer extends Keyed {
-  /** A place among the partners. */
+  /** An index of the partners. */
   readonly partner: number
   readonly memberId: number
-  readonly answer: Told
+  readonly answer: PartnerAnswer
   readonly at: number
 }
 
-/** What the service alone can choose, as an answer tells it. */
+/** Values that only the service can choose, from its response. */
 export interface Chosen {
   readonly id?: unknown
   readonly authorizationNumber?: unknown
@@ -105,11 +105,10 @@ const languageNames: Readonly<Record<string, string>> = {
   es: 'Spanish',
 }
 
-/** All that is known, and what follows from it. */
 export class Oracle {
   readonly members: OracleMember[] = []
   readonly requests: OracleRequest[] = []
-  /** Who did what to which record, in order. */
+  /** Actor, action, record and outcome, in order. */
   readonly audit: string[] = []
   #kept: KeptAnswer[] = []
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
@@ -124,7 +123,7 @@ export class Oracle {
     readonly directory = new OracleDirectory(),
   ) {}
 
-  /** The same once more: what becomes of the one is nothing to the other. */
+  /** Returns an independent copy. */
   copy(): Oracle {
     const { now, limits } = this
     const copy = new Oracle(now, structuredClone(this.partners), structuredClone(this.organizations), limits)
@@ -141,8 +140,8 @@ export class Oracle {
     return copy
   }
 
-  /** Why a token of a partner's, as it was issued, gets no further; null if it does. */
-  admit({ keys, active, organization }: OraclePartner, token: string): Told | null {
+  /** Returns the refusal of an issued token of the partner; null if it is accepted. */
+  admit({ keys, active, organization }: OraclePartner, token: string): PartnerAnswer | null {
     const key = keys.find((one) => one.token === token)
     if (!key || !this.isInForce(key)) return refused('token_invalid')
     if (!active) return refused('partner_inactive')
@@ -154,31 +153,31 @@ export class Oracle {
     return from <= this.now && this.now < until
   }
 
-  lookUp(partner: number, externalUserId: string): Told {
+  lookUp(partner: number, externalUserId: string): PartnerAnswer {
     const member = this.find(partner, externalUserId)
     if (!member) return refused('member_not_found')
     if (!member.active) return refused('member_deactivated')
-    const { told } = member
-    const code = told.preferredSpokenLanguage ?? 'en'
+    const { profile } = member
+    const code = profile.preferredSpokenLanguage ?? 'en'
     return answered(200, {
       id: member.id,
-      firstName: told.firstName,
-      lastName: told.lastName,
-      email: told.email,
+      firstName: profile.firstName,
+      lastName: profile.lastName,
+      email: profile.email,
       userType: 'member',
-      country: told.country,
+      country: profile.country,
       preferredSpokenLanguage: languageNames[code],
       preferredSpokenLanguageCode: code,
       externalUserId,
     })
   }
 
-  /** @param chosen what the service has answered: its own choices are taken, if it was free to choose so */
-  submit(partner: number, body: Body, chosen: Chosen, keyed: Keyed | null): Told {
-    const known = this.#refuseDate(body) ?? (keyed && this.#answerAgain(partner, keyed))
+  /** @param chosen the service's response; valid new ids and numbers are taken from it */
+  submit(partner: number, body: Body, chosen: Chosen, keyed: Keyed | null): PartnerAnswer {
+    const known = this.#refuseDate(body) ?? (keyed && this.#replay(partner, keyed))
     const refusal = known ?? this.#refuse(partner, body)
     if (refusal) return refusal
-    const member = this.#tell(partner, body, chosen.member?.id)
+    const member = this.#storeMember(partner, body, chosen.member?.id)
     const slot = slotOf(body)
     const request: OracleRequest = {
       id: this.#newId('request', chosen.id),
@@ -201,35 +200,35 @@ export class Oracle {
       id,
       providerId,
       authorizationNumber,
-      phoneNumber: member.told.phoneNumber ?? '',
-      preferredModality: member.told.preferredModality ?? '',
+      phoneNumber: member.profile.phoneNumber ?? '',
+      preferredModality: member.profile.preferredModality ?? '',
       acceptedAt: null,
       declinedAt: null,
-      member: { id: member.id, firstName: member.told.firstName, email: member.told.email },
+      member: { id: member.id, firstName: member.profile.firstName, email: member.profile.email },
       utcStartTime: slot && instant(slot.startsAt),
     })
     if (keyed) this.#kept.push({ ...keyed, partner, memberId: member.id, answer, at: this.now })
     return answer
   }
 
-  #refuseDate({ memberData: { dob } }: Body): Told | null {
+  #refuseDate({ memberData: { dob } }: Body): PartnerAnswer | null {
     return dob !== undefined && dob > instant(this.now).slice(0, 10) ? refused('field_invalid') : null
   }
 
-  /** What was answered before to the same key, whatever has become of it; null if nothing was. */
-  #answerAgain(partner: number, { key, text }: Keyed): Told | null {
+  /** The stored response for the key, or the refusal of another body; null if the key is new. */
+  #replay(partner: number, { key, text }: Keyed): PartnerAnswer | null {
     const kept = this.keptAnswers().find((one) => one.partner === partner && one.key === key)
     if (!kept) return null
     return kept.text === text ? { ...kept.answer, replayed: 'true' } : refused('idempotency_key_reused')
   }
 
-  /** Those that are kept still. */
+  /** The responses that have not expired. */
   keptAnswers(): readonly KeptAnswer[] {
     return this.#kept.filter(({ at }) => this.now < at + keptMillis)
   }
 
-  /** The order of checks is the decisions'. */
-  #refuse(partner: number, body: Body): Told | null {
+  /** The order of checks is that of decisions.md. */
+  #refuse(partner: number, body: Body): PartnerAnswer | null {
     const { email = '' } = body.memberData
     const member = this.find(partner, body.user.external_user_id)
     if (member && !member.active) return refused('member_deactivated')
@@ -238,7 +237,7 @@ export class Oracle {
     return refusal ?? this.#refuseEmail(partner, member, email)
   }
 
-  #refuseSlot(member: OracleMember | undefined, providerId: number, startsAt: number): Told | null {
+  #refuseSlot(member: OracleMember | undefined, providerId: number, startsAt: number): PartnerAnswer | null {
     const theirs = this.requests.filter((held) => holds(held) && member && held.memberId === member.id)
     if (theirs.some((held) => held.providerId === providerId && held.startsAt === startsAt)) {
       return refused('slot_already_yours')
@@ -255,8 +254,8 @@ export class Oracle {
     return refused('too_many_open_requests', { message: `user.external_user_id: ${why}` })
   }
 
-  #refuseEmail(partner: number, member: OracleMember | undefined, email: string): Told | null {
-    if (fold(member?.told.email) === fold(email)) return null
+  #refuseEmail(partner: number, member: OracleMember | undefined, email: string): PartnerAnswer | null {
+    if (fold(member?.profile.email) === fold(email)) return null
     const most = this.limits.emailConflicts ?? Number.POSITIVE_INFINITY
     const past = this.#conflicts.filter((one) => one.partner === partner && one.at > this.now - hourMillis)
     if (past.length >= most) {
@@ -265,7 +264,7 @@ export class Oracle {
         retryAfter: String(Math.ceil((freeAt - this.now) / 1_000)),
       })
     }
-    const owner = this.members.find(({ told }) => fold(told.email) === fold(email))
+    const owner = this.members.find(({ profile }) => fold(profile.email) === fold(email))
     if (!owner) return null
     this.#conflicts.push({ partner, at: this.now })
     this.audit.push(
@@ -274,11 +273,11 @@ export class Oracle {
     return refused('email_taken')
   }
 
-  #tell(partner: number, { user, memberData }: Body, id: unknown): OracleMember {
+  #storeMember(partner: number, { user, memberData }: Body, id: unknown): OracleMember {
     const sent = { ...memberData, country: memberData.country?.toUpperCase() as string }
     const known = this.find(partner, user.external_user_id)
     if (known) {
-      Object.assign(known.told, sent)
+      Object.assign(known.profile, sent)
       known.updatedAt = this.now
       return known
     }
@@ -287,7 +286,7 @@ export class Oracle {
       partner,
       externalUserId: user.external_user_id,
       active: true,
-      told: sent,
+      profile: sent,
       createdAt: this.now,
       updatedAt: this.now,
     }
@@ -295,7 +294,7 @@ export class Oracle {
     return member
   }
 
-  /** An id that the service was free to choose, or one that no answer has. */
+  /** Accepts a new unused id; returns -1, which no response has, for any other. */
   #newId(kind: 'member' | 'request', id: unknown): number {
     if (!Number.isSafeInteger(id) || this.#idsEver[kind].has(id)) return -1
     this.#idsEver[kind].add(id)
@@ -321,7 +320,7 @@ export class Oracle {
     return this.directory.clockOf(provider, at)
   }
 
-  /** Whether a slot can be booked now, a request's own slot counted as free. */
+  /** Returns true if a slot can be booked now. The request's own slot counts as free. */
   isFree(providerId: number, startsAt: number, requestId?: number): boolean {
     const provider = this.directory.providers.find(({ id }) => id === providerId)
     const slots = provider ? this.directory.slotsOf(provider, 'any', this.now, startsAt) : []
@@ -343,7 +342,7 @@ export class Oracle {
     )
   }
 
-  /** Accepts, declines or closes a request. Tells why it cannot be; null if it was. */
+  /** Accepts, declines or closes a request. Returns the refusal; null on success. */
   move(id: number, to: 'accepted' | 'declined' | 'closed'): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -356,10 +355,10 @@ export class Oracle {
     request.state = to
     request[to === 'accepted' ? 'acceptedAt' : 'declinedAt'] = this.now
     const acts = { accepted: 'accept', declined: 'decline', closed: 'close' }
-    return this.#did(`request.${acts[to]}`, `request ${id}`)
+    return this.#record(`request.${acts[to]}`, `request ${id}`)
   }
 
-  /** Moves a request to another slot, of the provider whom it is with where none is named. */
+  /** Moves a request to another slot, with the same provider by default. */
   moveTo(id: number, providerId: number | null, startsAt: number): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -367,10 +366,10 @@ export class Oracle {
     if (request.memberId === null || !holds(request, false) || to === null) return 'move_unknown'
     if (to === request.providerId && startsAt === request.startsAt) return 'move_unknown'
     const refusal = this.#place(request, to, startsAt)
-    return refusal ?? this.#did('request.move', `request ${id}`)
+    return refusal ?? this.#record('request.move', `request ${id}`)
   }
 
-  /** @param number the authorization number that the service chose, where it had to choose one */
+  /** @param number the authorization number that the service chose, if it chose one */
   assign(id: number, providerId: number, startsAt: number | null, number: unknown): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -379,10 +378,10 @@ export class Oracle {
     const refusal = this.#place(request, providerId, startsAt)
     if (refusal) return refusal
     request.authorizationNumber ??= this.#newNumber(number)
-    return this.#did('request.assign', `request ${id}`)
+    return this.#record('request.assign', `request ${id}`)
   }
 
-  /** Gives a request a provider, and a slot where one is named. Tells why it cannot have them; null if it has. */
+  /** Assigns a provider, and a slot if given. Returns the refusal; null on success. */
   #place(request: OracleRequest, providerId: number, startsAt: number | null): string | null {
     const { id, memberId } = request
     if (!this.#isActive(providerId)) return 'move_unknown'
@@ -397,7 +396,7 @@ export class Oracle {
     return null
   }
 
-  /** Declines what can be of all that a partner's members submitted at or after an instant (ms). */
+  /** Declines the requests of a partner's members that were submitted at or after an instant (ms) and can be declined. */
   declineAll(partner: number, since: number): { readonly declined: number; readonly unassigned: number } {
     const submitted = this.requests.filter(
       (one) => one.partner === partner && one.memberId !== null && one.submittedAt >= since,
@@ -407,7 +406,7 @@ export class Oracle {
     return { declined, unassigned }
   }
 
-  /** The slots of a provider that requests hold in a time to come: the requests' ids. */
+  /** The ids of the requests that hold a future slot of the provider during an absence. */
   heldIn(provider: KnownProvider, absence: Absence): number[] {
     const [from, until] = this.directory.periodOf(provider, absence)
     return this.requests
@@ -419,14 +418,14 @@ export class Oracle {
       .map(({ id }) => id)
   }
 
-  /** A new token, from an instant (ms) on. Tells why there can be none; null if it was made. */
+  /** Issues a first token. Returns the refusal; null on success. */
   issue(partner: OraclePartner, token: string | undefined): string | null {
     if (partner.keys.some(({ from, until }) => this.now < until && from < until)) return 'token_exists'
     partner.keys.push({ token: token ?? '', from: this.now, until: Number.POSITIVE_INFINITY })
-    return this.#did('token.issue', `partner ${partner.id}`)
+    return this.#record('token.issue', `partner ${partner.id}`)
   }
 
-  /** The same in place of the one in force, with no overlap; one that waits never will be. */
+  /** Replaces the valid token at the cutover, and cancels a waiting one. */
   rotate(partner: OraclePartner, cutover: number, token: string | undefined): string | null {
     if (cutover < this.now) return 'field_invalid'
     const inForce = partner.keys.find((key) => this.isInForce(key))
@@ -434,7 +433,7 @@ export class Oracle {
     this.#cancelWaiting(partner)
     inForce.until = cutover
     partner.keys.push({ token: token ?? '', from: cutover, until: Number.POSITIVE_INFINITY })
-    return this.#did('token.rotate', `partner ${partner.id}`)
+    return this.#record('token.rotate', `partner ${partner.id}`)
   }
 
   revoke(partner: OraclePartner): string | null {
@@ -442,7 +441,7 @@ export class Oracle {
     const waits = this.#cancelWaiting(partner)
     if (!inForce && !waits) return 'record_unknown'
     if (inForce) inForce.until = this.now
-    return this.#did('token.revoke', `partner ${partner.id}`)
+    return this.#record('token.revoke', `partner ${partner.id}`)
   }
 
   #cancelWaiting({ keys }: OraclePartner): boolean {
@@ -455,10 +454,10 @@ export class Oracle {
     const member = this.members.find((one) => one.id === id)
     if (!member) return 'record_unknown'
     member.active = active
-    return this.#did(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
+    return this.#record(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
   }
 
-  /** Tells which of their requests go on holding a slot, or why it cannot be. */
+  /** Returns the ids of the person's requests that still hold a slot, or the refusal. */
   erase(id: number): number[] | string {
     const at = this.members.findIndex((one) => one.id === id)
     if (at < 0) return 'record_unknown'
@@ -466,46 +465,48 @@ export class Oracle {
     this.#kept = this.#kept.filter(({ memberId }) => memberId !== id)
     const theirs = this.requests.filter((one) => one.memberId === id)
     for (const request of theirs) Object.assign(request, { memberId: null, answers: null })
-    this.#did('member.erase', `member ${id}`)
+    this.#record('member.erase', `member ${id}`)
     return theirs.filter((one) => holds(one)).map((one) => one.id)
   }
 
   findByEmail(email: string): number | null {
-    const member = this.members.find(({ told }) => told.email !== '' && fold(told.email) === fold(email))
-    this.#did('member.find', member ? `member ${member.id}` : 'null')
+    const member = this.members.find(
+      ({ profile }) => profile.email !== '' && fold(profile.email) === fold(email),
+    )
+    this.#record('member.find', member ? `member ${member.id}` : 'null')
     return member?.id ?? null
   }
 
   readAnswers(id: number): readonly unknown[] | string {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
-    this.#did('request.read-screening', `request ${id}`)
+    this.#record('request.read-screening', `request ${id}`)
     return request.answers ?? []
   }
 
-  /** Empties a member's address, so that another member can have it. */
+  /** Clears a member's email address, so that another member can use it. */
   release(id: number): string | null {
     const member = this.members.find((one) => one.id === id)
     if (!member) return 'record_unknown'
-    if (member.told.email === '') return 'move_unknown'
-    member.told.email = ''
+    if (member.profile.email === '') return 'move_unknown'
+    member.profile.email = ''
     member.updatedAt = this.now
-    return this.#did('member.release-email', `member ${id}`)
+    return this.#record('member.release-email', `member ${id}`)
   }
 
-  /** @param idOf the id that the service gave a provider whom it did not know before */
+  /** @param idOf returns the id that the service gave to a new provider */
   load(file: DirectoryFile, idOf: (ref: string) => number): DirectoryLoad {
-    this.#did('directory.load', 'null')
+    this.#record('directory.load', 'null')
     return this.directory.load(file, idOf)
   }
 
   switchProvider(provider: KnownProvider, active: boolean): null {
     provider.suspended = !active
     if (active) provider.active = true
-    return this.#did(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
+    return this.#record(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
   }
 
-  /** Tells whether the absence was there before, and which requests hold a slot in it. */
+  /** Returns whether the absence existed, and the requests that hold a slot in it. */
   addTimeOff(provider: KnownProvider, absence: Absence) {
     const held = this.heldIn(provider, absence).sort()
     const isKnown = absencesOf(provider).some(
@@ -513,44 +514,43 @@ export class Oracle {
     )
     if (isKnown) return { isKnown, held }
     provider.away = [...provider.away, absence]
-    // Another object: what was worked out of it holds no more.
-    provider.said = { ...provider.said }
-    this.#did('provider.time-off-add', `provider ${provider.id}`)
+    provider.entry = { ...provider.entry }
+    this.#record('provider.time-off-add', `provider ${provider.id}`)
     return { isKnown, held }
   }
 
-  /** Tells whether the absence was the directory's. */
+  /** Returns whether the absence came from the directory files. */
   removeTimeOff(provider: KnownProvider, { from, until }: Absence) {
     const others = (all: readonly Absence[]) => all.filter((one) => one.from !== from || one.until !== until)
-    const [timeOff, away] = [others(provider.said.timeOff ?? []), others(provider.away)]
+    const [timeOff, away] = [others(provider.entry.timeOff ?? []), others(provider.away)]
     if (timeOff.length + away.length === absencesOf(provider).length) return 'record_unknown'
-    const isOfDirectory = timeOff.length < (provider.said.timeOff ?? []).length
-    provider.said = { ...provider.said, timeOff }
+    const isOfDirectory = timeOff.length < (provider.entry.timeOff ?? []).length
+    provider.entry = { ...provider.entry, timeOff }
     provider.away = away
-    this.#did('provider.time-off-remove', `provider ${provider.id}`)
+    this.#record('provider.time-off-remove', `provider ${provider.id}`)
     return { isOfDirectory }
   }
 
   switchPartner(partner: OraclePartner, active: boolean): null {
     partner.active = active
-    return this.#did(`partner.${active ? 'reactivate' : 'deactivate'}`, `partner ${partner.id}`)
+    return this.#record(`partner.${active ? 'reactivate' : 'deactivate'}`, `partner ${partner.id}`)
   }
 
-  /** @param organization its place; null for none */
+  /** @param organization an index; null for none */
   join(partner: OraclePartner, organization: number | null): null {
     partner.organization = organization
-    return this.#did('partner.set-organization', `partner ${partner.id}`)
+    return this.#record('partner.set-organization', `partner ${partner.id}`)
   }
 
   switchOrganization(organization: { readonly id: number; active: boolean }, active: boolean): null {
     organization.active = active
-    return this.#did(
+    return this.#record(
       `organization.${active ? 'reactivate' : 'deactivate'}`,
       `organization ${organization.id}`,
     )
   }
 
-  #did(action: string, record: string): null {
+  #record(action: string, record: string): null {
     this.audit.push(`test ${action} ${record} done`)
     return null
   }

@@ -11,7 +11,7 @@ import {
   type TokenChoice,
 } from './moves'
 import type { Body, Chosen, Oracle, OraclePartner, OracleRequest } from './oracle'
-import { refused, type Told, toldBy, urlWith } from './oracle-answers'
+import { answerOf, type PartnerAnswer, refused, urlWith } from './oracle-answers'
 import { slotMillis } from './oracle-directory'
 import { listRegions, search } from './oracle-search'
 import { keyFor, type Sent, sinceThen, whatIsRetried } from './retries'
@@ -24,44 +24,43 @@ export const unknownId = 4_711_000
 
 type Call = Extract<Move, { act: 'submit' | 'retry' | 'look up' | 'search' | 'regions' }>
 
-/** A submission that is about to be sent. */
+/** A submission that is ready to send. */
 export interface Prepared {
   readonly partnerId: number
   readonly externalUserId: string
   send(): Promise<WholeAnswer>
-  /** What its answer must be, with what the service has chosen. */
-  foretell(chosen: Chosen): Told
-  /** What of it is remembered, so that it can be sent again; null without a key. */
+  /** Returns the expected response, given the values that the service chose. */
+  expectedAnswer(chosen: Chosen): PartnerAnswer
+  /** The record for retries; null without an idempotency key. */
   readonly sent: Sent | null
 }
 
-/** Calls the service as a partner does. */
 export async function callPartner(world: World, move: Call): Promise<Outcome> {
   if (move.act !== 'submit' && move.act !== 'retry') return read(world, move)
   const retried = move.act === 'retry' ? whatIsRetried(world, move) : null
   if (move.act === 'submit') return submit(world, prepare(world, move))
-  if (!retried) return { told: null, foretold: null }
+  if (!retried) return { actual: null, expected: null }
   const since = move.of === 'another' ? ['of another partner'] : sinceThen(world, retried)
   return { ...(await submit(world, prepareAgain(world, move, retried))), since }
 }
 
-/** Sends it; the answer must be foretold to the byte. */
+/** Sends a submission and compares the response byte by byte. */
 export async function submit(world: World, prepared: Prepared): Promise<Outcome> {
   const answer = await prepared.send()
   world.last = answer
-  const foretold = prepared.foretell(answer.body as Chosen)
-  if (foretold.status === 201 && foretold.replayed === null) remember(world, prepared, answer.body.id)
-  const isToTheByte = answer.text === JSON.stringify(foretold.body)
-  return { told: { ...toldBy(answer), isToTheByte }, foretold: { ...foretold, isToTheByte: true } }
+  const expected = prepared.expectedAnswer(answer.body as Chosen)
+  if (expected.status === 201 && expected.replayed === null) remember(world, prepared, answer.body.id)
+  const isToTheByte = answer.text === JSON.stringify(expected.body)
+  return { actual: { ...answerOf(answer), isToTheByte }, expected: { ...expected, isToTheByte: true } }
 }
 
-/** Notes what a submission was stored as. */
+/** Records the id of a stored submission. */
 export function remember(world: World, { sent }: Prepared, id: number): void {
   world.requests.push(id)
   if (sent) sent.requestId = id
 }
 
-/** Chooses a submission's slot, key and words, and who sends it. */
+/** Resolves the slot, key, texts and token of a submission. */
 export function prepare(world: World, move: Submitted): Prepared {
   const { oracle, site } = world
   const member = oracle.find(move.partner, externalUserIdOf(move.partner, move.person))
@@ -73,13 +72,13 @@ export function prepare(world: World, move: Submitted): Prepared {
   return prepareWith(world, move, bodyOf(move, bookingData), sent)
 }
 
-/** The same once more, in the words of whoever sends it now. */
+/** Prepares a retry with the texts of the partner that sends it. */
 function prepareAgain(world: World, move: Retried, sent: Sent): Prepared {
   const body = bodyOf({ ...sent.move, partner: move.partner }, sent.bookingData)
   return prepareWith(world, move, body, sent, move.isSpaced ? ' ' : '')
 }
 
-/** @param behind what stands behind the body */
+/** @param behind text after the body */
 function prepareWith(
   world: World,
   move: Submitted | Retried,
@@ -100,7 +99,7 @@ function prepareWith(
     partnerId: oracle.partners[move.partner]?.id ?? 0,
     externalUserId: body.user.external_user_id,
     send: () => site.via(move.via).ask(paths.booking, { method: 'POST', headers, body: text }),
-    foretell: (chosen) => refusal ?? oracle.submit(move.partner, body, chosen, keyed),
+    expectedAnswer: (chosen) => refusal ?? oracle.submit(move.partner, body, chosen, keyed),
     sent: sent?.move.partner === move.partner ? sent : null,
   }
 }
@@ -113,25 +112,25 @@ async function read(world: World, move: Exclude<Call, Submitted | Retried>): Pro
   const get = async (path: string, query: Searched['query']) => {
     const answer = await site.via(move.via).ask(urlWith(path, query), { headers: bearer(token) })
     world.last = answer
-    return toldBy(answer)
+    return answerOf(answer)
   }
   if (move.act === 'search') {
     const since = refusal ? [] : await revalidate(world, move, token)
-    const told = await get(paths.providers, move.query)
-    const [tag, text] = [world.last?.headers.get('etag'), JSON.stringify(told.body)]
+    const actual = await get(paths.providers, move.query)
+    const [tag, text] = [world.last?.headers.get('etag'), JSON.stringify(actual.body)]
     if (tag) world.pages.set(move.partner, { query: move.query, tag, text })
-    return { told, foretold: refusal ?? search(oracle, move.query, urlOf(paths.providers)), since }
+    return { actual, expected: refusal ?? search(oracle, move.query, urlOf(paths.providers)), since }
   }
   if (move.act === 'regions') {
-    const told = await get(paths.regions, move.query)
-    return { told, foretold: refusal ?? listRegions(oracle, move.query, urlOf(paths.regions)) }
+    const actual = await get(paths.regions, move.query)
+    return { actual, expected: refusal ?? listRegions(oracle, move.query, urlOf(paths.regions)) }
   }
   const externalUserId = externalUserIdOf(move.partner, move.person)
-  const told = await get(paths.user, { external_user_id: externalUserId })
-  return { told, foretold: refusal ?? oracle.lookUp(move.partner, externalUserId) }
+  const actual = await get(paths.user, { external_user_id: externalUserId })
+  return { actual, expected: refusal ?? oracle.lookUp(move.partner, externalUserId) }
 }
 
-/** Sends the partner's last search again with the tag of its answer: 304 only for the page that the oracle expects. */
+/** Repeats the partner's last search with its ETag. Checks that a 304 comes only for the page that the oracle expects. */
 async function revalidate(world: World, { partner, via }: Searched, token: string): Promise<string[]> {
   const page = world.pages.get(partner)
   if (!page) return []
@@ -146,7 +145,7 @@ async function revalidate(world: World, { partner, via }: Searched, token: strin
   return [`again ${status}${isCompressed ? ' compressed' : ''}`]
 }
 
-/** Which token a partner sends, and why that gets no further, if it does not. */
+/** The token that a partner sends, and its expected refusal; null if it is accepted. */
 export function callerOf(
   oracle: Oracle,
   { partner: place, token: choice }: { partner: number; token: TokenChoice },
@@ -180,7 +179,7 @@ function bookingDataOf({ providerId, startsAt }: Slot) {
   return { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime: endOf(utcStartTime) }
 }
 
-/** The slot that is meant; any full hour where there is none of its kind. @param memberId whose it shall be */
+/** The chosen slot; any full hour if there is none of its kind. @param memberId the member for `mine` */
 export function slotOf(oracle: Oracle, choice: SlotChoice, memberId: number | undefined): Slot {
   const { now, directory, requests } = oracle
   const nextHour = now - (now % hourMillis) + hourMillis
@@ -196,7 +195,7 @@ export function slotOf(oracle: Oracle, choice: SlotChoice, memberId: number | un
     soon: () => offered().slice(0, 4),
     offered,
     held: () => held.filter((one) => one.providerId === provider.id).map(({ startsAt }) => startsAt),
-    'beside mine': () =>
+    'overlapping mine': () =>
       offered().filter((at) => mine.some(({ startsAt }) => Math.abs(startsAt - at) < slotMillis)),
     grid: () => directory.gridOf(provider, now - dayMillis, now + 32 * dayMillis),
   }[choice.of]()

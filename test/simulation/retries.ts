@@ -4,18 +4,18 @@ import type { Running } from './running'
 import { dayMillis } from './wall-clock'
 import type { World } from './world'
 
-/** What was sent under a key, whatever it was answered. */
+/** A request that was sent with an idempotency key. */
 export interface Sent {
   readonly key: string
   readonly move: Submitted
   readonly bookingData: Body['bookingData'] | null
-  /** Who was asked. */
+  /** The process that it was sent to. */
   readonly via: Running
-  /** The request that it was last stored as; null if it never was. */
+  /** The id of the last stored request; null if it was never stored. */
   requestId: number | null
 }
 
-/** The key that a submission is sent with; null for none. */
+/** The idempotency key of a submission; null for none. */
 export function keyFor({ sent }: World, { key, partner, serial }: Submitted): string | null {
   if (key === 'none') return null
   const theirs = sent.filter(({ move }) => move.partner === partner)
@@ -23,7 +23,7 @@ export function keyFor({ sent }: World, { key, partner, serial }: Submitted): st
   return known?.key ?? `key ${serial}`
 }
 
-/** What is sent again; null if nothing was sent yet. */
+/** The request to repeat; null if none was sent yet. */
 export function whatIsRetried(world: World, { partner, of, sent: place }: Retried): Sent | null {
   const known = world.sent.filter(({ move }) => (move.partner === partner) === (of !== 'another'))
   const moved = of === 'own and moved' ? known.filter((one) => isMoved(fateOf(world, one))) : []
@@ -33,7 +33,7 @@ export function whatIsRetried(world: World, { partner, of, sent: place }: Retrie
 
 const isMoved = (fate: string) => !['refused', 'pending', 'unassigned'].includes(fate)
 
-/** What has become of the request and of its member. */
+/** The current state of the request and its member. */
 function fateOf({ oracle }: World, { requestId }: Sent): string {
   const request = oracle.requests.find(({ id }) => id === requestId)
   if (!request) return 'refused'
@@ -42,7 +42,7 @@ function fateOf({ oracle }: World, { requestId }: Sent): string {
   return member.active ? request.state : 'of a member who is deactivated'
 }
 
-/** What has become of it, and of the service, since it was sent. */
+/** The changes of the request and of the service since it was sent. */
 export function sinceThen(world: World, sent: Sent): string[] {
   const request = world.oracle.requests.find(({ id }) => id === sent.requestId)
   if (!request) return ['refused']

@@ -10,30 +10,30 @@ import { organizationCount, organizationOf } from './moves'
 
 export const baseUrl = 'http://localhost'
 
-/** Before all worlds begin. */
+/** When the template database was made, before all worlds. */
 export const madeAt = Date.UTC(2026, 0, 1)
 
-/** An answer with its body as it came. */
+/** A response with its raw body. */
 export interface WholeAnswer extends Answer {
   readonly text: string
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** The service on a file, as one process has it. */
+/** A service that one process has opened on a file. */
 export interface Running {
   readonly service: Awaited<ReturnType<typeof openService>>
-  /** Answers as the server does. */
+  /** Answers a request as the server does. */
   ask(path: string, init?: RequestInit): Promise<WholeAnswer>
 }
 
-/** A database, and the processes that have it open. */
+/** A database and the processes that have it open. */
 export class Site implements AsyncDisposable {
   readonly #folder = new Folder()
   #path = this.#folder.file('first.sqlite')
   #copies = 0
-  /** Those that have the database open; the first is the server that crashes. */
+  /** The processes that have the database open. The first is the server that crashes. */
   readonly running: Running[] = []
-  /** Those that have crashed: nobody asks them any more. */
+  /** Crashed processes, which get no more requests. */
   readonly #dropped: Running[] = []
 
   private constructor(
@@ -52,34 +52,34 @@ export class Site implements AsyncDisposable {
     return this.#path
   }
 
-  /** One more process opens the database. */
+  /** Opens the database in one more process. */
   async start(): Promise<void> {
     this.running.push(await openOn(this.#path, this.clock, this.limits))
   }
 
-  /** The master key of all databases here. */
+  /** The master key of all databases. */
   get keyFile(): string {
     return keyFile
   }
 
-  /** Whoever is asked through one of several processes, of which there may be one alone. */
+  /** The process at an index, modulo their number. */
   via(place: number): Running {
     return this.running[place % this.running.length] as Running
   }
 
-  /** Copies the files as they are, whatever is under way. Tells where the copy is. */
+  /** Copies the files without stopping the processes. Returns the path of the copy. */
   copy(): string {
     const copy = this.#folder.file(`copy-${this.#copies++}.sqlite`)
     copyDatabase(this.#path, copy)
     return copy
   }
 
-  /** All processes are gone without having been asked; the next opens a copy, or the same files. */
+  /** Drops all processes without a stop, then opens a copy or the same files. */
   async crash(copy: string | null): Promise<void> {
     const gone = this.running.splice(0)
     if (copy === null) this.#dropped.push(...gone)
     else {
-      // What they do to their own files is seen by nobody.
+      // They can be closed: the next process opens a copy.
       for (const { service } of gone) await service.close()
       this.#path = copy
     }
@@ -100,13 +100,13 @@ export class Site implements AsyncDisposable {
   }
 }
 
-/** The files as they are: without the index of the log, which is in memory and belongs to who has it open. */
+/** Copies the database and its write-ahead log, without the shared-memory index. */
 function copyDatabase(from: string, to: string): void {
   copyFileSync(from, to)
   if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
 }
 
-/** A database with partners and their organizations, made once, and a token of each partner. */
+/** A database with partners, organizations and a token of each partner. */
 interface Template {
   readonly folder: Folder
   readonly database: string
@@ -116,13 +116,13 @@ interface Template {
 
 let made: Promise<Template> | undefined
 
-/** What each world begins with. */
+/** The database that each world starts from, made once. */
 export function template(): Promise<Template> {
   made ??= makeTemplate()
   return made
 }
 
-/** Removes it, once the worlds of a test are gone: under `bun test` a process is not told that it ends. */
+/** Removes the template after the tests, because `bun test` runs no exit handler. */
 export async function dropTemplate(): Promise<void> {
   if (made) (await made).folder[Symbol.dispose]()
   made = undefined
@@ -176,7 +176,6 @@ async function openOn(
   }
 }
 
-/** An answer, read to its end. */
 export async function wholeAnswer(response: Response): Promise<WholeAnswer> {
   const bytes = new Uint8Array(await response.arrayBuffer())
   const isPlain = !response.headers.has('content-encoding')

@@ -37,11 +37,11 @@ import {
 } from './moves'
 import type { OraclePartner } from './oracle'
 import { slotOf, unknownId } from './partner-moves'
-import { actOf, comingTo, contextOf, type World } from './world'
+import { actOf, contextOf, resultOf, type World } from './world'
 
 type Move = RequestMove | MemberMove | TokenMove | StaffMove
 
-/** Does what the operator's commands do, and tells what came of it and what had to. */
+/** Runs an operator's command, and returns the actual and the expected result. */
 export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | Outcome {
   switch (move.act) {
     case 'accept':
@@ -71,7 +71,7 @@ export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | O
   }
 }
 
-/** Commands begin with what is stored at that moment. */
+/** A command starts with the current directory. */
 async function contextFor({ site }: World, { via }: { via: number }): Promise<Context> {
   const context = contextOf(site.via(via))
   await context.directory.catchUp()
@@ -86,11 +86,11 @@ async function changeRequest(world: World, move: RequestMove): Promise<Outcome> 
   const id = requests.at(-1 - move.request) ?? unknownId
   const act = actOf(world)
   if (move.act === 'read answers') {
-    const told = await comingTo(readScreening(context, id, act).then(({ answers }) => answers))
-    return { told, foretold: oracle.readAnswers(id) }
+    const actual = await resultOf(readScreening(context, id, act).then(({ answers }) => answers))
+    return { actual, expected: oracle.readAnswers(id) }
   }
   const [change, to] = ends[move.act]
-  return { told: (await comingTo(change(context, id, act))) ?? null, foretold: oracle.move(id, to) }
+  return { actual: (await resultOf(change(context, id, act))) ?? null, expected: oracle.move(id, to) }
 }
 
 const ends = {
@@ -104,11 +104,14 @@ async function moveTo(world: World, move: Extract<RequestMove, { act: 'move' }>)
   const id = requests.at(-1 - move.request) ?? unknownId
   const context = await contextFor(world, move)
   const known = context.directory.listProviders().find(({ ref }) => ref === `p${move.slot.provider}`)
-  if (!known) return { told: null, foretold: oracle.directory.providerAt(move.slot.provider) ?? null }
+  if (!known) return { actual: null, expected: oracle.directory.providerAt(move.slot.provider) ?? null }
   const memberId = oracle.requests.find((one) => one.id === id)?.memberId ?? undefined
   const { startsAt } = slotOf(oracle, move.slot, memberId)
-  const told = await comingTo(moveRequest(context, id, known, startsAt, actOf(world)))
-  return { told: typeof told === 'string' ? told : null, foretold: oracle.moveTo(id, known.id, startsAt) }
+  const actual = await resultOf(moveRequest(context, id, known, startsAt, actOf(world)))
+  return {
+    actual: typeof actual === 'string' ? actual : null,
+    expected: oracle.moveTo(id, known.id, startsAt),
+  }
 }
 
 async function assign(world: World, move: Extract<RequestMove, { act: 'assign' }>): Promise<Outcome> {
@@ -119,12 +122,12 @@ async function assign(world: World, move: Extract<RequestMove, { act: 'assign' }
   const context = await contextFor(world, move)
   const ref = `p${move.slot?.provider ?? move.provider}`
   const known = context.directory.listProviders().find((one) => one.ref === ref)
-  if (!known) return { told: null, foretold: oracle.directory.providerAt(Number(ref.slice(1))) ?? null }
+  if (!known) return { actual: null, expected: oracle.directory.providerAt(Number(ref.slice(1))) ?? null }
   const memberId = oracle.requests.find((one) => one.id === id)?.memberId ?? undefined
   const startsAt = move.slot && slotOf(oracle, move.slot, memberId).startsAt
-  const told = await comingTo(assignProvider(context, id, known, startsAt, actOf(world)))
-  if (typeof told === 'string') return { told, foretold: oracle.assign(id, known.id, startsAt, null) }
-  return { told: null, foretold: oracle.assign(id, known.id, startsAt, told.authorizationNumber) }
+  const actual = await resultOf(assignProvider(context, id, known, startsAt, actOf(world)))
+  if (typeof actual === 'string') return { actual, expected: oracle.assign(id, known.id, startsAt, null) }
+  return { actual: null, expected: oracle.assign(id, known.id, startsAt, actual.authorizationNumber) }
 }
 
 async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
@@ -133,29 +136,29 @@ async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
   const act = actOf(world)
   const known = oracle.find(move.partner, externalUserIdOf(move.partner, move.person))
   if (move.act === 'find by email') {
-    const email = known?.told.email ?? emailOf(move.partner, move.person)
-    const found = await comingTo(actsOf(context).findMemberByEmail(email.toUpperCase(), act))
+    const email = known?.profile.email ?? emailOf(move.partner, move.person)
+    const found = await resultOf(actsOf(context).findMemberByEmail(email.toUpperCase(), act))
     return {
-      told: found && typeof found === 'object' ? found.id : found,
-      foretold: oracle.findByEmail(email),
+      actual: found && typeof found === 'object' ? found.id : found,
+      expected: oracle.findByEmail(email),
     }
   }
   const member = await actsOf(context).findMemberById(known?.id ?? unknownId)
-  if (!known || !member) return { told: member && 'a member', foretold: known ? 'a member' : null }
+  if (!known || !member) return { actual: member && 'a member', expected: known ? 'a member' : null }
   if (move.act === 'erase') {
-    const told = await comingTo(eraseMember(context, member, act))
-    const keptIn = 'Backups made before now hold what was erased until they are gone.'
-    return { told, foretold: { holding: oracle.erase(known.id), isPurged: true, keptIn } }
+    const actual = await resultOf(eraseMember(context, member, act))
+    const keptIn = 'Earlier backups still contain the erased data until they are deleted.'
+    return { actual, expected: { holding: oracle.erase(known.id), isPurged: true, keptIn } }
   }
   if (move.act === 'release') {
     return {
-      told: (await comingTo(releaseEmail(context, member, act))) ?? null,
-      foretold: oracle.release(known.id),
+      actual: (await resultOf(releaseEmail(context, member, act))) ?? null,
+      expected: oracle.release(known.id),
     }
   }
   const change = move.active ? reactivateMember : deactivateMember
-  const told = (await comingTo(change(context, member, act))) ?? null
-  return { told, foretold: oracle.switchMember(known.id, move.active) }
+  const actual = (await resultOf(change(context, member, act))) ?? null
+  return { actual, expected: oracle.switchMember(known.id, move.active) }
 }
 
 async function changeToken(world: World, move: TokenMove): Promise<Outcome> {
@@ -168,19 +171,19 @@ async function changeToken(world: World, move: TokenMove): Promise<Outcome> {
   const keep = (token: string) => {
     made = token
   }
-  const refusal = (told: unknown) => (told === made ? null : (told ?? null))
+  const refusal = (actual: unknown) => (actual === made ? null : (actual ?? null))
   if (move.act === 'issue') {
-    const told = await comingTo(issueFirstToken(context, partner, act, keep))
-    return { told: refusal(told), foretold: oracle.issue(known, made) }
+    const actual = await resultOf(issueFirstToken(context, partner, act, keep))
+    return { actual: refusal(actual), expected: oracle.issue(known, made) }
   }
   if (move.act === 'rotate') {
     const cutover = oracle.now + move.cutover
-    const told = await comingTo(rotateToken(context, partner, cutover, act, keep))
-    return { told: refusal(told), foretold: oracle.rotate(known, cutover, made) }
+    const actual = await resultOf(rotateToken(context, partner, cutover, act, keep))
+    return { actual: refusal(actual), expected: oracle.rotate(known, cutover, made) }
   }
   return {
-    told: (await comingTo(revokeToken(context, partner, act))) ?? null,
-    foretold: oracle.revoke(known),
+    actual: (await resultOf(revokeToken(context, partner, act))) ?? null,
+    expected: oracle.revoke(known),
   }
 }
 
@@ -190,13 +193,13 @@ async function partnerOf(context: Context, { id }: OraclePartner): Promise<Partn
 
 async function load(world: World, move: Extract<StaffMove, { act: 'load' }>): Promise<Outcome> {
   const context = await contextFor(world, move)
-  const told = await loadDirectory(context, move.file, actOf(world))
+  const actual = await loadDirectory(context, move.file, actOf(world))
   const known = context.directory.listProviders()
-  const foretold = world.oracle.load(move.file, (ref) => known.find((one) => one.ref === ref)?.id ?? 0)
-  return { told: sorted(told), foretold: sorted(foretold) }
+  const expected = world.oracle.load(move.file, (ref) => known.find((one) => one.ref === ref)?.id ?? 0)
+  return { actual: sorted(actual), expected: sorted(expected) }
 }
 
-/** The order of what was loaded is nobody's concern. */
+/** The order of the loaded records does not matter. */
 function sorted({ added, changed, deactivated, unchanged }: DirectoryLoad) {
   return {
     added: added.toSorted(),
@@ -214,23 +217,23 @@ async function changeProvider(world: World, move: ProviderMove): Promise<Outcome
   const act = actOf(world)
   const provider = context.directory.listProviders().find(({ ref }) => ref === `p${move.provider}`)
   const known = oracle.directory.providerAt(move.provider)
-  if (!known || !provider) return { told: provider ?? null, foretold: known ?? null }
+  if (!known || !provider) return { actual: provider ?? null, expected: known ?? null }
   if (move.act === 'switch provider') {
     const change = move.active ? reactivateProvider : deactivateProvider
-    const told = (await comingTo(change(context, provider, act))) ?? null
-    return { told, foretold: oracle.switchProvider(known, move.active) }
+    const actual = (await resultOf(change(context, provider, act))) ?? null
+    return { actual, expected: oracle.switchProvider(known, move.active) }
   }
   if (move.act === 'add time off') {
-    const added = await comingTo(addTimeOff(context, provider, move.absence, act))
-    const told =
+    const added = await resultOf(addTimeOff(context, provider, move.absence, act))
+    const actual =
       typeof added === 'string'
         ? added
         : { ...added, held: added.held.map(({ requestId }) => requestId).sort() }
-    return { told, foretold: oracle.addTimeOff(known, move.absence) }
+    return { actual, expected: oracle.addTimeOff(known, move.absence) }
   }
-  const absence = known.away[0] ?? known.said.timeOff?.[0] ?? move.absence
-  const told = (await comingTo(removeTimeOff(context, provider, absence, act))) ?? null
-  return { told, foretold: oracle.removeTimeOff(known, absence) }
+  const absence = known.away[0] ?? known.entry.timeOff?.[0] ?? move.absence
+  const actual = (await resultOf(removeTimeOff(context, provider, absence, act))) ?? null
+  return { actual, expected: oracle.removeTimeOff(known, absence) }
 }
 
 type PartnerMove = Exclude<StaffMove, ProviderMove | { act: 'load' }>
@@ -243,24 +246,24 @@ async function changePartner(world: World, move: PartnerMove): Promise<Outcome> 
     const known = oracle.organizations[move.organization] as (typeof oracle.organizations)[number]
     const organization = (await actsOf(context).listOrganizations()).find(({ id }) => id === known.id)
     const change = move.active ? reactivateOrganization : deactivateOrganization
-    const told = await comingTo(change(context, organization as NonNullable<typeof organization>, act))
-    return { told: told ?? null, foretold: oracle.switchOrganization(known, move.active) }
+    const actual = await resultOf(change(context, organization as NonNullable<typeof organization>, act))
+    return { actual: actual ?? null, expected: oracle.switchOrganization(known, move.active) }
   }
   const known = oracle.partners[move.partner] as OraclePartner
   const partner = await partnerOf(context, known)
   if (move.act === 'switch partner') {
     const change = move.active ? reactivatePartner : deactivatePartner
-    const told = (await comingTo(change(context, partner, act))) ?? null
-    return { told, foretold: oracle.switchPartner(known, move.active) }
+    const actual = (await resultOf(change(context, partner, act))) ?? null
+    return { actual, expected: oracle.switchPartner(known, move.active) }
   }
   if (move.act === 'join') {
     const id = move.organization === null ? null : oracle.organizations[move.organization]?.id
     const organization = (await actsOf(context).listOrganizations()).find((one) => one.id === id) ?? null
-    const told = (await comingTo(setPartnerOrganization(context, partner, organization, act))) ?? null
-    return { told, foretold: oracle.join(known, move.organization) }
+    const actual = (await resultOf(setPartnerOrganization(context, partner, organization, act))) ?? null
+    return { actual, expected: oracle.join(known, move.organization) }
   }
   const since = oracle.now - move.since
   const { ids, unassigned } = await listSubmitted(context, partner, since)
   const declined = await declineRequests(context, ids, act)
-  return { told: { declined, unassigned }, foretold: oracle.declineAll(move.partner, since) }
+  return { actual: { declined, unassigned }, expected: oracle.declineAll(move.partner, since) }
 }

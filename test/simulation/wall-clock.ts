@@ -1,24 +1,24 @@
-// What clocks on walls show, by the rules as they are told to schoolchildren: no zone data, and nothing of the service's.
+// Local times of a few zones, computed from their rules without zone data and independently of the service.
 
 export const [minuteMillis, hourMillis, dayMillis] = [60_000, 3_600_000, 86_400_000]
 
-/** The zones that providers of the simulation work in. */
+/** The zones of the providers in the simulation. */
 export const zoneNames = ['America/Toronto', 'Europe/London', 'Asia/Kolkata'] as const
 
-/** Those, and the one that tests know which have no need of clocks. */
+/** Also UTC, for tests that need no local time. */
 export type ZoneName = (typeof zoneNames)[number] | 'Etc/UTC'
 
-/** When the summer time of a year begins and ends, in ms. */
+/** The start and end of summer time in a year, in ms. */
 type Summer = (year: number) => readonly [begins: number, ends: number]
 
-/** Minutes east of UTC; in summer an hour more. */
+/** Standard offset from UTC in minutes. Summer time adds 60. */
 const zones: Record<ZoneName, { readonly standard: number; readonly summer: Summer | null }> = {
-  // From the second Sunday of March to the first of November, at two in the morning by the clock as it stands.
+  // From the second Sunday of March to the first of November, at 02:00 local time.
   'America/Toronto': {
     standard: -300,
     summer: (year) => [sunday(year, 3, 2) + 7 * hourMillis, sunday(year, 11, 1) + 6 * hourMillis],
   },
-  // From the last Sunday of March to the last of October, at one in the morning UTC.
+  // From the last Sunday of March to the last of October, at 01:00 UTC.
   'Europe/London': {
     standard: 0,
     summer: (year) => [lastSunday(year, 3) + hourMillis, lastSunday(year, 10) + hourMillis],
@@ -27,20 +27,20 @@ const zones: Record<ZoneName, { readonly standard: number; readonly summer: Summ
   'Etc/UTC': { standard: 0, summer: null },
 }
 
-/** The start (UTC) of so many-th Sunday of a month, which is counted from 1. */
+/** The midnight (UTC, in ms) of the nth Sunday of a month (1 to 12). */
 function sunday(year: number, month: number, nth: number): number {
   const first = Date.UTC(year, month - 1, 1)
   const daysUntilSunday = (7 - new Date(first).getUTCDay()) % 7
   return first + (daysUntilSunday + 7 * (nth - 1)) * dayMillis
 }
 
-/** Of months of 31 days. */
+/** Only for months of 31 days. */
 function lastSunday(year: number, month: number): number {
   const last = Date.UTC(year, month - 1, 31)
   return last - new Date(last).getUTCDay() * dayMillis
 }
 
-/** Minutes east of UTC that clocks are at an instant (ms). */
+/** The UTC offset of a zone at an instant (ms), in minutes. */
 export function offsetAt(zone: ZoneName, at: number): number {
   const { standard, summer } = zones[zone]
   if (!summer) return standard
@@ -49,8 +49,8 @@ export function offsetAt(zone: ZoneName, at: number): number {
 }
 
 /**
- * The instant (ms) at which clocks show so many minutes after the midnight of a day, which is counted from 1970-01-01.
- * Only times are asked for that clocks show once.
+ * The instant (ms) of a local time, in minutes after midnight of a day counted from 1970-01-01.
+ * @throws Error if clocks show this time twice or never
  */
 export function instantAt(zone: ZoneName, day: number, minutes: number): number {
   const shown = day * dayMillis + minutes * minuteMillis
@@ -63,22 +63,21 @@ export function instantAt(zone: ZoneName, day: number, minutes: number): number 
   return only.at
 }
 
-/** The day that calendars show at an instant (ms), counted from 1970-01-01. */
+/** The local date at an instant (ms), in days since 1970-01-01. */
 export function dayAt(zone: ZoneName, at: number): number {
   return Math.floor((at + offsetAt(zone, at) * minuteMillis) / dayMillis)
 }
 
-/** A day as `2026-12-01`, which sorts as text. */
+/** Formats a day as `2026-12-01`, which sorts as text. */
 export function dateOf(day: number): string {
   return new Date(day * dayMillis).toISOString().slice(0, 10)
 }
 
-/** The day of a date. */
 export function dayOf(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / dayMillis
 }
 
-/** The next instant after another at which clocks of a zone are changed; never for one that does not change them. */
+/** The next clock change of a zone, in ms; infinite if the zone has none. */
 export function nextChange(zone: ZoneName, after: number): number {
   const { summer } = zones[zone]
   const year = new Date(after).getUTCFullYear()
@@ -86,7 +85,7 @@ export function nextChange(zone: ZoneName, after: number): number {
   return changes.find((at) => at > after) ?? Number.POSITIVE_INFINITY
 }
 
-/** An instant (ms) as a slot's ends are written. */
+/** Formats an instant (ms) like the times of a slot. */
 export function instant(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`
 }

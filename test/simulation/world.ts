@@ -13,30 +13,30 @@ import { baseUrl, madeAt, type Running, Site, template } from './running'
 import { carryOutForStaff } from './staff-moves'
 import { dayAt, dayMillis, instantAt, nextChange, zoneNames } from './wall-clock'
 
-/** A page that a partner keeps. */
+/** A page of search that a partner has cached. */
 export interface KnownPage {
   readonly query: Searched['query']
   readonly tag: string
   readonly text: string
 }
 
-/** A service with partners, and the oracle of all that is done there. */
+/** A service with partners, and the oracle that predicts its behavior. */
 export interface World extends AsyncDisposable {
   readonly site: Site
   readonly oracle: Oracle
-  /** The last line of the audit log that tells how the world was made. */
+  /** The id of the last audit line of the set-up. */
   readonly madeBy: number
-  /** The ids of the requests that moves can name, by their places. */
+  /** The ids of the stored requests, in order. */
   readonly requests: number[]
-  /** What was sent under keys, in order. */
+  /** The requests with idempotency keys, in order. */
   readonly sent: Sent[]
-  /** What the last request was answered, as it came. */
+  /** The last response. */
   last: Answer | null
-  /** The page that the last search of each partner was answered with, by the partner's place. */
+  /** The page of the last search of each partner, by index. */
   readonly pages: Map<number, KnownPage>
 }
 
-/** Starts a world of its own at an instant (ms). @param directory what the oracle is to know of providers: nobody yet */
+/** Starts a separate world at an instant (ms). @param directory the oracle's directory, empty by default */
 export async function openWorld(
   startsAt: number,
   caps: Caps,
@@ -71,10 +71,10 @@ export async function openWorld(
 
 export const contextOf = ({ service }: Running): Context => service.context
 
-/** What changes are done in the name of. */
+/** The actor and instant of changes. */
 export const actOf = ({ oracle }: World) => ({ actor: 'test', at: oracle.now })
 
-/** Carries a move out, and tells what came of it and what had to. */
+/** Carries out a move, and returns the actual and the expected result. */
 export async function carryOut(world: World, move: Move): Promise<Outcome> {
   world.last = null
   switch (move.act) {
@@ -86,7 +86,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
       return callPartner(world, move)
     case 'tick':
       world.oracle.now = Math.max(world.oracle.now, momentOf(world, move.to) + move.millis)
-      return { told: null, foretold: null }
+      return { actual: null, expected: null }
     case 'crash':
       await world.site.crash(move.keeps === 'copy' ? world.site.copy() : null)
       return compareWith(world)
@@ -97,12 +97,12 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
       return compareWith(world)
     case 'second':
       if (world.site.running.length < 2) await world.site.start()
-      return { told: null, foretold: null }
+      return { actual: null, expected: null }
     case 'flush': {
       const context = contextOf(world.site.via(0))
       await context.notebook.flush(context.store)
       await forgetReplays(context, new AbortController().signal)
-      return { told: countReplays(world.site.path), foretold: world.oracle.keptAnswers().length }
+      return { actual: countReplays(world.site.path), expected: world.oracle.keptAnswers().length }
     }
     case 'census':
       return compareWith(world)
@@ -111,7 +111,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
   }
 }
 
-/** The next moment of a kind, in ms; now if there is none. */
+/** The next instant (ms) of a kind; now if there is none. */
 function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to']): number {
   const { now, directory, requests, partners } = oracle
   const date = new Date(now)
@@ -119,10 +119,10 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
     now: () => [],
     slot: () => directory.providers.flatMap((provider) => oracle.offered(provider, 'any').slice(0, 2)),
     held: () => requests.map(({ startsAt }) => startsAt ?? 0),
-    // Dates begin when they do for providers: that is when licenses begin and end.
+    // Local midnights, because licenses begin and end then.
     date: () => zoneNames.map((zone) => instantAt(zone, dayAt(zone, now) + 1, 0)),
     month: () => [Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)],
-    // Those of next year are too far: nobody would be licensed.
+    // Only near changes: a far one would be after the end of all licenses.
     'clock change': () =>
       zoneNames.map((zone) => nextChange(zone, now)).filter((at) => at < now + 40 * dayMillis),
     expiry: () => oracle.keptAnswers().map(({ at }) => at + dayMillis),
@@ -133,9 +133,9 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
 }
 
 /**
- * Several are submitted at once, and the files are copied when some of them were answered. All of these must be in the
- * copy; of the others each is there as a whole or not at all, which the census tells. Those that have a key are sent again
- * then, as one does who got no answer.
+ * Sends concurrent submissions and copies the files after some responses. Answered submissions must be in the copy, and
+ * every other one must be there completely or not at all. Then repeats those with an idempotency key, like a client without
+ * a response.
  */
 async function crashAmid(
   world: World,
@@ -147,7 +147,7 @@ async function crashAmid(
   const answers: Answer[] = []
   await Promise.all(
     calls.map(async ({ send }, place) => {
-      // Not all in one turn of the event loop: some belong to a later group of writes.
+      // Spread over turns of the event loop, so that some belong to a later group commit.
       for (let turns = place % 3; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve))
       const answer = await send()
       if (copy === null) answers[place] = answer
@@ -158,24 +158,24 @@ async function crashAmid(
   const stored = await Promise.all(
     calls.map((call, place) => answers[place]?.body ?? findStored(world, call)),
   )
-  // What was refused has changed nothing: the census would tell.
+  // The comparison below would reveal a change by a refused submission.
   const inOrder = calls
     .map((call, place) => ({ call, chosen: stored[place] as Chosen | null }))
     .filter(({ chosen }) => Number.isInteger(chosen?.id))
     .sort((a, b) => Number(a.chosen?.id) - Number(b.chosen?.id))
   for (const { call, chosen } of inOrder) {
-    if (chosen && call.foretell(chosen).status === 201) remember(world, call, Number(chosen.id))
+    if (chosen && call.expectedAnswer(chosen).status === 201) remember(world, call, Number(chosen.id))
   }
-  const { told, foretold } = await compareWith(world)
+  const { actual, expected } = await compareWith(world)
   const again: Outcome[] = []
   for (const call of calls) if (call.sent) again.push(await submit(world, call))
   return {
-    told: [told, ...again.map((one) => one.told)],
-    foretold: [foretold, ...again.map((one) => one.foretold)],
+    actual: [actual, ...again.map((one) => one.actual)],
+    expected: [expected, ...again.map((one) => one.expected)],
   }
 }
 
-/** What became of a submission that nobody has the answer to; null if nothing. */
+/** Finds what was stored for a submission without a response; null if nothing. */
 async function findStored({ site }: World, { partnerId, externalUserId }: Prepared): Promise<Chosen | null> {
   const store = actsOf(contextOf(site.via(0)))
   const member = await store.findMember(partnerId, externalUserId)
@@ -188,8 +188,8 @@ export function urlOf(path: string): string {
   return `${baseUrl}${path}`
 }
 
-/** What an operator's move has come to: what it tells, or the kind of refusal that it met with. */
-export async function comingTo<T>(move: Promise<T>): Promise<T | string> {
+/** The result of an operation, or the kind of its refusal. */
+export async function resultOf<T>(move: Promise<T>): Promise<T | string> {
   try {
     return await move
   } catch (error) {

@@ -1,4 +1,4 @@
-"""A partner who writes Python: all four calls, and what can go wrong, by the client that is generated of /openapi.json."""
+"""A partner in Python: all four calls and their errors, with the client generated from /openapi.json."""
 
 import os
 from http import HTTPStatus
@@ -30,7 +30,7 @@ client = AuthenticatedClient(base_url=base_url, token=os.environ["ANTEROOM_TOKEN
 
 
 def submission(member: str, booking_data: BookingData | Unset = UNSET) -> BookingRequest:
-    """An intake of a member; with a slot, a booking of it."""
+    """Returns a booking of the slot, or an intake without one."""
     return BookingRequest(
         user=UserReference(external_user_id=member),
         booking_data=booking_data,
@@ -114,4 +114,4 @@ no_organization = AuthenticatedClient(
 refused = list_provider_regions.sync(client=no_organization, country_code="CA")
 assert isinstance(refused, ApiError) and refused.status == HTTPStatus.CONFLICT
 
-print("all four calls were made by the Python client")
+print("The Python client made all four calls.")

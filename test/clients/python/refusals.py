@@ -1,7 +1,7 @@
-"""A request that fits the schema is refused for nothing but what only the service can know.
+"""A request that fits the schema is refused only for reasons that a schema cannot express.
 
-This stands in for schemathesis's positive_data_acceptance, which takes every 400 and 422 to such a request for a failure:
-whether a slot is free, a page there or a region in a country is in no schema.
+This replaces positive_data_acceptance of schemathesis, which reports every 400 and 422 to such a request as a failure.
+No schema can say if a slot is free, if a page exists, or if a region is in a country.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ RULES = {
     "slot_already_yours",
     "slot_conflicts_with_yours",
     "slot_unavailable",
-    # Of other members, and of members as they are.
+    # Conflicts with other members, and the state of a member.
     "email_taken",
     "member_deactivated",
     "member_not_found",
 }
 
-# Faults of a field that no schema can say.
+# Field faults that a schema cannot express.
 FAULTS = {
     "bookingData.utcEndTime: must be exactly 45 minutes after utcStartTime",
     "memberData.dob: must not be in the future",
@@ -50,5 +50,5 @@ def refused_by_a_rule(
 
 
 def has_long_name(body: Any) -> bool:
-    """Whether the name in an e-mail address is longer than 64 characters (RFC 5321 4.5.3.1.1); all of it has 254 at most."""
+    """Returns True if the local part of the email address has more than 64 characters (RFC 5321 section 4.5.3.1.1)."""
     return len(body["memberData"]["email"].split("@")[0]) > 64
