@@ -60,26 +60,26 @@ export async function readAppointments(
     ? [provider.timeZone]
     : await store.read(({ directory }) => directory.listTimeZones())
   if (names.length === 0) return { dates: [], appointments: [] }
-  const asked = names.map(dayIn)
+  const dayRanges = names.map(dayIn)
   const [from, until] = [
-    Math.min(...asked.map((day) => day.from)),
-    Math.max(...asked.map((day) => day.until)),
+    Math.min(...dayRanges.map((day) => day.from)),
+    Math.max(...dayRanges.map((day) => day.until)),
   ]
   const all = await store.read(({ requests }) => requests.slotsBetween(from, until))
   const slots = all.filter(({ providerId }) => !provider || provider.id === providerId)
   const providers = await readAppointed(records, slots)
-  const wanted = slots.filter(({ providerId, startsAt }) => {
+  const onDay = slots.filter(({ providerId, startsAt }) => {
     const { timeZone } = providers.get(providerId) ?? {}
     // If the provider's clock is unknown, keep everything that may be on that day.
     if (timeZone === undefined && !zone) return true
     const day = dayIn(timeZone ?? '')
     return day.from <= startsAt && startsAt < day.until
   })
-  const found = await store.read(({ requests }) => requests.findAll(wanted.map(({ requestId }) => requestId)))
+  const found = await store.read(({ requests }) => requests.findAll(onDay.map(({ requestId }) => requestId)))
   // A request may have been declined since its slot was read.
   const held = found.flatMap((request) => (request && holdsSlot(request.state) ? request : []))
   const appointments = await readHeld(records, clocks, held, act)
-  return { dates: [...new Set(asked.map(({ date }) => date))].sort(), appointments }
+  return { dates: [...new Set(dayRanges.map(({ date }) => date))].sort(), appointments }
 }
 
 /** Reads the appointments of requests that hold slots. Writes the audit lines before it returns. */

@@ -73,8 +73,8 @@ export function requireProviderName(context: Context, refOrId: string): Provider
 }
 
 /** Reads the providers of slots or requests. */
-export function readProviders({ store }: Records, those: readonly { readonly providerId: number | null }[]) {
-  const ids = [...new Set(those.flatMap(({ providerId }) => providerId ?? []))]
+export function readProviders({ store }: Records, items: readonly { readonly providerId: number | null }[]) {
+  const ids = [...new Set(items.flatMap(({ providerId }) => providerId ?? []))]
   return store.read(({ directory }) => directory.findProviders(ids))
 }
 
@@ -159,8 +159,8 @@ export function countRefusalsToday(
   now: number,
   partner?: Partner,
 ): Promise<RefusalCount[]> {
-  const asked = { since: now - (now % dayMillis), most: maxCounted, partnerId: partner?.id }
-  return store.read(({ audit }) => audit.countRefusals(asked))
+  const query = { since: now - (now % dayMillis), most: maxCounted, partnerId: partner?.id }
+  return store.read(({ audit }) => audit.countRefusals(query))
 }
 
 /** Enough to deactivate or reactivate a provider, even if the record cannot be read. */

@@ -78,12 +78,12 @@ export function findByEmail({ store }: Records, email: string, act: Act): Promis
 /** Finds exact matches, without reading all members. */
 async function findNamed({ store }: Records, text: string, owner: Member | null): Promise<FoundMember[]> {
   const partners = await store.read((facts) => facts.partners.list())
-  const theirs = await Promise.all(
+  const byExternalId = await Promise.all(
     partners.map(({ id }) => store.read(({ members }) => members.find(id, text))),
   )
   return [
     ...(owner ? [{ member: owner, by: 'e-mail' } as const] : []),
-    ...theirs.flatMap((member) =>
+    ...byExternalId.flatMap((member) =>
       member && member.id !== owner?.id ? [{ member, by: "partner's id" } as const] : [],
     ),
   ]

@@ -108,13 +108,13 @@ const maxOffered = 3
 /** Returns a function that offers alternatives to one member at a time. It offers no slot twice. */
 export function offersOn(context: Context, clocks: Clocks, replacement: Replacement) {
   const { absent, away, now } = replacement
-  const given = new Set<string>()
+  const offered = new Set<string>()
   const substitutesOf = cachedSubstitutes(context, replacement)
-  const isLeft = ({ provider }: Listing, start: number) => !given.has(`${provider.id} ${start}`)
+  const isNotOffered = ({ provider }: Listing, start: number) => !offered.has(`${provider.id} ${start}`)
 
-  function give(listing: Listing, start: number, member: Member): Offer {
+  function offer(listing: Listing, start: number, member: Member): Offer {
     const { provider, calendar } = listing
-    given.add(`${provider.id} ${start}`)
+    offered.add(`${provider.id} ${start}`)
     const startsAt = start * minuteMillis
     const local = formatLocal(calendar.schedule.zone, start)
     return { provider, startsAt, local, memberTime: memberTimeAt(clocks, member.profile, startsAt) }
@@ -127,16 +127,16 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
     const isLicensed = region === null || absent.licenses.some(({ regionId }) => regionId === region.id)
     const back = listFreeSlots(context, absent.provider, isLicensed ? region : null, now)
       .map((startsAt) => startsAt / minuteMillis)
-      .filter((start) => start >= away.end && isLeft(absent, start))
+      .filter((start) => start >= away.end && isNotOffered(absent, start))
     const soonest = substitutesOf(member, whereabouts)
       .flatMap(({ listing, slots }) => {
-        const start = slots.find((slot) => slot >= from && isLeft(listing, slot))
+        const start = slots.find((slot) => slot >= from && isNotOffered(listing, slot))
         return start === undefined ? [] : { listing, start }
       })
       .sort((a, b) => a.start - b.start || a.listing.provider.id - b.listing.provider.id)
     return {
-      afterwards: back.slice(0, maxOffered).map((start) => give(absent, start, member)),
-      elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => give(listing, start, member)),
+      afterwards: back.slice(0, maxOffered).map((start) => offer(absent, start, member)),
+      elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => offer(listing, start, member)),
       region,
       isLicensed,
     }
@@ -164,10 +164,12 @@ function substitutesFor(
   member: Member,
   { region, candidates }: Whereabouts,
 ): Substitute[] {
-  const isTheirs = (id: number) => absent.licenses.some(({ regionId }) => regionId === id)
-  const asked = { region, candidates: candidates.filter(({ id }) => isTheirs(id)) }
+  const isLicensedIn = (id: number) => absent.licenses.some(({ regionId }) => regionId === id)
+  const location = { region, candidates: candidates.filter(({ id }) => isLicensedIn(id)) }
   const wish = wishOf(member)
-  const others = licenseesIn(context, asked, now).filter((one) => one.listing !== absent && suits(one, wish))
+  const others = licenseesIn(context, location, now).filter(
+    (one) => one.listing !== absent && suits(one, wish),
+  )
   const freeIn = (stretch: Interval) =>
     others.map(({ listing, places }) => {
       const slots = places.flatMap(({ id }) => context.directory.slotsWithin(listing, id, stretch, now))

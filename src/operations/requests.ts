@@ -199,8 +199,8 @@ export async function* risksOf(store: Store, ids: readonly number[]): AsyncGener
     const some = ids.slice(start, start + openedAtOnce)
     const answers = await store.read(({ requests }) => requests.readableAnswers(some))
     for (const id of some) {
-      const given = answers.get(id) ?? null
-      yield { id, risk: given?.length === 0 ? null : riskOf(given) }
+      const decrypted = answers.get(id) ?? null
+      yield { id, risk: decrypted?.length === 0 ? null : riskOf(decrypted) }
     }
   }
 }

@@ -125,19 +125,19 @@ async function filterRoster(
   // Cached by the matching languages, because many tags match the same languages.
   const languages =
     languageTag === undefined ? null : [...known.spoken].filter((tag) => languageMatches(tag, languageTag))
-  const asked = JSON.stringify([modality, languages])
+  const key = JSON.stringify([modality, languages])
   const suits = ({ modalities, inPersonRegionIds, languagesSpoken }: Provider) =>
     (!modality || modalities.includes(modality)) &&
     (modality !== 'in-person' || inPersonRegionIds.includes(region.id)) &&
     (!languages || languagesSpoken.some((tag) => languages.includes(tag)))
   const matching =
-    known.matching.get(asked) ??
+    known.matching.get(key) ??
     (await collectInSteps(roster.ids, turn, (some) =>
       providersIn(some)
         .filter(suits)
         .map(({ id }) => id),
     ))
-  known.matching.set(asked, matching)
+  known.matching.set(key, matching)
   return matching
 }
 
