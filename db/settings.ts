@@ -46,7 +46,7 @@ export function settingsOver(database: Running) {
       then(read(dataKeyName), (sealed) => openVault(sealed, purpose, masterKey)),
     isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
       then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
-    /** False if it already is sealed under `next`. Requires a transaction that blocks another rotation. */
+    /** False if already sealed under `next`. Requires a transaction that blocks another rotation. */
     rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>
       then(read(dataKeyName), (current) => {
         const sealed = resealed(current, purpose, masterKey, next)
@@ -64,8 +64,6 @@ export function requirePurpose(found: string | null, purpose: Purpose): void {
   if (found !== purpose) throw unusable(`the database is not a ${purpose} database`)
 }
 
-// The schema number of a database is the number of migration steps that it has had.
-
 export const hashBytes = 32
 
 /** SHA-256 of each step, concatenated. */
@@ -73,14 +71,14 @@ export function hashesOf(steps: readonly string[]): Buffer {
   return Buffer.concat(steps.map((sql) => new Bun.CryptoHasher('sha256').update(sql).digest()))
 }
 
-/** @throws Refusal database_unusable if the database has had other steps */
+/** @throws Refusal database_unusable if other steps were applied to the database */
 export function requireSteps(hashes: Uint8Array | undefined, steps: readonly string[]): void {
   if (hashesOf(steps).equals(hashes ?? new Uint8Array())) return
-  throw unusable('the database was made or upgraded by a build of this program with other migrations')
+  throw unusable('the database was created or upgraded by a build with other migrations; use that build')
 }
 
 export function newerSchema() {
-  return unusable('the database was written by a newer version of this program')
+  return unusable('the database was written by a newer version of this program; install that version')
 }
 
 export function olderSchema(way: string) {

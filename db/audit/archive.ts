@@ -20,7 +20,7 @@ import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { fileFault, unusable } from '../findings/findings'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
-/** Lines per transaction, and the pause after it in ms, so that other writers get the lock. */
+/** Lines per transaction, and the pause after it in ms, in which other writers get the lock. */
 const removedAtOnce = 500
 const pauseMillis = 25
 
@@ -28,18 +28,15 @@ const mostText = 1 << 20
 
 const mostEndBytes = 4_096
 
-/** Appends entries too. Returns the lines removed; 0, with nothing written, if the log lacks `upTo`. */
+/** Also appends `entries`. Returns the lines removed. If `upTo` is not in the log, writes nothing, returns 0. */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
-/** Archives of pruned lines: one line of JSON each, then a sealed description. */
+/** Archives of pruned lines, one JSON line each, followed by a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
-    /** Checks that an archive is unaltered, and contains the head that was noted before. */
+    /** Checks that an archive is unaltered and contains the head that an operator noted. */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
-    /**
-     * Returns the number of lines removed.
-     * @throws Refusal field_invalid if the path has another file; database_unusable if the log was altered
-     */
+    /** Returns the number of lines removed. @throws Refusal field_invalid or database_unusable */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
       try {
         const isBegun = isThere(prune.target)
@@ -54,14 +51,14 @@ export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
 
 async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
   const { state } = await log.stand()
-  if (!state) throw unusable('the seal of the audit log is missing or not as it was written')
+  if (!state) throw unusable('the seal of the audit log is missing or was altered; restore a backup')
   return state[chain].start
 }
 
 async function check(log: WalkedLog, path: string, noted: AuditHead | null): Promise<ArchiveVerdict> {
   const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
   const archive = await readEnd(log, path)
-  if (!archive) return broken(0, 'it is no archive, or its end is not as it was sealed')
+  if (!archive) return broken(0, 'it is not an archive, or its sealed end was altered')
   const chain = followChain(log.hashes, archive)
   let isNotedSeen = noted === null || isSame(noted, archive.start)
   for await (const line of linesIn(path)) {
@@ -74,17 +71,17 @@ async function check(log: WalkedLog, path: string, noted: AuditHead | null): Pro
   if (noted && !isNotedSeen) return broken(noted.id, 'the line differs from the given head')
   const start = await startOf(log, archive.chain)
   if (archive.head.id === start.id && archive.head.hash !== start.hash) {
-    return broken(start.id, 'the log does not go on from it')
+    return broken(start.id, 'the log does not continue it')
   }
   return { intact: true, archive, next: nextOf(archive, start) }
 }
 
 function nextOf({ head }: AuditArchive, start: AuditHead): string {
-  if (head.id === start.id) return 'the log goes on from it'
-  return head.id > start.id ? 'some lines are in the log still' : 'other archives lie between'
+  if (head.id === start.id) return 'the log continues it'
+  return head.id > start.id ? 'some of its lines are still in the log' : 'other archives are in between'
 }
 
-/** Writes the lines older than `before` to a new file, and verifies it. Null if there are none. */
+/** Writes lines older than `before` to a new file and verifies it. Null if there are none. */
 async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
   const { chain, target } = prune
   const start = await startOf(log, chain)
@@ -96,7 +93,7 @@ async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | 
   appendFileSync(file.path, `${formatArchiveEnd(log.hashes, archive)}\n`)
   const verdict = await check(log, file.path, null)
   if (!verdict.intact) {
-    throw unusable(`the log is broken at line ${verdict.id}: ${verdict.fault}; nothing was pruned`)
+    throw unusable(`the log is broken at line ${verdict.id} (${verdict.fault}); nothing was pruned`)
   }
   file.publish()
   return archive
@@ -117,13 +114,13 @@ async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: 
   return head
 }
 
-/** The archive of an interrupted prune. It contains the line before the log's first line. */
+/** Returns the archive of an interrupted prune. It contains the line before the log's first line. */
 async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Promise<AuditArchive> {
   const start = await startOf(log, chain)
   const verdict = await check(log, target, start)
   const isOurs = verdict.intact && verdict.archive.chain === chain
   if (isOurs && verdict.archive.head.id > start.id) return verdict.archive
-  throw new Refusal('field_invalid', '--output: there is a file at that path already')
+  throw new Refusal('field_invalid', '--output: the file already exists; choose another path')
 }
 
 async function remove(
@@ -139,7 +136,7 @@ async function remove(
   let [waiting, removed]: [AuditLine[], number] = [[], 0]
   const removeWaiting = async () => {
     const gone = await removeLines(chain, headOf(waiting.at(-1) ?? head), removed === 0 ? [entry] : [])
-    if (gone === 0) throw unusable('the log has other lines than the archive; nothing more was removed')
+    if (gone === 0) throw unusable('the log differs from the archive; no more lines were removed')
     return gone
   }
   for await (const line of linesIn(target)) {
@@ -168,7 +165,7 @@ async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchiv
   return parseArchiveEnd(hashes, end.trimEnd().split('\n').at(-1) ?? '')
 }
 
-/** The audit lines of an archive, without the description at its end. */
+/** Yields the audit lines of an archive, but not the description at its end. */
 async function* linesIn(path: string): AsyncGenerator<AuditLine> {
   const decoder = new TextDecoder()
   let [rest, previous]: [string, string | null] = ['', null]

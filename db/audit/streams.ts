@@ -6,7 +6,7 @@ import {
   auditActions,
 } from '../../src/domain/audit'
 
-/** Lines of one action, and optionally of one actor, one record or both. An index returns them by time. */
+/** Lines of one action and optionally of one actor or record. An index returns them by time. */
 export interface AuditStream extends AuditSubject {
   readonly action: AuditAction
 }
@@ -22,12 +22,12 @@ export function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter)
       mine !== undefined && theirs !== undefined && mine !== theirs
     if (isOther(actor, one.actor) || isOther(record, one.record)) return []
     const subject = { actor: actor ?? one.actor, record: record ?? one.record }
-    // One stream per action: in every index the action comes before the time.
+    // One stream per action, because every index has the action before the time.
     return (actions ?? auditActions).map((action) => ({ ...subject, action }))
   })
 }
 
-/** The fields that are set. Streams with the same fields share a prepared statement. */
+/** Returns the fields that are set. Streams with the same fields share a prepared statement. */
 export function givenOf(stream: AuditStream): (keyof AuditStream)[] {
   return (['record', 'actor', 'action'] as const).filter((name) => stream[name] !== undefined)
 }
@@ -38,13 +38,13 @@ export function timesOf({ since, until, after }: AuditFilter, afterAt: number | 
   return {
     since: Math.max(earliest, afterAt ?? earliest),
     until: until ?? Number.MAX_SAFE_INTEGER,
-    // If the line `after` is gone, only ids are compared.
+    // If the line `after` was pruned, only ids are compared.
     afterAt: afterAt ?? Number.MAX_SAFE_INTEGER,
     after: after ?? 0,
   }
 }
 
-/** Merges lines by time. Their ids are in another order if the clock was set back. */
+/** Merges lines by time. The order of ids differs if the clock was set back. */
 export function mergeStreams(
   found: readonly AuditLine[],
   limit: number,

@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/ports/vault'
 
-/** Name of the setting with the state of the log. The trigger that guards the audit table reads it too. */
+/** Setting with the state of the log. The trigger of the audit table also reads it. */
 export const auditStateName = 'audit'
 
 export function auditHashes(vault: Vault): AuditHashes {
@@ -31,7 +31,7 @@ export interface LogEnds {
   readonly last: AuditHead
 }
 
-/** A log that is read in portions. Each call sees its own snapshot. */
+/** A log that is read in batches. Each call reads another snapshot. */
 export interface WalkedLog {
   readonly hashes: AuditHashes
   stand(): LogEnds | Promise<LogEnds>
@@ -39,12 +39,12 @@ export interface WalkedLog {
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
-/** Highest id that was used. The newest line of a chain may have been pruned, and ids are never reused. */
+/** Highest id ever used. The newest line of a chain may have been pruned, but ids are never reused. */
 export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
-/** The new state is null if the seal is invalid, so that verification still finds the fault. */
+/** The new state is null if the seal is invalid: verification must still find the fault. */
 export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: ends.last, head: ends.last }
   let state = ends.state ?? { acts: span, refusals: span }
@@ -57,7 +57,7 @@ export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly A
   return { lines, state: ends.state && state }
 }
 
-/** Lines above `after`, up to `upTo`. Yields to the event loop between two portions. */
+/** Lines above `after`, up to `upTo`. Yields to the event loop between batches. */
 export async function* linesOf(
   log: Pick<WalkedLog, 'linesAfter'>,
   after: number | null,
@@ -72,12 +72,12 @@ export async function* linesOf(
   }
 }
 
-/** Verifies the whole log. @param noted a line that was noted elsewhere and must be in the log */
+/** @param noted a line that an operator noted, which must be in the log */
 export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promise<AuditVerdict> {
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // If lines were pruned during the read, verify again.
+    // A prune during the read can look like a fault.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }
@@ -85,8 +85,7 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
 async function verifyFrom(log: WalkedLog, ends: LogEnds, noted: AuditHead | null): Promise<AuditVerdict> {
   const id = newestIdOf(ends)
   const { state } = ends
-  if (!state)
-    return { intact: false, id, fault: 'the seal of the newest line is missing or not as it was written' }
+  if (!state) return { intact: false, id, fault: 'the seal of the newest line is missing or was altered' }
   const check = checkLines(log.hashes, state, noted)
   for await (const line of linesOf(log, null, id)) {
     const fault = check.take(line)
@@ -99,7 +98,7 @@ function startsOf({ state }: LogEnds): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
 }
 
-/** The newest act; if the seal is invalid, the newest line. */
+/** The newest act, or the newest line if the seal is invalid. */
 export function headOfLog({ state, last }: LogEnds): AuditHead {
   return state?.acts.head ?? last
 }

@@ -1,6 +1,6 @@
 import type { Report } from '../../src/domain/measures'
 
-/** How long the result of a write counts. */
+/** Result of a write is valid for this long. */
 const knownMillis = 1_000
 const trialMillis = 1_000
 
@@ -64,7 +64,7 @@ export class Readiness {
   #try(attempt: () => Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = setTimeout(() => {
-      if (!isKnown(this.#storedAt)) this.#turn('the database could not be written within a second')
+      if (!isKnown(this.#storedAt)) this.#turn('no write to the database succeeded within a second')
       resolve()
     }, trialMillis)
     // The timer must not keep the process alive.

@@ -7,10 +7,10 @@ import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tab
 
 export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
 
-/** Bounds the memory of a batch: a row may have 100 kB. */
+/** Limits the memory of a batch: a row may have 100 kB. */
 export const rowsAtOnce = 250
 
-/** @param lastIdOf SQL expression for the highest id that a table ever generated */
+/** @param lastIdOf returns SQL for the highest id that a table ever generated */
 export async function sourceOver(
   run: Run,
   log: AuditQueries,
@@ -30,12 +30,12 @@ export async function sourceOver(
   }
 }
 
-/** Engine operations that fill a new database, in the transaction that creates it. */
+/** Operations of an engine that fill a new database, in the transaction that creates it. */
 export interface Filling {
   readonly run: Run
-  /** @throws Refusal database_unusable that names the row which violates a constraint */
+  /** @throws Refusal database_unusable with the row that violates a constraint */
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
-  /** SQL statement: ids of a table up to $1 are never generated again. */
+  /** Returns a statement so that ids up to $1 are never generated again. */
   keepIds(table: string): string
   openLog(): MaybePromise<AuditQueries>
 }
@@ -88,7 +88,7 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   if (fault < 0) return JSON.stringify(Object.fromEntries(row))
   const { name, kind } = table.columns[fault] as CopiedColumn
   const record = nameOf(table, Object.fromEntries(row))
-  throw unusable(`${record} is damaged: its ${name} is no ${kind}; restore a backup`)
+  throw unusable(`${record} is damaged (${name} is not of type ${kind}); restore a backup`)
 }
 
 /** Undefined if the value does not fit. Bytes are in PostgreSQL's hex format (PostgreSQL §8.4.1). */
@@ -121,15 +121,17 @@ function nameOf(table: CopiedTable, row: Row): string {
 }
 
 export function constraintBroken(table: CopiedTable, line: string, constraint: string | null): Refusal {
-  const rule = ['a rule of the new database', constraint].filter(Boolean).join(', ')
-  return unusable(`${nameOf(table, JSON.parse(line))} breaks ${rule}: correct it first; nothing was made`)
+  const rule = ['a constraint of the new database', constraint].filter(Boolean).join(', ')
+  return unusable(
+    `${nameOf(table, JSON.parse(line))} violates ${rule}; correct it first. Nothing was copied.`,
+  )
 }
 
 async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promise<AuditSpans> {
   const verdict = await verify(null)
   if (!verdict.intact) {
     const fault = `line ${verdict.id}: ${verdict.fault}`
-    throw unusable(`the audit log of ${whose} is not as it was written: ${fault}; nothing was made`)
+    throw unusable(`the audit log of ${whose} was altered (${fault}); nothing was copied`)
   }
   // An intact log has a state.
   const { acts, refusals } = (await walked.stand()).state as AuditSpans

@@ -16,10 +16,10 @@ export interface CopiedTable {
   readonly generatesIds: boolean
 }
 
-/** A copy starts with an empty change feed: every server loads the directory when it starts. */
+/** The change feed is not copied, because every server loads the directory when it starts. */
 const { changes: _, ...copied }: Tables = tablesOf(sqliteColumns)
 
-/** In foreign key order: a row refers to rows of earlier tables only. */
+/** In foreign key order: a row references only rows of earlier tables. */
 export const copiedTables: readonly CopiedTable[] = Object.values(copied).map(describe)
 
 export function tableNamed(name: string): CopiedTable {
@@ -46,7 +46,7 @@ function kindOf(column: SQLiteColumn): CopiedColumn['kind'] {
   return type === 'blob' ? 'bytes' : 'number'
 }
 
-/** The other settings belong to one engine, server or location, for example the migrations. */
+/** Other settings, for example the migrations, belong to one engine, server or location. */
 const copiedSettings = [dataKeyName, 'purpose', 'zone_data']
 
 export const isCopiedSetting = `name IN ('${copiedSettings.join("', '")}')`

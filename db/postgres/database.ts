@@ -28,10 +28,10 @@ import { directoryFeed, postgresStore, readOn } from './store'
 import { Submissions } from './submit'
 import { createActs } from './transaction'
 
-/** Connections per node. Submissions have their own pool, so that other calls do not wait for their locks. */
+/** Connections per node. Submissions have a separate pool, because they wait for locks. */
 const [submissionPoolSize, poolSize] = [4, 4]
 
-/** Timeout of a command's call, which may list or count everything that is stored. */
+/** Timeout of a command's call, which may read all records. */
 const commandMillis = 10_000
 
 /** `name` is the address without its password. */
@@ -40,13 +40,13 @@ interface Server extends Pick<PoolOptions<unknown>, 'address' | 'password'> {
 }
 
 const restoreWay =
-  'a backup of this program is a file, and restored to one: anteroom restore --to FILE, then anteroom database copy --from FILE ' +
-  '--to the address; a backup that the server made of itself is restored there'
+  'a backup of this program can only be restored to a file: run anteroom restore --to FILE, then anteroom database copy ' +
+  '--from FILE --to ADDRESS; restore a backup of the database server on that server'
 
 /** @param text the address, which may contain a password @throws Refusal settings_invalid if it is invalid */
 export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLocation {
   const address = parseDatabaseAddress(text)
-  if (typeof address === 'string') throw new Refusal('settings_invalid', `the database's address ${address}`)
+  if (typeof address === 'string') throw new Refusal('settings_invalid', `the database address ${address}`)
   const name = shownAddress(text)
   const server: Server = { name, address, password: (host) => passwordFor(address, host, login) }
   const once = <T>(work: (on: OnConnection) => Promise<T>) => connectOnce(server, work)
@@ -63,7 +63,8 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
       ),
     open: (opening) => openEngine(server, opening),
     async make({ keyFile, mustBeNew, fill }) {
-      if (mustBeNew && (await find())) throw unusable(`there is a database at ${name} already`)
+      if (mustBeNew && (await find()))
+        throw unusable(`a database already exists at ${name}; choose another address`)
       await fill(text, keyFile ?? '')
     },
     restore: () => Promise.reject(unusable(restoreWay)),
@@ -90,11 +91,11 @@ async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promis
   }
 }
 
-/** Adds the cause for the operator of a command. Partners only learn that the service is busy. */
+/** Adds the cause for the operator of a command. Partners only see that the service is busy. */
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error
-  const remedy = cause.meaning === 'lost' ? ': look whether it was, before you give the command again' : ''
+  const remedy = cause.meaning === 'lost' ? '; check what was stored before you repeat the command' : ''
   return new Refusal(error.kind, cause.message + remedy, { cause })
 }
 

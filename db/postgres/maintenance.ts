@@ -66,7 +66,7 @@ export function createMaintenance({
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
-    // Read in parts, so that no connection is held for the whole check.
+    // Read in batches, so that the check does not hold a connection.
     verifyAudit: (head) => refusing(verifyLog(log, head)),
     forgetChanges: () =>
       acts.run(async ({ changes }) => {
@@ -117,13 +117,13 @@ export function createMaintenance({
 }
 
 const backupWay =
-  'a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time ' +
-  'recovery), or as one moment with pg_dump -Fc; keep the master key apart from it'
+  'back up a PostgreSQL database on its server: by its provider, with WAL-G or pgBackRest (point-in-time recovery), ' +
+  'or with pg_dump -Fc; keep the master key in another place'
 
 const keptAfterErasure =
-  "Archives and backups of the database server hold what was erased for as long as they are kept; so do the server's " +
-  'log of changes and the free room of its files, here and on each standby, until they are written over. All of that is ' +
-  'sealed: without the master key it tells nobody who they were.'
+  'Archives and backups of the database server still contain the erased data until they are deleted. So do its ' +
+  'write-ahead log and the free space of its files, here and on each standby, until they are overwritten. ' +
+  'The data is sealed and cannot be read without the master key.'
 
 async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
@@ -136,25 +136,25 @@ async function refusing<T>(work: Promise<T>): Promise<T> {
 async function findSchema(connection: Connection): Promise<Finding> {
   const version = (await recognize(connection))?.schema ?? 0
   const isNewer = version > currentSchema
-  const detail = `version ${version}${isNewer ? ', which is newer than this program and lets it work' : ''}`
+  const detail = `version ${version}${isNewer ? ', which is newer than this program but compatible with it' : ''}`
   return { check: 'schema', state: isNewer ? 'note' : 'ok', detail }
 }
 
 function backupFinding({ drilledAt }: LastBackups, now: number): Finding {
   const drill =
-    drilledAt === null ? 'none was tried' : `tried ${Math.floor((now - drilledAt) / dayMillis)} days ago`
-  const detail = `made by the server or its provider, and not seen from here; ${drill}`
+    drilledAt === null ? 'no drill yet' : `last drill ${Math.floor((now - drilledAt) / dayMillis)} days ago`
+  const detail = `made by the server or its provider, which this check cannot see; ${drill}`
   return { check: 'backup', state: 'note', detail }
 }
 
 const whenNoted = {
-  'audit log': 'find out who could write to the database, and hold it to a backup',
+  'audit log': 'find out who had write access to the database, and compare it with a backup',
   backup:
-    'see there that one is made, and restored now and then: point-in-time recovery by the provider, WAL-G or pgBackRest, ' +
-    'or else pg_dump -Fc',
+    'check on the server that backups are made and can be restored: point-in-time recovery by the provider, WAL-G or ' +
+    'pgBackRest, or else pg_dump -Fc',
 }
 
-const fromBackup = 'stop all nodes, and bring the database back on its server as of a moment before'
+const fromBackup = 'stop all nodes, then restore the database on its server to an earlier time'
 
 const remedies: Remedies = {
   whenNoted,

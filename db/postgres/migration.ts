@@ -17,10 +17,7 @@ import { oldestCompatibleName, type Recognized } from './server/recognize'
 
 export interface Migration {
   readonly sql: string
-  /**
-   * Expand and contract: the oldest schema whose nodes may keep running after this step, or its own number if
-   * none may. A step that only adds things keeps older nodes working. A later release removes what they use.
-   */
+  /** The oldest schema whose nodes may keep running after this step (expand and contract). */
   readonly oldestCompatible: number
 }
 
@@ -29,14 +26,14 @@ export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatib
 
 export const currentSchema = ourMigrations.length
 
-/** Allows a newer schema that older nodes can run with. @throws Refusal database_unusable for other steps */
+/** Allows a newer schema that is compatible. @throws Refusal database_unusable for other steps */
 export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
   if (found.schema > migrations.length && found.oldestCompatible > migrations.length) throw newerSchema()
   const known = found.hashes.subarray(0, migrations.length * hashBytes)
   requireSteps(known, textsOf(migrations.slice(0, found.schema)))
 }
 
-/** Creates the tables of an empty database, in the open transaction. */
+/** In the open transaction of an empty database. */
 export async function createSchema(
   connection: Connection,
   purpose: Purpose,
@@ -47,14 +44,14 @@ export async function createSchema(
   await settingsOver(connection).writeFirst(purpose, masterKey)
 }
 
-/** In the open transaction. @throws Refusal database_unusable if running nodes could not keep working */
+/** In the open transaction. @throws Refusal database_unusable if running nodes are not compatible */
 export async function upgradeSchema(
   connection: Connection,
   from: number,
   migrations: readonly Migration[],
 ): Promise<void> {
   if (!mayNodesGoOn(from, migrations) && (await hasLiveNodes(connection)))
-    throw unusable('the database has an older schema, and a server works with it: stop all of them first')
+    throw unusable('the database has an older schema, but servers are running; stop all of them first')
   await runSteps(connection, from, migrations)
 }
 

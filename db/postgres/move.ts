@@ -16,15 +16,15 @@ import { recognize } from './server/recognize'
 import { queryEngine } from './session'
 import { isLost, rollBack } from './transaction'
 
-/** Limits for the whole copy, for one statement, and for the other side between two statements. */
+/** Limits for the whole copy, for one statement, and for idle time between two statements. */
 const [copyMillis, statementMillis, idleMillis] = [12 * 60 * 60_000, 30 * 60_000, 15 * 60_000]
 
-/** How long to wait for an upgrade, or for a command that writes. */
+/** Longest wait for an upgrade or a command that writes. */
 const lockMillis = 5_000
 
 const names = copiedTables.map(({ name }) => name).join(', ')
 
-/** Locks the tables before the snapshot is taken, so that the snapshot includes an upgrade that held them. */
+/** Locks the tables before the snapshot is taken, so that the snapshot includes a concurrent upgrade. */
 const readingOneMoment = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   `SET LOCAL lock_timeout = ${lockMillis}`,
@@ -33,7 +33,7 @@ const readingOneMoment = [
   `LOCK TABLE ${names} IN ACCESS SHARE MODE`,
 ].join(';')
 
-/** Held by a second connection from before the snapshot until the source is marked. */
+/** Held by a second connection until the source is marked. */
 const blockingWriters = [
   `SET LOCAL lock_timeout = ${lockMillis}`,
   `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis}`,
@@ -81,16 +81,18 @@ async function readSnapshot<T>(
     },
     markCopied: async (note) => blocker !== null && markCopied(blocker, note),
   })
-  // All data was read, so a failed rollback does not matter.
+  // All data was read, so a failed rollback is ignored.
   await rollBack(reader).catch(() => {})
   return done
 }
 
-/** An older program does not know all tables of a newer schema. */
+/** Another version of this program may not know all tables. */
 function requireOurSchema(schema: number): void {
   if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
-    throw unusable('the database has the schema of a newer version of this program: copy it with that one')
+    throw unusable(
+      'the database has the schema of a newer version of this program; use that version to copy it',
+    )
 }
 
 async function requireStopped(connection: Connection): Promise<void> {
@@ -98,10 +100,10 @@ async function requireStopped(connection: Connection): Promise<void> {
 }
 
 const serving =
-  'a server works with the database that is copied, or did a moment ago: stop all of them first, so that nothing is booked ' +
-  'there which the copy has not; or try the copy out with --while-serving'
+  'a server uses the source database, or did a moment ago; stop all servers first, or later bookings are missing from ' +
+  'the copy. To try out the copy, use --while-serving'
 
-/** False if the source cannot be marked: the role may lack the privilege. The copy is complete anyway. */
+/** False if the source cannot be marked, for example without the privilege. The copy is complete even then. */
 async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
     await settingsOver(connection).markCopied(note)
@@ -113,7 +115,7 @@ async function markCopied(connection: Connection, note: CopyNote): Promise<boole
   }
 }
 
-/** A sequence is not part of the snapshot, and may be ahead of the rows. */
+/** A sequence is not part of the snapshot and may be ahead of the rows. */
 function lastIdOf(table: string): string {
   const generated = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`
@@ -124,7 +126,7 @@ function running(connection: Connection, place: string) {
 }
 
 /**
- * In one transaction, so that an interruption leaves nothing.
+ * Runs in one transaction, so that an interruption leaves nothing.
  * @throws Refusal database_unusable if there are tables; storage_busy if the server is unreachable
  */
 export async function makeTarget<T>(
@@ -135,7 +137,7 @@ export async function makeTarget<T>(
   return on(async (connection) => {
     await connection.send(connection.begin + migratingAlone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
-      throw unusable(`there is a database at ${place} already: name an empty one`)
+      throw unusable(`a database already exists at ${place}; choose an empty one`)
     await createSchema(connection, purpose, masterKey, ourMigrations)
     const run = running(connection, place)
     const target = await targetOver({
@@ -143,7 +145,7 @@ export async function makeTarget<T>(
       add: (table, lines) => at(place, () => add(connection, table, lines)),
       keepIds: (table) => `SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`,
       async openLog() {
-        // Otherwise the planner would scan tables that it believes to be empty.
+        // Without statistics, the planner would expect empty tables and scan them.
         await run(`ANALYZE ${names}`, [])
         return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },
@@ -158,12 +160,12 @@ export async function makeTarget<T>(
 
 function unknownEnd(place: string): Refusal {
   return unusable(
-    `the connection to ${place} broke as the copy was finished: run the command again; it is refused if the copy is there, ` +
-      'and complete then',
+    `the connection to ${place} was lost while the copy was finished; run the command again. If the command reports ` +
+      'that a database already exists, the copy is complete',
   )
 }
 
-/** Adds rows within a savepoint. If a constraint fails, adds them one by one to find the row. */
+/** Adds rows within a savepoint. If one violates a constraint, adds them one by one to find it. */
 async function add(connection: Connection, table: CopiedTable, lines: readonly string[]): Promise<void> {
   await connection.send('SAVEPOINT batch')
   try {
@@ -184,7 +186,7 @@ async function add(connection: Connection, table: CopiedTable, lines: readonly s
 
 const passing = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 
-/** Adds the database's name to a failure. @throws Refusal storage_busy or database_unusable */
+/** Adds the name of the database to a failure. @throws Refusal storage_busy or database_unusable */
 async function at<T>(place: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -192,7 +194,7 @@ async function at<T>(place: string, work: () => Promise<T>): Promise<T> {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) throw failure
     const kind = passing.has(failure.meaning) ? 'storage_busy' : 'database_unusable'
-    const what = isBroken(failure) ? 'the connection to the server broke' : failure.message
-    throw new Refusal(kind, `${place}: ${what}; nothing was made`, { cause: failure })
+    const what = isBroken(failure) ? 'the connection to the server was lost' : failure.message
+    throw new Refusal(kind, `${place}: ${what}; nothing was copied`, { cause: failure })
   }
 }

@@ -25,7 +25,7 @@ export interface Named {
 }
 
 export interface Opening extends Named {
-  /** Called after the database was recognized as ours. */
+  /** Called after the database was recognized as one of this program. */
   readonly takeKey: () => Promise<MasterKey>
   /** Creates the tables of an empty database. */
   readonly create: boolean
@@ -37,20 +37,20 @@ export interface Opening extends Named {
 export interface OpenedDatabase {
   readonly masterKey: MasterKey
   readonly vault: Vault
-  /** Newer than the program's own while nodes of two releases run together. */
+  /** May be newer than this program's schema while nodes of two releases run together. */
   readonly schema: number
   readonly isUpgraded: boolean
 }
 
-/** How long opening waits for another process that creates or upgrades the database. */
+/** Longest wait for another process that creates or upgrades the database. */
 const lockMillis = 5_000
 const openingMillis = 15_000
 const upgradeMillis = 6 * 60 * 60 * 1_000
-/** Lock timeout, because later access waits behind an upgrade. Time for all attempts. Pause between two. */
+/** Lock timeout of one attempt (short, because all access waits behind it); time for all attempts; pause. */
 const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
 
 /**
- * Opens a database: creates its tables, or checks what it stores about itself before any change.
+ * Creates the tables, or checks the existing database before any change.
  * @throws Refusal database_unusable for an unsupported server, a foreign or copied database, a newer schema,
  *   an older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if
  *   another process blocks it for too long; errors of `takeKey`
@@ -77,7 +77,7 @@ export async function openDatabase(
   }
 }
 
-/** Waits for a running copy to mark the source. @throws Refusal database_unusable if it was copied */
+/** Waits until a running copy has marked the source. @throws Refusal database_unusable if it was copied */
 function requireNotCopied(connection: Connection): Promise<void> {
   const first = [`SET LOCAL lock_timeout = ${lockMillis}`, taking('audit')]
   return inTransaction(connection, first, async () =>
@@ -85,7 +85,7 @@ function requireNotCopied(connection: Connection): Promise<void> {
   )
 }
 
-/** If two processes start at once, one creates the tables and the other finds them. */
+/** If two processes start at once, one of them creates the tables. */
 function make(
   connection: Connection,
   purpose: Purpose,
@@ -126,7 +126,7 @@ async function setUp(
   return { masterKey, vault, schema: migrations.length, isUpgraded }
 }
 
-/** Retries while other transactions block. @throws Refusal storage_busy if they block for too long */
+/** Retries while other transactions hold locks. @throws Refusal storage_busy if that takes too long */
 async function untilFree<T>(work: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + tryingMillis
   for (;;) {
@@ -141,8 +141,8 @@ async function untilFree<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const inUse =
-  'others hold what the upgrade needs: another upgrade, or a transaction that reads its tables, as a dump does; nothing was changed, ' +
-  'try again once they have ended'
+  'another upgrade or a transaction that reads the tables, for example a dump, blocks the upgrade; nothing was changed; ' +
+  'try again when it has ended'
 
 /** @throws Refusal database_unusable if there is no database, or one with another purpose */
 export async function requireDatabase(connection: Connection, { name, purpose }: Named): Promise<Recognized> {

@@ -15,7 +15,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
     change: acts.change,
     async submit(draft) {
       const answer = await submissions.submit(draft)
-      // Thrown here, after its audit line was stored.
+      // Thrown only after its audit line was stored.
       if (answer instanceof Refusal) throw answer
       return answer
     },
@@ -28,7 +28,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
   }
 }
 
-/** Retries once if the first attempt fails early. @throws Refusal storage_busy or storage_failed */
+/** Retries once if the first attempt fails soon. @throws Refusal storage_busy or storage_failed */
 export async function readOn<T>(
   pool: Pool<Session>,
   work: (session: Session) => T | Promise<T>,
@@ -48,7 +48,7 @@ export async function readOn<T>(
   }
 }
 
-/** A read stores nothing, so an unknown outcome counts as busy. */
+/** A read stores nothing, so an unknown outcome is reported as busy. */
 function readingRefusal(error: unknown): unknown {
   const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
   return toRefusal(failure)
@@ -56,7 +56,7 @@ function readingRefusal(error: unknown): unknown {
 
 const partMillis = 5_000
 
-/** Each part may use another connection: later changes have a later version. */
+/** Each part may use another connection, because later changes have a later version. */
 export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))
 }

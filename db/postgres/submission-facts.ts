@@ -11,7 +11,7 @@ import { emailHash, externalUserIdHash, openProfile } from '../sealed/members'
 import { keyHash, toKeptAnswer } from '../sealed/requests'
 import type { Connection } from './client/connection'
 
-/** Keyed hashes that a submission searches by and locks. */
+/** Keyed hashes that a submission searches for and locks. */
 export interface Keys {
   readonly member: Buffer
   readonly address: Buffer
@@ -29,7 +29,7 @@ export function keysOf(vault: Vault, { partnerId, externalUserId, member, retry 
 
 export interface FoundFacts {
   readonly facts: SubmissionFacts
-  /** The member's id, or one for a new member. */
+  /** Id of the member, or a new id. */
   readonly memberId: number
   readonly requestId: number
   readonly sealedMembers: ReadonlyMap<number, SealedMember>
@@ -106,7 +106,7 @@ function parametersOf(draft: SubmissionDraft, keys: Keys): readonly unknown[] {
   ]
 }
 
-/** A version is a number on this engine. */
+/** On this engine a version is a number. */
 function versionOf({ version }: SubmissionDraft): number {
   return version as unknown as number
 }
@@ -126,7 +126,7 @@ function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRo
   if (recordKey === null || active === null || sealedProfile === null) return null
   const { partnerId, externalUserId } = draft
   const id = Number(memberId)
-  // The profile opens under the right external id only, so the sealed id is not read.
+  // The sealed id is not read: the profile opens only under the right external id.
   const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
   return { id, partnerId, externalUserId, active, profile }
 }

@@ -13,10 +13,10 @@ import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
 
-/** A refusal is returned, not thrown, if its audit line must be stored. */
+/** A refusal is returned instead of thrown if its audit line must be stored. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
 
-/** Shares of a call's timeout: for all attempts, for one, and the minimum that is left for another. */
+/** Shares of a call's timeout: for all attempts, for one attempt, and the minimum for another attempt. */
 const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
 
 /** Receives the outcome of writes, for readiness. */
@@ -29,7 +29,7 @@ interface PendingSubmission {
   readonly draft: SubmissionDraft
   readonly keys: Keys
   readonly recordKey: string
-  /** A value of performance.now(). */
+  /** Value of performance.now(). */
   readonly endsAt: number
 }
 
@@ -76,7 +76,7 @@ export class Submissions {
   async #store(asked: PendingSubmission): Promise<Answer> {
     const answer = await this.#transact(asked, false)
     if (answer !== 'to be audited') return answer
-    // An act before it in the queue may take long.
+    // Earlier acts in the queue may take long.
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(asked.endsAt - performance.now(), () => late.reject(new DatabaseFailure('busy')))
     const audited = this.acts.inTurn(() => this.#transact(asked, true)) as Promise<Answer>

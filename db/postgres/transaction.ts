@@ -14,23 +14,23 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
-  /** Results of statements that were not awaited. */
+  /** Results of statements that are not awaited. */
   readonly pending?: unknown
   readonly recordKey?: string
 }
 
-/** The result of the service's own notes: no answer, no audit line, no directory change. */
+/** For notes of the service: no answer, no audit line, no directory change. */
 export const noted = { answer: undefined, lines: [], changed: [] } as const
 
 export interface Transacting {
   /** SQL statements, in lock order. */
   readonly locks: readonly string[]
-  /** Null if no time is left. @param isUnknown true if the last outcome is unknown */
+  /** Returns null if no time is left. @param isUnknown true if the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
 
-/** Maximum number of failed attempts. Lock timeouts do not count. */
+/** Lock timeouts do not count. */
 const mostFailures = 3
 
 /**
@@ -48,7 +48,7 @@ export async function transact<T>(
   let isUnknown = false
   const attempt = async (session: Session): Promise<T> => {
     const { connection } = session
-    // Waiting for the connection may have used up the time.
+    // The wait for a connection may have used up the time.
     const millis = how.attemptMillis(isUnknown)
     if (millis === null) throw failure
     await begin(connection, how.locks, millis)
@@ -88,7 +88,7 @@ interface Attempted<T> {
   readonly recordKey?: string
 }
 
-/** Searches for the attempt's audit line or request. Work that has neither may safely run twice. */
+/** Searches for the attempt's audit line or request. Work with neither may safely run twice. */
 async function isStored(
   { audit, submissions }: Session,
   { line, recordKey }: Attempted<unknown>,
@@ -104,19 +104,19 @@ export async function begin(
 ): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
-    // The idle timeout does not apply while the server has received only a part of a statement.
+    // The idle timeout does not apply while the server receives a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
   ]
   await connection.send(connection.begin + [...limits, ...locks].join(';'))
 }
 
-/** Sends the last locks with COMMIT, to hold them briefly. @throws DatabaseFailure lost if unknown */
+/** Sends the last locks with COMMIT, to hold them briefly. @throws DatabaseFailure lost if outcome unknown */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
 ): Promise<void> {
-  // No submission that was decided on the former directory may be stored after this.
+  // After this, no submission that was decided on the former directory may be stored.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
@@ -127,7 +127,7 @@ const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_
   SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
   FROM json_array_elements($1::text::json) AS row`
 
-/** If there are more changes than are kept, stores only the last: readers then read everything. */
+/** Stores only the last change if there are more than are kept: readers then load the whole directory. */
 function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
   const isMany = changed.length > keptChanges
   const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
@@ -144,7 +144,7 @@ export async function rollBack(connection: Connection): Promise<void> {
   if (connection.isOpen && !connection.hasEnded) await connection.send('ROLLBACK')
 }
 
-/** Violated exclusion or unique constraint: another transaction wrote first. */
+/** SQLSTATEs of exclusion and unique constraints: another transaction wrote first. */
 const overtaken = /^23(P01|505)$/
 
 export function isWorthAnotherAttempt(error: unknown): boolean {
@@ -162,7 +162,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
 
-/** Time for all attempts of an act, and the default timeout of one attempt. */
+/** For all attempts of an act, and by default for one. */
 const actMillis = () => 2 * timeouts.call
 const largeMillis = 120_000
 
@@ -172,10 +172,10 @@ interface Acting {
   readonly attemptMillis?: number | undefined
 }
 
-/** Acts of staff and of the service, one at a time, each in its own transaction under the audit lock. */
+/** Runs acts of staff and of the service one at a time, each in a transaction with the audit lock. */
 export function createActs(pool: Pool<Session>) {
   let last: Promise<unknown> = Promise.resolve()
-  /** One at a time, because each that waits for the audit lock holds a connection. */
+  /** One at a time, because an act that waits for the audit lock holds a connection. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
     last = done.catch(() => {})

@@ -19,28 +19,28 @@ interface SlotColumns {
   readonly endsAt: SQLWrapper
 }
 
-/** Engine operations, so that one set of queries serves both engines. */
+/** The differences between the engines, so that both share one set of queries. */
 export interface QueryEngine {
-  /** PostgreSQL's builder is cast to this type. */
+  /** The builder of PostgreSQL is cast to this type. */
   readonly db: BunSQLiteDatabase
   readonly tables: Tables
   prepare<Row>(query: Selecting<Row>): (values?: Values) => MaybePromise<Row[]>
-  /** Rows as arrays in the order of the selected columns, as the driver returns them. For many rows. */
+  /** Rows as arrays in the order of the selected columns. Faster for many rows. */
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
   /** Returns the generated id on SQLite, and 0 on PostgreSQL, which uses takeIds. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
-  /** Ids for new rows, never reused. Empty on SQLite, which generates them at the insert. */
+  /** Ids for new rows, never reused. Empty on SQLite, which generates ids on insert. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   isAmong(column: SQLWrapper, list: Placeholder): SQL
   list(values: readonly (number | string | Uint8Array)[]): string
-  /** The greater of two numbers. The first may be null. */
+  /** The first may be null. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
-  /** True if a slot overlaps the time from `from` to `until`. Uses the index of slots. */
+  /** True if a slot overlaps [from, until). Uses the index of slots. */
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
   jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
 
-/** Applies `next` at once to a plain value: a transaction on SQLite would not survive an await. */
+/** Calls `next` synchronously for a plain value: a transaction on SQLite would not survive an await. */
 export function then<T, Next>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Next>,
@@ -48,7 +48,7 @@ export function then<T, Next>(
   return value instanceof Promise ? value.then(next) : next(value as T)
 }
 
-/** As Promise.all, but synchronous if no value is a promise. */
+/** Like Promise.all, but synchronous if no value is a promise. */
 export function all<const T extends readonly unknown[]>(
   values: T,
 ): MaybePromise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
@@ -64,7 +64,7 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
 
 const chunkSize = 1_000
 
-/** In portions, to limit memory. @param after returns at most `most` rows above an id, in order */
+/** Reads in batches. @param after returns at most `most` rows above an id, in order */
 export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
 ) => AsyncGenerator<Row>
@@ -92,7 +92,7 @@ export async function* unreadable<Row extends { readonly id: number }>(
   }
 }
 
-/** Lazy: preparing all statements takes longer than a command that runs five. */
+/** Lazy, because preparing all statements takes longer than a command that runs five of them. */
 export function whenNeeded<Made extends object>(make: () => Made): Made {
   let made: Made | undefined
   return new Proxy({} as Made, {

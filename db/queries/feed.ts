@@ -12,17 +12,17 @@ import type { Since } from './changes'
 import type { Queries } from './queries'
 
 const chunkSize = 500
-/** A read of more changes counts as large. */
+/** A read of more changes is large. */
 const fewChanges = 50
 
 type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
-/** @param isLarge true if the read has many parts, so that other work needs a turn between them */
+/** @param isLarge true if the read has many parts, between which other work must run */
 type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
 
 type Read = <T>(work: (queries: FeedQueries) => MaybePromise<T>) => Promise<T>
 
-/** The directory's change feed, which is read for each request. */
+/** Read for each request. */
 export function directoryFeed(readPart: ReadPart): DirectoryFeed {
   return {
     async changesSince(version, after) {
@@ -35,7 +35,7 @@ export function directoryFeed(readPart: ReadPart): DirectoryFeed {
 }
 
 async function readChanges(read: Read, since: Since | null, after: number): Promise<DirectoryChanges> {
-  // Read first: later commits have a later version, and are read again.
+  // Read first: changes committed meanwhile have a later version and are then read again.
   const version = since?.version ?? (await read(({ changes }) => changes.newestVersion()))
   const isChanged = (noun: ChangedNoun) => since === null || since.changes.some((row) => row.noun === noun)
   const chunksOf = (noun: ChangedNoun) => (since ? chunksIn(idsOf(noun, since)) : chunksOfAll(read))

@@ -13,7 +13,7 @@ import {
 } from '../sealed/members'
 import { placeholders, type QueryEngine, then, type Walk } from './engine'
 
-/** Members are found by keyed hashes, because their data is sealed. */
+/** Finds members by keyed hashes, because their data is sealed. */
 export function memberQueries({ db, tables: { members }, prepare }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'partnerId', 'externalUserIdHash', 'emailHash', 'most')
   const select = () => db.select().from(members)
@@ -29,7 +29,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
   const after = prepare(select().where(gt(id, open.id)).orderBy(asc(id)).limit(open.most))
   const byId = prepare(select().where(eq(id, open.id)))
 
-  /** For staff: returns a placeholder if the member cannot be opened. */
+  /** Returns a placeholder if the member cannot be opened. */
   const findForStaff = (id: number): MaybePromise<Member | null> =>
     then(byId({ id }), ([row]) => openedOrUnreadable(vault, row))
 
@@ -42,7 +42,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
       return then(byExternalId(foundBy), ([row]) => {
         if (!row) return null
-        // The profile opens under the right external id only, so the sealed id is not read.
+        // The sealed id is not read: the profile opens only under the right external id.
         const profile = openProfile(vault, { ...row, ...foundBy })
         return { id: row.id, partnerId, externalUserId, active: row.active, profile }
       })
@@ -65,7 +65,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       }
     },
 
-    /** Times in ms at which a member was added and last changed by the partner; 0 for an unknown id. */
+    /** In ms; 0 for an unknown id. */
     timesOf: (id: number): MaybePromise<{ createdAt: number; updatedAt: number }> =>
       then(byId({ id }), ([{ createdAt, updatedAt } = { createdAt: 0, updatedAt: 0 }]) => {
         return { createdAt, updatedAt }
@@ -73,7 +73,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
     ownerOf,
 
-    /** For staff: the member with an e-mail address, of any partner. */
+    /** For staff: searches the members of all partners. */
     findByEmail: (email: string): MaybePromise<Member | null> =>
       then(ownerOf(email), (id) => findForStaff(id ?? 0)),
   }

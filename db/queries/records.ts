@@ -13,7 +13,7 @@ import type { Tables } from './tables'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Facts that the caller has already read. */
+/** Values that the caller has already read. */
 export interface Known {
   /** Ids for new records, by noun, in order. */
   readonly ids?: Partial<Record<Noun, readonly number[]>>
@@ -24,11 +24,11 @@ export interface Known {
 export interface Written {
   /** Record id of each write, in order. */
   readonly ids: readonly number[]
-  /** Results of the last statements, not awaited, so that COMMIT can follow at once. */
+  /** Not awaited, so that COMMIT can be sent at once. */
   readonly pending: MaybePromise<unknown>
 }
 
-/** Statements sent before their results are awaited, so that a large load does not fill the connection. */
+/** Statements sent before their results are awaited. A large load must not fill the connection. */
 const mostSent = 200
 
 const tableNames = {
@@ -43,10 +43,10 @@ const tableNames = {
   replay: 'replays',
 } as const satisfies Record<Noun, keyof Tables>
 
-/** A region has its own id, and a kept response has that of its request. */
+/** The caller sets the id of a region; a kept response has the id of its request. */
 const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
 
-/** Writes the records of a decision, in the open transaction. */
+/** For the open transaction. */
 export function recordQueries(engine: QueryEngine, vault: Vault) {
   const statements = writeStatements(engine)
 
@@ -68,7 +68,7 @@ export function recordQueries(engine: QueryEngine, vault: Vault) {
   }
 
   return {
-    /** Writes in order. @throws the engine's error if a record violates a constraint */
+    /** Writes the records of a decision in order. @throws the engine's error if one violates a constraint */
     write(writes: readonly Write[], known: Known = {}): MaybePromise<Written> {
       const read = all([freeIds(writes, known.ids), known.members ?? membersIn(writes)])
       const keys = known.requestKeys?.values()
@@ -95,7 +95,7 @@ function writeAll(
   const ids: number[] = []
   const added = new Map<Noun, number>()
 
-  /** Sends the statements of writes that are alike, and appends their record ids to `ids`. */
+  /** Sends the statements of similar writes, and appends their record ids to `ids`. */
   function send([write, ...others]: Alike): MaybePromise<unknown>[] {
     if (!('add' in write)) {
       const changed = [write.id, ...others.map((other) => (other as typeof write).id)]
@@ -130,7 +130,7 @@ function writeAll(
 
 type Alike = readonly [Write, ...Write[]]
 
-/** Consecutive writes for one statement: removals of one noun, or requests with the same new values. */
+/** Consecutive writes that share a statement: removals of one noun, or requests with the same new values. */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write
   const isAlike = (other: Write) =>
@@ -172,7 +172,7 @@ function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }
 
 type Statement = (values: Row) => MaybePromise<number>
 
-/** Statements that write records, prepared once per table and set of columns, at their first use. */
+/** Statements are prepared at their first use, once per table and set of columns. */
 function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: QueryEngine) {
   const { id, all } = placeholders('id', 'all')
   const tableOf = (name: keyof Tables) =>
@@ -190,7 +190,7 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     return run(`add ${name} ${columns}`, make, row)
   }
 
-  /** One id is the common case. Many ids share one statement. */
+  /** Lists of ids share one statement, whatever their length. */
   const idIn = (column: SQLiteColumn, ids: readonly number[]) =>
     ids.length === 1 ? eq(column, id) : isAmong(column, all)
   const idsIn = (ids: readonly number[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })

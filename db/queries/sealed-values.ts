@@ -5,9 +5,9 @@ import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
-/** Values of each kind to open, unless all are checked. */
+/** Number of values of each kind to open, unless all are checked. */
 const sampleSize = 1_000
-/** Half of a sample is the newest rows. The rest comes from stretches spread over the ids. */
+/** Half of a sample are the newest rows. The rest are stretches spread over all ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
 
@@ -43,7 +43,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
   return (): MaybePromise<Record<Kind, number>> => then(ids(), ([row]) => row ?? none)
 }
 
-/** @param isAll opens all values, which takes 17 s for a million, not a sample of each kind */
+/** @param isAll opens all values instead of a sample; takes 17 s for a million */
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
   const newest = await queries.newestSealed()
@@ -66,7 +66,7 @@ export async function findSealed(queries: SealedQueries, isAll: boolean): Promis
     ...idsWhere(true),
     ...(await named('request', requests.listUnreadable(walk('request')))),
     ...(await named('note', notes.listUnreadable(walk('note')))),
-    ...(await named('the answer to request', replays.listUnreadable(walk('response')))),
+    ...(await named('the response to request', replays.listUnreadable(walk('response')))),
   ]
   const isSample = !isAll && Object.values(newest).some((id) => id > sampleSize)
   const sample = Object.entries(opened)

@@ -4,9 +4,9 @@ import type { NoteKind, RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
 import type { ChangedNoun } from '../../src/domain/ports/writes'
 
-// Tables as queries see them. Constraints and indexes are in each engine's migrations. A test compares both.
+// Constraints and indexes are only in each engine's migrations. A test compares the columns.
 
-/** SQLite's column types. PostgreSQL passes its own, cast to these, so that one query serves both. */
+/** Column types of SQLite. Those of PostgreSQL are cast to them, so that one query serves both. */
 export const sqliteColumns = {
   table: sqliteTable,
   /** A generated key that is never reused. */
@@ -16,7 +16,7 @@ export const sqliteColumns = {
   flag: (name: string) => integer(name, { mode: 'boolean' }),
   bytes: (name: string) => blob(name, { mode: 'buffer' }),
   text: (name: string) => text(name),
-  /** Calls per minute; `off` is stored as 0. */
+  /** Calls per minute. `off` is stored as 0. */
   rate: customType<{ data: number | 'off'; driverData: number }>({
     dataType: () => 'integer',
     toDriver: (rate) => (rate === 'off' ? 0 : rate),

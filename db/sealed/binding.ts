@@ -1,7 +1,7 @@
 import { Refusal } from '../../src/domain/errors'
 import type { SealedCell, Vault } from '../../src/domain/ports/vault'
 
-/** Each cell binds a sealed value to its record and context. Elsewhere it cannot be opened. */
+/** A cell binds a sealed value to its record and context: moved elsewhere, the value cannot be opened. */
 export function secretCell(key: { recordKey: string; partnerId: number; kid: string }): SealedCell {
   const { recordKey, partnerId, kid } = key
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }
@@ -71,11 +71,11 @@ export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, 
   try {
     return vault.open(sealed, place)
   } catch {
-    throw new Refusal('database_unusable', `what is sealed of ${record} is not as it was written`)
+    throw new Refusal('database_unusable', `the sealed data of ${record} was altered; restore a backup`)
   }
 }
 
-// A text may begin with U+FEFF, which the decoder must keep.
+// Keeps a leading U+FEFF, which belongs to the text.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** @throws Refusal as openSealed does */

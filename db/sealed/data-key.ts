@@ -33,7 +33,7 @@ export function openVault(sealed: Uint8Array | undefined, purpose: Purpose, mast
   return masterKey.vaultOf(dataKey)
 }
 
-/** Null if it already is. @throws Refusal database_unusable if it is sealed under neither key */
+/** Null if already sealed under `next`. @throws Refusal database_unusable if sealed under neither key */
 export function resealed(
   sealed: Uint8Array | undefined,
   purpose: Purpose,
@@ -47,5 +47,5 @@ export function resealed(
 }
 
 function otherMasterKey() {
-  return unusable('the master key is not the one that this database was sealed under')
+  return unusable('the master key does not fit this database; use the one that the database was created with')
 }

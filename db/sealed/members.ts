@@ -38,7 +38,7 @@ export function externalUserIdHash(vault: Vault, partnerId: number, externalUser
   return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
 }
 
-/** Used to find an address, and to keep it unique. */
+/** Finds an address and keeps it unique. */
 export function emailHash(vault: Vault, email: string): Buffer {
   return Buffer.from(vault.keyedHash('email', foldEmail(email)))
 }
@@ -77,14 +77,14 @@ type ProfileRow = SealedMember & Pick<MemberRow, 'id' | 'sealedProfile'>
 /** @throws Refusal database_unusable if the profile cannot be opened */
 export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
   const place = memberCell('sealed_profile', row)
-  // A profile may have been stored before a field was added.
+  // Older profiles lack fields that were added later.
   return {
     ...emptyProfile,
     ...JSON.parse(openSealedText(vault, row.sealedProfile, place, `member ${row.id}`)),
   }
 }
 
-/** For staff: returns a placeholder if the member cannot be opened. */
+/** Returns a placeholder if the member cannot be opened, so that staff still see the record. */
 export function openedOrUnreadable(vault: Vault, row: MemberRow | null | undefined): Member | null {
   if (!row) return null
   try {

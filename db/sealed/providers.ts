@@ -21,7 +21,7 @@ export type ProviderRow = [
   ...[licenses: string, inPersonRegionIds: string],
 ]
 
-/** Parses provider rows; null if a list is invalid. */
+/** Returns a parser for provider rows. The parser returns null if a list is invalid. */
 export function providerReader() {
   const word = memoized((text) => text)
   const wordOrNull = (text: string | null) => (text === null ? null : word(text))
@@ -83,7 +83,7 @@ function listReader<List>({ accepts }: { accepts(value: unknown): value is List 
   }
 }
 
-// Equal values of many records share memory. They must not be changed.
+// Equal values of many records share memory, so they must not be mutated.
 const memoized = <Made>(make: (text: string) => Made) => memo(Infinity, make, Infinity)
 
 export function readProviders(
@@ -99,7 +99,7 @@ export function readProviders(
   return found
 }
 
-/** Lists that belong to one provider alone are JSON in its row. */
+/** A provider's lists are JSON in its row, except licenses and in-person regions. */
 export function providerColumns({
   licenses: _,
   inPersonRegionIds: __,

@@ -33,7 +33,7 @@ export function requestColumns(
   recordKey = newRecordKey(),
 ): Record<string, unknown> {
   if (screeningAnswers === undefined) return row
-  // Answers are written once, with the request, and removed when the person is erased.
+  // Answers are written once, with the request, and removed if the member is erased.
   if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
   const place = answersPlace({ ...(row as SealedRequest), recordKey })
   return {
@@ -52,7 +52,7 @@ export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
   return facts
 }
 
-/** Empty for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
+/** Empty for an erased member. @throws Refusal database_unusable if they cannot be opened */
 export function openAnswers(vault: Vault, request: AnswersRow | undefined): ScreeningAnswer[] {
   if (!request?.sealedScreeningAnswers) return []
   const place = answersPlace(request)
@@ -77,7 +77,7 @@ export function replayColumns(
   return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptCell(row)) }
 }
 
-/** The receipt is null if the request differs. @throws Refusal database_unusable if it cannot be opened */
+/** The receipt is null if the body differs. @throws Refusal database_unusable if it cannot be opened */
 export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {
   const isSame = row.bodyHash.equals(bodyHash(vault, partnerId, retry))
   const receipt = isSame ? openReceipt(vault, row) : null
@@ -95,7 +95,7 @@ function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer
 }
 
 export function openReceipt(vault: Vault, row: ReplayRow): Receipt {
-  const record = `the answer to request ${row.id}`
+  const record = `the response to request ${row.id}`
   return JSON.parse(openSealedText(vault, row.sealedReceipt, receiptCell(row), record))
 }
 

@@ -53,14 +53,14 @@ function found(path: string): Found | null {
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
-  // Before an upgrade, so that no running server is affected.
+  // Locked before an upgrade, so that no running server is affected.
   const lock = alone ? takeServeLock(path) : null
   const unlock = () => lock?.[Symbol.dispose]()
   try {
     const masterKey = await takeKey()
     const copy = upgrade && isOutdated(path, migrations) ? copyPathOf(path, migrations) : null
     const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations }, largestGroup)
-    // An init that was killed at its end left a copy of the master key, which is stored elsewhere by now.
+    // A killed init may have left a copy of the master key.
     if (alone) removeAbandoned(realpathSync(path))
     return {
       ...engine,
@@ -74,22 +74,22 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
 }
 
 async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise<void> {
-  if (mustBeNew) requireNothingAt(path, 'there is a file at the database path already')
-  // If an earlier attempt was killed at its very end, the key at the path belongs to this database.
+  if (mustBeNew) requireNothingAt(path, 'a file already exists at the database path; choose another path')
+  // If an earlier attempt was killed before its last step, the key at the path belongs to this database.
   if (finishDatabase(path, keyFile)) return
   if (mustBeNew && keyFile !== null && isThere(keyFile)) {
-    throw unusable('there is a file at the master key path already')
+    throw unusable('a file already exists at the master key path; choose another path')
   }
   await makeDatabase(path, keyFile, fill)
 }
 
-/** Explains why a readable database cannot be written. */
+/** Adds the reason why a readable database cannot be written. */
 function explain(error: unknown, path: string): unknown {
   const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  // SQLite cannot open a database if it cannot create the log next to it.
+  // SQLite cannot open a database if it cannot create the log in its folder.
   const isUnwritable =
     code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(path))
   if (!(error instanceof Refusal && isUnwritable)) return error
-  const why = `the database ${path} may not be written: ${whyNoAccess(path)}`
+  const why = `the database ${path} cannot be written: ${whyNoAccess(path)}`
   return new Refusal(error.kind, why, { cause: error })
 }

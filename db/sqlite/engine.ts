@@ -49,15 +49,15 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // Before the last checkpoint, because the check reads the log.
+      // Stopped before the last checkpoint, because the check reads the log.
       await check?.stop()
       await writer.drain()
       try {
         guard.saveOverwritten()
-        // Afterwards the file alone is the database, unless another program has it open.
+        // Afterwards the file alone contains all data, unless another program has it open.
         tryCheckpoint(database)
       } catch {
-        // If the disk is full, for example, the log stays next to the file, and the next start reads both.
+        // For example on a full disk. The log stays next to the file, and the next start reads both.
       }
       // If the file was moved, SQLite does not remove a newer file with the name of its log.
       database.close()
@@ -65,7 +65,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   }
 }
 
-/** 0 if there is no file. Does not open it, because closing a descriptor would release SQLite's locks. */
+/** 0 if there is no file. Must not open it: closing a descriptor would release SQLite's locks. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

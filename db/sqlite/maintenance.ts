@@ -38,12 +38,12 @@ export function createMaintenance(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** After a key rotation, the copy would be sealed and encrypted under different master keys. */
+  /** If the key was rotated meanwhile, the copy would be sealed and encrypted under different master keys. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
       if (!isSealedUnder(plain, purpose, masterKey)) {
-        throw unusable('the master key was rotated meanwhile: make the backup again')
+        throw unusable('the master key was rotated during the backup; make the backup again')
       }
       await protect(plain, encrypted, progress)
     }
@@ -65,10 +65,10 @@ export function createMaintenance(
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, progress })
       const action = isDrill ? 'database.drill' : 'database.back-up'
-      // Before the copy is published, so that the log lists every copy.
+      // Logged before the copy is published, so that the log lists every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
-      // The backup is good even if its time cannot be stored.
+      // The backup is valid even if its time cannot be stored.
       if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
@@ -107,7 +107,7 @@ export function createMaintenance(
       checkpoint(database).catch((error) => {
         throw toRefusal(error)
       }),
-    keptAfterErasure: async () => 'Backups made before now hold what was erased until they are gone.',
+    keptAfterErasure: async () => 'Earlier backups still contain the erased data until they are deleted.',
     findCopyNote: async () => settings.readCopyNote(),
     reactivate: (act) =>
       writer.write(() => {
@@ -134,7 +134,7 @@ const wanted: Record<string, string | number> = {
 
 function settingsFinding(database: Database): Finding {
   const wrong = Object.keys(wanted).filter((name) => readPragma(database, name) !== wanted[name])
-  return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'as they should be')
+  return finding('settings', wrong.length > 0 && `wrong: ${wrong.join(', ')}`, 'correct')
 }
 
 /** Turns a failed check into a finding, so that the other checks still run. */
@@ -143,17 +143,17 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
     return await find()
   } catch (error) {
     const isDamage = error instanceof SQLiteError
-    const detail = isDamage ? 'the database file is damaged; restore a backup' : 'it could not be checked'
+    const detail = isDamage ? 'the database file is damaged; restore a backup' : 'the check failed'
     return { check, state: 'bad', detail }
   }
 }
 
 function schemaFinding(keyed: KeyedDatabase): Finding {
   const version = `version ${schemaOf(readPragma(keyed.database, 'user_version'))}`
-  return finding('schema', named('not as it should be', schemaFaults(keyed)), version)
+  return finding('schema', named('unexpected or changed', schemaFaults(keyed)), version)
 }
 
-/** A foreign trigger could undo writes, and a check of the pages would not find it. */
+/** A foreign trigger could undo writes, which a check of the pages does not detect. */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })
@@ -162,7 +162,7 @@ function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[]
   return [...names].filter((name) => wanted.get(name) !== found.get(name))
 }
 
-/** Tables that Litestream adds to a database. A trigger on one is still reported. */
+/** Tables that Litestream adds. A trigger on one is still reported. */
 const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
 
 function objectsOf(database: Database): Map<string, string> {
@@ -176,19 +176,19 @@ function objectsOf(database: Database): Map<string, string> {
 
 function orphansFinding(database: Database): Finding {
   const orphans = database.query('PRAGMA foreign_key_check').all().length
-  return finding('orphans', orphans > 0 && `${orphans} records point at nothing`, 'none')
+  return finding('orphans', orphans > 0 && `${orphans} records refer to missing records`, 'none')
 }
 
 function backupFinding(backups: LastBackups, now: number, oldest: number | null): Finding {
   const { backedUpAt, drilledAt } = backups
   const isTooOld = isBackupTooOld(backups, now, oldest)
   const state = isTooOld ? 'bad' : 'note'
-  if (backedUpAt === null) return { check: 'backup', state, detail: 'none was made yet' }
+  if (backedUpAt === null) return { check: 'backup', state, detail: 'no backup was made yet' }
   const daysSince = (at: number) => Math.floor((now - at) / dayMillis)
   const drill =
     drilledAt === null
-      ? 'none was tried yet: anteroom backup drill'
-      : `tried ${daysSince(drilledAt)} days ago`
+      ? 'no drill yet (anteroom backup drill)'
+      : `last drill ${daysSince(drilledAt)} days ago`
   const detail = `${daysSince(backedUpAt)} days old; ${drill}`
   if (isTooOld || daysSince(backedUpAt) > 1) return { check: 'backup', state, detail }
   return { check: 'backup', state: 'ok', detail }

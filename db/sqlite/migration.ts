@@ -28,13 +28,13 @@ export interface KeyedDatabase {
   readonly masterKey: MasterKey
 }
 
-/** @throws Refusal database_unusable if the database has had other steps than this program's */
+/** @throws Refusal database_unusable if other steps than this program's were applied */
 export function proveMigrations(database: Database, migrations: readonly Migration[]): void {
   const schema = schemaOf(readPragma(database, 'user_version'))
   requireSteps(settingsOf(database).read(migrationsName), migrations.slice(0, schema))
 }
 
-/** True if a file has an older schema. False for a missing or empty file. */
+/** False for a missing or empty file. */
 export function isOutdated(path: string, migrations = ourMigrations): boolean {
   const schema = schemaOf(readUserVersion(path))
   return schema > 0 && schema < migrations.length
@@ -44,7 +44,7 @@ export function copyPathOf(path: string, migrations = ourMigrations): string {
   return `${path}.before-schema-${migrations.length}`
 }
 
-/** Foreign keys must be off, as they are when a database is opened. */
+/** Requires that foreign keys are off, which is the default on opening. */
 export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): void {
   const { database, purpose, masterKey } = keyed
   const create = database.transaction(() => {
@@ -72,7 +72,7 @@ export function upgradeSchema(database: Database, path: string, migrations: read
   database.run('PRAGMA locking_mode = NORMAL')
 }
 
-/** SQLite leaves WAL mode only if no other program uses the log. The next log is then exclusive. */
+/** SQLite leaves WAL mode only if no other program uses the log. */
 function lockAlone(database: Database): void {
   try {
     database.run('PRAGMA locking_mode = EXCLUSIVE')
@@ -80,15 +80,18 @@ function lockAlone(database: Database): void {
     database.run('PRAGMA journal_mode = WAL')
   } catch (error) {
     if (!isBusy(error)) throw error
-    throw unusable('the database has an older schema, and another program has it open: stop that first')
+    throw unusable(
+      'the database has an older schema, but another program has it open; stop that program first',
+    )
   }
 }
 
 function migrate(database: Database, from: number, migrations: readonly Migration[]): void {
   const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
-  // Orphans from before the upgrade do not stop it. The doctor reports them.
+  // Earlier orphans do not prevent an upgrade. The doctor reports them.
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
-  if (countOrphans() > before) throw unusable('the database holds records that point at nothing')
+  if (countOrphans() > before)
+    throw unusable('the upgrade would leave records that refer to missing records; report it')
   settingsOf(database).write(migrationsName, hashesOf(migrations))
 }

@@ -14,7 +14,7 @@ import { createSchema } from './migration'
 import { openDatabase } from './open'
 import { isDamage, queryEngine, settingsOf, toRefusal } from './query-engine'
 
-/** How long to wait for a command that writes. */
+/** Longest wait for a command that writes. */
 const busyTimeoutMillis = 5_000
 
 /** Reads one snapshot. @throws Refusal as openDatabase does; storage_busy if a server runs */
@@ -45,10 +45,10 @@ export async function readSource<T>(
 }
 
 const serving =
-  'a server works with the database that is copied: stop it first, so that nothing is booked there which the copy has not; ' +
-  'or try the copy out with --while-serving'
+  'a server uses the source database; stop it first, or later bookings are missing from the copy. ' +
+  'To try out the copy, use --while-serving'
 
-/** Begins the read transaction with the write lock, unless the file is read-only. */
+/** Begins a read transaction that holds the write lock, unless the file is read-only. */
 function blockWriters(database: Database): void {
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMillis}`)
   try {
@@ -60,7 +60,7 @@ function blockWriters(database: Database): void {
   }
 }
 
-/** False if the source cannot be marked, for example on a full disk. The copy is complete anyway. */
+/** False if the source cannot be marked, for example on a full disk. The copy is complete even then. */
 function markCopied(database: Database, note: CopyNote): boolean {
   try {
     settingsOf(database).markCopied(note)
@@ -84,16 +84,13 @@ function running(database: Database): Run {
   }
 }
 
-/** Without AUTOINCREMENT, SQLite generates the id after the highest. */
+/** Without AUTOINCREMENT, SQLite generates the highest id plus 1. */
 function lastIdOf(table: string): string {
   const generated = `(SELECT seq FROM sqlite_sequence WHERE name = '${table}')`
   return `max(coalesce(${generated}, 0), coalesce((SELECT max(id) FROM ${table}), 0))`
 }
 
-/**
- * Checks and syncs the file before publishing it: a killed process leaves nothing at the path.
- * @throws Refusal database_unusable if there is a file, or no sound copy could be made; errors of `fill`
- */
+/** @throws Refusal database_unusable if the file exists or no sound copy could be made; errors of `fill` */
 export async function makeTarget<T>(path: string, making: MakingTarget<T>): Promise<T> {
   requireNothingAt(path)
   try {
@@ -119,7 +116,7 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
   const target = await targetOver({
     run: running(database),
     add: (table, lines) => add(database, table, lines),
-    // Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last.
+    // Rows of tables without AUTOINCREMENT are never deleted, so their highest id is the last one.
     keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
       SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
     openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),

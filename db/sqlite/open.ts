@@ -28,26 +28,25 @@ export interface Opening {
   readonly migrations?: readonly Migration[] | undefined
 }
 
-/** Busy timeout for opening. Afterwards only the writer waits, so that reads go on. */
+/** Busy timeout while opening. Later only the writer waits, so that reads are not blocked. */
 const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
-/** A booking touches about ten pages across the indexes. SQLite's default of 2 MiB holds few of them. */
+/** A booking touches about ten pages of several indexes. SQLite's default of 2 MiB is too small. */
 const cacheKibibytes = 16 * 1024
-/** Size of the log after a checkpoint. It grows larger during a long read, for example a backup. */
+/** Size of the log after a checkpoint. During a long read, for example a backup, it grows larger. */
 const logBytes = 64 * 2 ** 20
 
 /**
- * Opens a database. Only its owner can read the file and those that SQLite puts next to it.
  * @throws Refusal database_unusable for a missing or foreign file, another database's log, a newer schema, an
  *   older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if
- *   another process locks it for too long
+ *   another process locks the file for too long
  */
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
   recognizeFile(path, create)
-  // A start that was killed leaves an empty file.
+  // A killed start leaves an empty file.
   if (isVacant(path)) {
-    // SQLite would make it readable for all. Its other files get the mode of this one.
+    // SQLite would make it readable for all users. Its other files get the same mode.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -67,7 +66,7 @@ export function openDatabase(opening: Opening): Database {
   }
 }
 
-/** True if the data key is sealed under the master key; false if that cannot be read. */
+/** True if the data key is sealed under the master key. Also false if the data key cannot be read. */
 export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterKey): boolean {
   const database = new Database(path, { readwrite: true, create: false })
   try {
@@ -84,12 +83,12 @@ export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterK
 function setUp(database: Database, opening: Opening): void {
   const { path, purpose, masterKey, upgrade, alone = false, migrations = ourMigrations } = opening
   const keyed = { database, purpose, masterKey }
-  // First, so that an upgrade overwrites the content that it replaces.
+  // Set first, so that an upgrade overwrites deleted content.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database, migrations)
-  // Before WAL mode, so that the file itself has the number that its first transaction continues from.
+  // Before WAL mode, so that the file itself contains the first transaction number.
   if (schema === 0) createSchema(keyed, migrations)
-  // Another process may have created the tables first, with another key.
+  // Another process may have created the tables with another key.
   prove(keyed, migrations)
   if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {
@@ -100,32 +99,31 @@ function setUp(database: Database, opening: Opening): void {
   database.run('PRAGMA synchronous = FULL')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
-  // For savepoint journals, which SQLite would write to a file beyond 64 KiB.
+  // Savepoint journals over 64 KiB would otherwise be written to a file.
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
 }
 
-/** 0 without tables. @throws Refusal database_unusable if the database is newer, or not ours */
+/** Returns the schema number; 0 without tables. @throws Refusal database_unusable if newer or foreign */
 export function recognize(database: Database, migrations = ourMigrations): number {
   // Read first: a process that creates the tables meanwhile sets the other numbers in the same transaction.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
-  if (schema === 0 && !isEmpty)
-    throw unusable('the schema number of the database is missing: restore a backup')
+  if (schema === 0 && !isEmpty) throw unusable('the database has no schema number; restore a backup')
   if (schema > migrations.length) throw newerSchema()
   return schema
 }
 
-/** SQLite does not wait for a process that switches the file to WAL mode, or closes it last. This retries. */
+/** Retries, because SQLite does not wait for a process that enters WAL mode or is the last to close the file. */
 function patiently<T>(work: () => T): T {
   const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {
     try {
       return work()
     } catch (error) {
-      if (isDamage(error)) throw unusable('the file is not a database that can be read')
+      if (isDamage(error)) throw unusable('the file is not a readable database; restore a backup')
       if (!isBusy(error)) throw error
       if (performance.now() > deadline) throw new Refusal('storage_busy', 'the database is busy; try again')
       Bun.sleepSync(retryMillis * (1 + Math.random()))

@@ -12,7 +12,7 @@ import { settingsOver } from '../settings'
 
 const tables = tablesOf(sqliteColumns)
 
-/** Statements are prepared once, and answer synchronously. */
+/** Statements are prepared once and run synchronously. */
 export function queryEngine(database: Database): QueryEngine {
   return {
     db: drizzle({ client: database }),
@@ -27,21 +27,21 @@ export function queryEngine(database: Database): QueryEngine {
     },
     prepareWrite(query) {
       const statement = query.prepare()
-      // The driver returns the id with the result. RETURNING would take 50 % longer.
+      // The driver returns the id; RETURNING would take 50 % longer.
       return (values) => (statement.run(values) as Changes).lastInsertRowid as number
     },
     takeIds: () => [],
     isAmong: (column, list) => sql`${column} in (select value from json_each(${list}))`,
     list: (values) => JSON.stringify(values),
     greatest: (one, other) => sql`max(coalesce(${one}, 0), ${other})`,
-    // All slots have the same duration, and the index contains their start.
+    // All slots have the same duration, and the index contains only their start.
     overlaps: ({ startsAt }, from, until) =>
       sql`${startsAt} > ${from} - ${sql.raw(String(slotMillis))} and ${startsAt} < ${until}`,
     jsonRows: (columns, order) => sql`json_group_array(json_array(${columns}) order by ${order})`,
   }
 }
 
-/** A value that is never a promise on SQLite: a transaction would not survive an await. */
+/** @throws Error for a promise: a transaction would not survive an await */
 export function atOnce<T>(value: MaybePromise<T>): T {
   if (value instanceof Promise) throw new Error('a query on SQLite returned a promise')
   return value
@@ -54,7 +54,6 @@ type AtOnce<Query> = Query extends (...args: infer Args) => infer Result
 
 export type Queries = AtOnce<ReturnType<typeof prepareQueries>>
 
-/** Synchronous, because a transaction would not survive an await. */
 export function queriesOn(database: Database, vault: Vault): Queries {
   return prepareQueries(queryEngine(database), () => vault) as Queries
 }
@@ -85,15 +84,18 @@ export function isDamage(error: unknown): boolean {
 
 const damage = /^SQLITE_(CORRUPT|NOTADB)/
 
-/** Faults that an operator can repair, by SQLite's code. */
+/** Faults that an operator can repair, by SQLite's error code. */
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
-  [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'there is no room on the disk'],
-  [/^SQLITE_READONLY/, 'the database may not be written'],
-  [damage, 'the database is damaged: stop the service and restore a backup'],
-  [/^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/, 'the disk or the machine fails to read or write the database'],
+  [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'the disk is full; free some space'],
+  [/^SQLITE_READONLY/, 'the database is read-only; check the permissions of its files and folder'],
+  [damage, 'the database is damaged; stop the service and restore a backup'],
+  [
+    /^SQLITE_(IOERR|CANTOPEN|PROTOCOL|NOMEM)/,
+    'reading or writing the database failed; check disk and memory',
+  ],
 ]
 
-/** The refusal for an SQLite error. Returns any other error unchanged. */
+/** Returns the refusal for a known SQLite error, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   if (isBusy(error)) return new Refusal('storage_busy', 'the service is busy; try again')
   if (!(error instanceof SQLiteError)) return error

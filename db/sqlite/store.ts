@@ -18,7 +18,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
         throw toRefusal(error)
       }
     },
-    // SQLite has one writer at a time, so every change is alone.
+    // SQLite has one writer at a time, so no option is needed to exclude others.
     change: (act, ask, decide) =>
       writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act)),
     submit: (draft) => submit(queries, writer, draft),
@@ -47,7 +47,7 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // Thrown after its audit line is on disk.
+  // Thrown only after its audit line is on disk.
   if (answer instanceof Refusal) throw answer
   return answer
 }
@@ -55,7 +55,7 @@ async function submit(
 /** Writes a decision in the open transaction. @throws Refusal if that is the decision */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
-  // A unique index is the last check against double booking.
+  // The unique index is the last check against double booking.
   const { ids } = refuseDuplicate(
     () => queries.records.write(decision.writes),
     () => new Refusal('slot_unavailable', 'the slot is not available'),

@@ -3,7 +3,7 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { countTransaction } from './file/head'
 import { isBusy, toRefusal } from './query-engine'
 
-/** How long a write waits for another process. */
+/** Longest wait of a write for another process. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
 /** Maximum writes per transaction. All other requests wait meanwhile. */
@@ -17,7 +17,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-/** A shorter turn of the event loop was idle. */
+/** A turn of the event loop that took less time was idle. */
 const idleTurnMillis = 0.05
 
 interface Job {
@@ -27,13 +27,11 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/**
- * Group commit: writes of one event loop turn share a disk sync. Each has a savepoint, so it can fail alone.
- */
+/** Group commit: writes of one event loop turn share a disk sync. Each has a savepoint, so it can fail alone. */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
-  /** Duration of the newest group, in ms. */
+  /** Duration of the last group, in ms. */
   #lastTook = 0
   /** True if the open transaction must reach the disk even without changes. */
   #mustReachDisk = false
@@ -53,10 +51,8 @@ export class Writer {
   }
 
   /**
-   * If `work` throws, only its own changes are undone. It must be synchronous, because a transaction does not
-   * survive an await.
-   * @throws Refusal storage_busy if another process holds the lock for too long; storage_failed for a full
-   *   disk
+   * If `work` throws, only its changes are rolled back. It must be synchronous.
+   * @throws Refusal storage_busy if another process locks the database for too long; storage_failed
    */
   write<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -78,7 +74,7 @@ export class Writer {
   get stamp(): number | null {
     try {
       const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
-      // data_version ignores commits of this connection. #commit counts them.
+      // data_version does not change with commits of this connection, which #commit counts.
       if (version !== this.#seenVersion) this.#stamp++
       this.#seenVersion = version
       return this.#stamp
@@ -87,7 +83,7 @@ export class Writer {
     }
   }
 
-  /** Trial write: a transaction that only counts itself. @throws as write does */
+  /** Trial write: a transaction without other changes than its own count. @throws as write does */
   attempt(): Promise<void> {
     return this.write(() => {
       this.#mustReachDisk = true
@@ -104,7 +100,7 @@ export class Writer {
     this.#gather(performance.now() + this.#lastTook)
   }
 
-  /** Waits as long as the last group took, so that reads get equal time and more writes share a sync. */
+  /** Waits as long as the last group took, so that reads get the same time and more writes share a sync. */
   #gather(until: number): void {
     const beganAt = performance.now()
     setImmediate(() => {
@@ -146,15 +142,14 @@ export class Writer {
         this.#stamp++
       }
       this.database.run('COMMIT')
-      // A commit to a file that was removed meanwhile is not acknowledged. If the file is put back, it
-      // contains the group, as after a crash between commit and answer.
+      // A commit to a file that was removed meanwhile is not acknowledged.
       this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)
       this.commitMillis.note(performance.now() - beganAt)
       return answers
     } catch (error) {
-      // For example a full disk. All writes of the group fail.
+      // For example on a full disk. All writes of the group fail.
       this.#rollBack()
       this.#failedGroups++
       this.watch.noteFailed(error)
@@ -166,7 +161,7 @@ export class Writer {
     try {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
     } catch {
-      // Callers get the first failure. Nothing was committed.
+      // Callers get the first failure.
     }
   }
 

@@ -4,12 +4,12 @@ import { Refusal } from '../domain/errors'
 import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
 
-/** A new key's random public id and secret. The secret is as long as the hash (RFC 7518 §3.2). */
+/** Random id and secret. The secret is as long as the hash (RFC 7518 §3.2). */
 export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
   return { kid: randomBytes(12).toString('base64url'), secret: randomBytes(32) }
 }
 
-/** A key's token: a JWT signed with HS256, without expiry (contract, Authentication 4). Deterministic. */
+/** Returns a JWT signed with HS256, without expiry (contract, Authentication 4). Deterministic. */
 export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>): Promise<string> {
   return new SignJWT({})
     .setProtectedHeader({ alg: 'HS256', kid: key.kid, typ: 'JWT' })
@@ -17,7 +17,7 @@ export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>):
     .sign(key.secret)
 }
 
-/** Messages of failed authentications. They reveal nothing about the service (contract, Authentication 8). */
+/** The messages must reveal nothing about the service (contract, Authentication 8). */
 export const authenticationRefusals = {
   token_invalid: 'the token is missing, malformed or not valid',
   missing_claim: 'the token lacks a required claim',
@@ -27,7 +27,7 @@ export const authenticationRefusals = {
 
 type AuthenticationKind = keyof typeof authenticationRefusals
 
-// Created once, because capturing an error's stack trace costs more than the check itself.
+// Created once, because capturing a stack trace takes longer than the check.
 const refusals = Object.fromEntries(
   Object.entries(authenticationRefusals).map(([kind, words]) => [
     kind,
@@ -35,12 +35,12 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// The last verified and last forged token. A key object is replaced whenever its partner changes.
+// The last verified and the last forged token of each key. A key object is replaced if its partner changes.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
 /**
- * The key that signed a token. A promise only if the signature is not yet verified.
+ * Returns the key that signed a token; a promise only if the signature is not yet verified.
  *
  * @param now ms
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the documented
@@ -58,14 +58,13 @@ export function authenticate(
   return verify(token, key).then(() => held(key, now))
 }
 
-/** @throws Refusal if the key is not in force at `now` (ms) or its partner is inactive */
 function held(key: PartnerKey, now: number): PartnerKey {
   if (!isInForce(key, now)) throw refusals.token_invalid
   if (!key.partner.active) throw refusals.partner_inactive
   return key
 }
 
-/** The partner whose key a token names. The signature is not verified. Null if the key is unknown. */
+/** Returns the partner that a token claims, without verifying the signature. Null if the key is unknown. */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
   return findKey(claimedKid(token) ?? '')?.partner ?? null
 }
@@ -80,7 +79,7 @@ const claimedKid = memo(1_000, (token) => {
   }
 })
 
-/** The key of a token that is already verified and still accepted; otherwise null. Verifies no signature. */
+/** Returns the key of a token that was verified before and is still valid; otherwise null. */
 export function recognize(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
@@ -94,7 +93,7 @@ function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {
   return startsAt <= now && (endsAt === null || now < endsAt)
 }
 
-/** The kid of a well-formed HS256 JWS in compact form. @throws Refusal token_invalid or missing_claim */
+/** Returns the kid of a well-formed HS256 token. @throws Refusal token_invalid or missing_claim */
 export const kidOf = memo(1_000, (token) => {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
   if (segment === undefined) throw refusals.token_invalid
@@ -111,13 +110,13 @@ function parseHeader(segment: string): Record<string, unknown> {
     const header: unknown = JSON.parse(text)
     if (typeof header === 'object' && header !== null && !Array.isArray(header)) return { ...header }
   } catch {
-    // Rejected below, like every other malformed token.
+    // Rejected below.
   }
   throw refusals.token_invalid
 }
 
 async function verify(token: string, key: PartnerKey): Promise<void> {
-  // base64url decoders accept several texts for one signature; only the canonical text is valid.
+  // base64url decoders accept several texts for one signature; only the canonical text is accepted here.
   const signature = token.slice(token.lastIndexOf('.') + 1)
   if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) throw refusals.token_invalid
   try {

@@ -1,18 +1,18 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The likely reason why a file cannot be used, worded for an operator. */
+/** Returns the likely reason why a file cannot be used, for an operator. */
 export function whyNoAccess(path: string): string {
   const found = statVisible(path)
-  if (found === null) return 'a folder on the way to it may not be entered'
+  if (found === null) return 'a folder in its path cannot be entered'
   const self = process.geteuid?.()
   if (self !== undefined && found.uid !== self) {
-    return `it belongs to user ${found.uid}, and this command was given by user ${self}`
+    return `it belongs to user ${found.uid}, but this command runs as user ${self}`
   }
-  if (isReadOnlyPlace(path)) return 'it lies where nothing can be written'
+  if (isReadOnlyPlace(path)) return 'its file system is read-only'
   if ((found.mode & 0o600) !== 0o600)
-    return `its mode is ${(found.mode & 0o777).toString(8)}, and 600 is needed`
-  return 'nothing may be written in its folder'
+    return `its mode is ${(found.mode & 0o777).toString(8)}, but 600 is required`
+  return 'its folder is not writable'
 }
 
 export function isFolderWritable(path: string): boolean {

@@ -17,9 +17,9 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** A temporary file. Disposing of it deletes everything that was not published. */
+/** A temporary file. Disposing of it deletes it, unless it was published. */
 export interface UnfinishedFile extends Disposable {
-  /** The temporary path, in the target's folder. */
+  /** Temporary path in the target's folder. */
   readonly path: string
   /** Moves it to its final name. @throws Error EEXIST if the name is taken and `replace` was not set */
   publish(): void
@@ -49,7 +49,7 @@ export function beginFile(path: string, { replace = false, mode = 0o600 }: Makin
   }
 }
 
-/** A temporary folder (mode 700) with this path prefix. First deletes those that killed processes left. */
+/** Creates a temporary folder (mode 700) with this path prefix. Deletes those that killed processes left. */
 export function beginFolder(path: string): Disposable & { readonly path: string } {
   removeAbandoned(path)
   const folder = asidePath(path)
@@ -58,7 +58,7 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/** Unfinished files, touched every minute: this shows other containers that the process is running. */
+/** Unfinished files, touched every minute to show other containers that this process is running. */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -68,7 +68,7 @@ function touchBegun(): void {
   for (const path of begun) if (isThere(path)) utimesSync(path, now, now)
 }
 
-/** Suffixes of a SQLite database's files. */
+/** Suffixes of the files of a SQLite database. */
 const companions = ['', '-journal', '-wal', '-shm']
 
 function giveUp(path: string): void {
@@ -76,24 +76,19 @@ function giveUp(path: string): void {
   begun.delete(path)
 }
 
-/** Deletes all unfinished files of this process, for exits that dispose of nothing. */
+/** Deletes the unfinished files of this process. For exits that do not dispose of them. */
 export function removeBegun(): void {
   for (const path of begun) giveUp(path)
 }
 
-/** Writes a file atomically and syncs it to disk. @throws Error as beginFile */
+/** Writes atomically and syncs to disk. @throws Error as beginFile */
 export function writeDurably(path: string, content: string, making: Making = {}): void {
   using file = beginFile(path, making)
   writeFileSync(file.path, content)
   file.publish()
 }
 
-/**
- * Moves a finished file to its final name. Syncs content before and folder after, so that a power cut never
- * leaves a partial file.
- *
- * @throws Error EEXIST if the name is taken and `replace` is not set
- */
+/** Moves a file to its final name, and syncs content and folder. @throws Error EEXIST as beginFile */
 export function nameFile(made: string, path: string, replace = false): void {
   sync(made)
   if (replace) renameSync(made, path)
@@ -101,7 +96,7 @@ export function nameFile(made: string, path: string, replace = false): void {
   sync(dirname(path))
 }
 
-/** A link never overwrites a file, but some file systems have no hard links, for example on memory sticks. */
+/** A link never overwrites a file, but some file systems (FAT on USB sticks) have no hard links. */
 function linkOrRename(made: string, path: string): void {
   try {
     linkSync(made, path)
@@ -116,13 +111,13 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** A path in the same folder. It contains the process id, so others can check if the process still runs. */
+/** Returns a path in the same folder. Its process id shows other processes if its creator still runs. */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
 
 const unknown = '0'
-/** Boot and PID namespace in which a process id is valid. Known only on Linux. */
+/** Boot and PID namespace for which a process id is valid. Linux only. */
 const pidSpace = findPidSpace()
 
 function findPidSpace(): string {
@@ -142,7 +137,7 @@ export function listUnfinished(path: string): string[] {
     .map((name) => join(folder, name))
 }
 
-/** A file untouched for this long is abandoned. Processes in other containers cannot be checked by id. */
+/** A file not touched for this long is abandoned. Used for other containers, whose process ids are unknown. */
 const abandonedMillis = 10 * 60_000
 
 function isAbandoned(path: string, touchedAt: number): boolean {
@@ -160,7 +155,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Deletes what killed processes left. Skips other users' folders, which may exist in a shared folder. */
+/** Deletes the unfinished files of killed processes. Skips folders of other users, in a shared folder. */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
     const found = lstatSync(left, { throwIfNoEntry: false })
@@ -173,11 +168,11 @@ function tryToRemove(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true })
   } catch {
-    // Belongs to another user, or is already gone.
+    // It belongs to another user, or is already deleted.
   }
 }
 
-/** The same for all of this user's files in the folder, because scheduled backups have new names. */
+/** Like removeAbandoned, for all files of this user in the folder: scheduled backups have new names. */
 export function removeAbandonedFiles(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
@@ -188,13 +183,13 @@ export function removeAbandonedFiles(path: string): void {
   }
 }
 
-/** Also true for a symbolic link to nothing. */
+/** Also true for a broken symbolic link. */
 export function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 export function sync(path: string): void {
-  // On Windows fsync needs write access, which a folder cannot have. The file system there logs names itself.
+  // On Windows fsync needs write access, which folders do not support. There the file system logs names itself.
   const isWindows = process.platform === 'win32'
   if (isWindows && statSync(path).isDirectory()) return
   const file = openSync(path, isWindows ? 'r+' : 'r')

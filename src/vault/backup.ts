@@ -7,17 +7,17 @@ import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
-/** A passphrase takes precedence over identities, and both over the master key. */
+/** A passphrase has precedence over identities, and identities over the master key. */
 export interface BackupKeys {
   readonly masterKey: Uint8Array
-  /** Path of a file of age identities. */
+  /** File with age identities. */
   readonly identityFile?: string | undefined
   readonly passphraseFile?: string | undefined
 }
 
 /**
- * Encrypts in the age format (age-encryption.org/v1), for the master key and all recipients, or for a
- * passphrase. Decrypts each backup again to verify it.
+ * Encrypts in the age format (age-encryption.org/v1), for the master key and the recipients or for a
+ * passphrase, and verifies the result by decrypting it.
  *
  * @throws Refusal field_invalid for an invalid recipient, database_unusable as readSecretFile
  */
@@ -46,18 +46,19 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
     }
     await pass(plain, sealed, encrypt)
     await pass(sealed, null, readBack).catch(() => {})
-    if (!written.digest().equals(found.digest())) throw unusableBackup('the backup could not be read back')
+    if (!written.digest().equals(found.digest()))
+      throw unusableBackup('the backup could not be decrypted again; check the disk, then make it again')
   }
 }
 
-/** Decrypts and authenticates. @throws Refusal database_unusable if no key opens it or it is damaged */
+/** @throws Refusal database_unusable if no key decrypts the backup or it is damaged */
 export async function openBackup(
   sealed: string,
   plain: string,
   keys: BackupKeys,
   progress: ReportProgress = () => {},
 ): Promise<void> {
-  if (!isEncrypted(sealed)) throw unusableBackup('the file is no backup')
+  if (!isEncrypted(sealed)) throw unusableBackup('the file is not a backup')
   const decrypter = await decrypterFor(keys)
   try {
     await pass(sealed, plain, {
@@ -68,15 +69,13 @@ export async function openBackup(
     // System errors have codes; library and cipher errors have none.
     if ((error as { code?: string }).code !== undefined) throw error
     const isKeyless = error instanceof Error && error.message.startsWith('no identity matched')
-    throw unusableBackup(
-      isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged: it is not as it was written',
-    )
+    throw unusableBackup(isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged; use another backup')
   }
 }
 
 const firstLine = 'age-encryption.org/v1\n'
 
-/** Follows the first line if a passphrase opens the backup. */
+/** Second line of a backup that is encrypted for a passphrase. */
 const passphraseLine = '-> scrypt '
 
 function isEncrypted(path: string): boolean {
@@ -94,12 +93,12 @@ function startsWith(path: string, text: string): boolean {
 }
 
 function unopenedBy({ identityFile, passphraseFile }: BackupKeys, sealed: string): string {
-  if (passphraseFile !== undefined) return 'the passphrase does not open the backup'
+  if (passphraseFile !== undefined) return 'the passphrase does not decrypt the backup'
   if (startsWith(sealed, firstLine + passphraseLine)) {
-    return 'the backup opens with a passphrase: give it in a file by --passphrase-file'
+    return 'the backup needs a passphrase; pass it in a file with --passphrase-file'
   }
-  if (identityFile !== undefined) return 'no identity of the file opens the backup'
-  return 'the master key does not open the backup: it takes the one of the time when it was made'
+  if (identityFile !== undefined) return 'no identity in the file decrypts the backup'
+  return 'the master key does not decrypt the backup; use the master key from the time of the backup'
 }
 
 /** X25519 key (RFC 7748) for backups, derived from the master key by HKDF (RFC 5869). */
@@ -123,7 +122,7 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   try {
     encrypter.addRecipient(recipient)
   } catch {
-    throw new Refusal('field_invalid', '--recipient: not an age recipient as age1…')
+    throw new Refusal('field_invalid', '--recipient: must be an age recipient (age1…)')
   }
 }
 
@@ -133,18 +132,17 @@ function addIdentities(decrypter: Decrypter, path: string): void {
   try {
     for (const identity of identities) decrypter.addIdentity(identity)
   } catch {
-    throw unusableBackup('the identity file holds something else than age identities as AGE-SECRET-KEY-1…')
+    throw unusableBackup('the identity file may contain only age identities (AGE-SECRET-KEY-1…)')
   }
-  if (identities.length === 0) throw unusableBackup('the identity file holds no identity')
+  if (identities.length === 0) throw unusableBackup('the identity file contains no identity')
 }
 
 function readPassphrase(path: string): string {
   const [passphrase = ''] = readSecretFile(path, { what: 'passphrase' }).split(/\r?\n/)
-  if (passphrase === '') throw unusableBackup('the passphrase file holds no passphrase')
+  if (passphrase === '') throw unusableBackup('the passphrase file is empty')
   return passphrase
 }
 
-/** Read size, which limits memory use. */
 const chunkBytes = 65_536
 
 /** `before` hashes the input and `after` the output. */
@@ -170,7 +168,7 @@ async function pass(from: string, to: string | null, passing: Passing): Promise<
   }
 }
 
-/** Chunks processed per event loop turn, so that signals and timers still run. */
+/** Chunks per event loop turn: signals and timers run in between. */
 const chunksAtOnce = 64
 
 function streamOf(file: number, { before, onShare }: Passing): ReadableStream<Uint8Array> {

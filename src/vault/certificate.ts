@@ -5,38 +5,33 @@ import { formatInstant } from '../scheduling/calendar'
 import { readSecretFile } from './secret-file'
 
 export interface Certificate {
-  /** PEM, with its chain. */
+  /** PEM, including the chain. */
   readonly cert: string
   readonly key: string
   /** Earliest expiry in the chain, in ms. */
   readonly validUntil: number
 }
 
-/**
- * Checks a certificate and its key as a client would, at `now` (ms).
- *
- * @throws Refusal settings_invalid if a file is unusable, others can read the key, they do not match, or the
- *   dates are invalid
- */
+/** @param now ms @throws Refusal settings_invalid if the certificate or its key cannot be used */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = readPem(files.certificate, 'TLS certificate', true)
-  // Before the key: if the two files are swapped, the error must not be about the mode.
+  // Read before the key: if the two files are swapped, the error must not be about file modes.
   const chain = chainIn(cert, files.certificate)
   const key = readPem(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
-    const first = `the first certificate of ${files.certificate}, which is to be the server's own`
-    throw unusableCertificate(`the TLS key ${files.key} does not fit ${first}`)
+    const first = `the first certificate in ${files.certificate}; the server's certificate must be first`
+    throw unusableCertificate(`the TLS key ${files.key} does not match ${first}`)
   }
   const [from, until] = [Math.max(...chain.map(beginOf)), Math.min(...chain.map(end))]
   const what = `the TLS certificate ${files.certificate}`
   if (now < from) throw unusableCertificate(`${what} is not valid before ${day(from)}`)
-  if (now > until) throw unusableCertificate(`${what} expired on ${day(until)}: renew it`)
+  if (now > until) throw unusableCertificate(`${what} expired on ${day(until)}; renew it`)
   return { cert, key, validUntil: until }
 }
 
 const dayMillis = 24 * 60 * 60_000
 
-/** Days before expiry at which warnings start. Automatic renewal is done by then. */
+/** Days before expiry at which warnings start. Automatic renewal happens earlier. */
 const noticeDays = 14
 
 /** Warnings for operators. `baseUrl` is the address that partners connect to; `now` in ms. */
@@ -44,13 +39,13 @@ export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: str
   const notes: string[] = []
   if (validUntil - now < noticeDays * dayMillis) {
     notes.push(
-      `the TLS certificate expires on ${day(validUntil)}: renew it, then send SIGHUP, or restart where systemd hands it over as a credential`,
+      `the TLS certificate expires on ${day(validUntil)}; renew it, then send SIGHUP (or restart, if systemd passes it as a credential)`,
     )
   }
   const host = new URL(baseUrl).hostname.replace(/^\[(.*)\]$/, '$1')
   const own = new X509Certificate(cert)
   if (!(isAddress(host) ? own.checkIP(host) : own.checkHost(host))) {
-    notes.push(`the TLS certificate is not for ${host}, as --base-url says: partners will refuse it`)
+    notes.push(`the TLS certificate is not for ${host}, the host of --base-url; partners will reject it`)
   }
   return notes
 }
@@ -65,39 +60,36 @@ function readPem(path: string, what: string, anyMode: boolean): string {
   }
 }
 
-/** Certificates in a file (RFC 7468 §5); the server's own must be first. */
+/** Certificates in a file (RFC 7468 §5); the server's must be first. */
 function chainIn(text: string, path: string): X509Certificate[] {
   const file = `the TLS certificate file ${path}`
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)
   const holdsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
   if (holdsKey && blocks)
-    throw unusableCertificate(`${file} holds a private key too: keep that in a file of its own`)
-  if (holdsKey) throw unusableCertificate(`${file} holds a private key: is it the one for --tls-key?`)
-  if (!blocks)
-    throw unusableCertificate(
-      `${file} holds no certificate in PEM, as begins with -----BEGIN CERTIFICATE-----`,
-    )
+    throw unusableCertificate(`${file} also contains a private key; move the key to a separate file`)
+  if (holdsKey) throw unusableCertificate(`${file} contains a private key; did you swap it with --tls-key?`)
+  if (!blocks) throw unusableCertificate(`${file} contains no PEM certificate (-----BEGIN CERTIFICATE-----)`)
   return blocks.map((block, at) => {
     try {
       return new X509Certificate(block)
     } catch {
-      throw unusableCertificate(`certificate ${at + 1} of ${file} cannot be read`)
+      throw unusableCertificate(`certificate ${at + 1} in ${file} is invalid`)
     }
   })
 }
 
 function keyIn(text: string, path: string): KeyObject {
   if (/ENCRYPTED/.test(text)) {
-    const remedy = `write it without one by openssl pkey -in ${path}`
+    const remedy = `remove the passphrase with openssl pkey -in ${path}`
     throw unusableCertificate(
-      `the TLS key ${path} is encrypted, and nobody can give its passphrase here: ${remedy}`,
+      `the TLS key ${path} is encrypted with a passphrase, which the server cannot ask for; ${remedy}`,
     )
   }
   try {
     return createPrivateKey(text)
   } catch {
     throw unusableCertificate(
-      `the TLS key file ${path} holds no private key in PEM, as begins with -----BEGIN PRIVATE KEY-----`,
+      `the TLS key file ${path} contains no PEM private key (-----BEGIN PRIVATE KEY-----)`,
     )
   }
 }

@@ -7,8 +7,6 @@ import { masterKeyBytes, newMasterKey } from './vault'
 const what = 'master key'
 
 /**
- * Reads a base64 master key from a file.
- *
  * @param owner uid that may own the file, in addition to this user and root
  * @throws Refusal database_unusable as readSecretFile and parseMasterKey
  */
@@ -16,11 +14,11 @@ export function readMasterKey(path: string, owner?: number): Uint8Array {
   return parseMasterKey(readSecretFile(path, { what, owner }))
 }
 
-/** Reads a systemd credential; systemd controls access to it. @throws Refusal as readMasterKey */
+/** For a systemd credential: systemd controls access to it. @throws Refusal as readMasterKey */
 export function readMasterKeyCredential(path: string): Uint8Array {
   if (!existsSync(path)) {
-    const way = 'pass it by LoadCredential, or name the key by --master-key-file'
-    throw new Refusal('database_unusable', `systemd passes on no credential anteroom-master-key: ${way}`)
+    const way = 'set LoadCredential in the unit, or use --master-key-file'
+    throw new Refusal('database_unusable', `systemd passed no credential anteroom-master-key; ${way}`)
   }
   return parseMasterKey(readSecretFile(path, { what, anyMode: true }))
 }
@@ -30,17 +28,17 @@ export function readMasterKeyDescriptor(descriptor: number): Uint8Array {
   return parseMasterKey(readDescriptor(descriptor, what))
 }
 
-/** Parses base64. @throws Refusal database_unusable with the fault, never the content */
+/** @throws Refusal database_unusable with the fault, never the content */
 export function parseMasterKey(text: string): Uint8Array {
   const key = Buffer.from(text.trim(), 'base64')
-  // Decoders skip invalid characters; only the canonical text is accepted.
+  // The decoder skips invalid characters; only the canonical text is accepted.
   if (key.length !== masterKeyBytes || key.toString('base64') !== text.trim()) {
     throw new Refusal('database_unusable', `the master key must be ${masterKeyBytes} bytes in base64`)
   }
   return key
 }
 
-/** Creates the file (mode 600) atomically. If two processes do so at once, both get the first key. */
+/** Creates the file atomically (mode 600). If two processes do so at once, both get the first key. */
 export function createMasterKey(path: string, owner?: number): Uint8Array {
   try {
     writeDurably(path, `${Buffer.from(newMasterKey()).toString('base64')}\n`)

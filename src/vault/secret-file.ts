@@ -1,15 +1,15 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs'
 import { Refusal } from '../domain/errors'
 
-/** More than any key, passphrase or list of identities needs. */
+/** Enough for any key, passphrase or list of identities. */
 const mostBytes = 65_536
 
 interface Reading {
-  /** Name in messages, for example `master key`. */
+  /** Name for messages, for example `master key`. */
   readonly what: string
-  /** Additional uid that may own the file, such as a service's user if root runs a command. */
+  /** Another uid that may own the file, for example the service's user if root runs a command. */
   readonly owner?: number | undefined
-  /** Skips the check of owner and mode, if access is controlled elsewhere. */
+  /** Skips the checks of owner and mode, for files whose access is controlled elsewhere. */
   readonly anyMode?: boolean
 }
 
@@ -23,9 +23,9 @@ export function readSecretFile(path: string, reading: Reading): string {
   const file = openSecret(path, what)
   try {
     const found = fstatSync(file)
-    if (!found.isFile()) throw unusableFile(`what is at the ${what} path is not a file`)
+    if (!found.isFile()) throw unusableFile(`the ${what} path is not a file`)
     if (!reading.anyMode) refuseOthers(path, found, reading)
-    if (found.size > mostBytes) throw unusableFile(`the ${what} file is too large to be one`)
+    if (found.size > mostBytes) throw unusableFile(`the ${what} file is too large`)
     return readFileSync(file, 'utf8')
   } finally {
     closeSync(file)
@@ -37,7 +37,8 @@ function openSecret(path: string, what: string): number {
     // O_NONBLOCK: opening a named pipe would block forever.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
-    if ((error as { code?: string }).code !== 'ENOENT') throw unusableFile(`the ${what} file may not be read`)
+    if ((error as { code?: string }).code !== 'ENOENT')
+      throw unusableFile(`the ${what} file cannot be read; check its permissions`)
     throw unusableFile(`there is no ${what} file at ${path}`)
   }
 }
@@ -47,24 +48,21 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
   if (self === undefined) return
   if (![self, 0, owner].includes(uid)) {
     throw unusableFile(
-      `the ${what} file ${path} belongs to another user: make it yours, and chmod 600 ${path}`,
+      `the ${what} file ${path} belongs to another user; change its owner, then run chmod 600 ${path}`,
     )
   }
-  if ((mode & 0o077) !== 0) throw unusableFile(`others can read the ${what} file ${path}: chmod 600 ${path}`)
+  if ((mode & 0o077) !== 0)
+    throw unusableFile(`other users can access the ${what} file ${path}; run chmod 600 ${path}`)
 }
 
-// Timeout for the writer of a pipe and polling interval, in ms.
+// Timeout for a pipe's writer, and polling interval, in ms.
 const [timeoutMillis, pauseMillis] = [10_000, 10]
 
-/**
- * Reads a file descriptor to its end. Waits for a pipe, up to 10 s.
- *
- * @throws Refusal database_unusable if it is not open, a device or folder, too large, or has no end
- */
+/** Waits up to 10 s for a pipe. @throws Refusal database_unusable if it is no file or pipe, or too large */
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
   if (found.isCharacterDevice() || found.isDirectory()) {
-    throw unusableFile(`the ${what}'s file descriptor is a device or a folder, and no file or pipe`)
+    throw unusableFile(`the ${what}'s file descriptor is a device or folder; it must be a file or pipe`)
   }
   const pipe = found.isFIFO() ? openPatiently(descriptor) : null
   try {
@@ -82,7 +80,7 @@ function statDescriptor(descriptor: number, what: string): Stats {
   }
 }
 
-/** Opens the pipe again for non-blocking reads; null if the system cannot. */
+/** Opens the pipe again for non-blocking reads; null if the system does not support that. */
 function openPatiently(descriptor: number): number | null {
   try {
     return openSync(`/dev/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -101,10 +99,9 @@ function readToEnd(descriptor: number, what: string): string {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMillis)
       waited += pauseMillis
     } else length += read
-    if (length === mostBytes)
-      throw unusableFile(`what the ${what}'s file descriptor gives is too large to be one`)
+    if (length === mostBytes) throw unusableFile(`the ${what} from the file descriptor is too large`)
   }
-  throw unusableFile(`what the ${what}'s file descriptor gives has no end: whoever writes it must close it`)
+  throw unusableFile(`the ${what}'s file descriptor did not end within 10 s; the writer must close it`)
 }
 
 /** Null if there is no data yet. */
@@ -114,7 +111,7 @@ function readSome(descriptor: number, into: Buffer, what: string): number | null
   } catch (error) {
     const { code } = error as { code?: string }
     if (code === 'EAGAIN') return null
-    throw unusableFile(`the ${what}'s file descriptor may not be read`)
+    throw unusableFile(`the ${what}'s file descriptor cannot be read`)
   }
 }
 

@@ -47,7 +47,7 @@ export function createVault(masterKey: Uint8Array): Vault {
     if (!head.every((byte, at) => sealed[at] === byte)) throw new Error('not a value sealed under this key')
     const body = head.length + nonceBytes
     if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
-    // Copies: for so few bytes slice() is faster than creating a view.
+    // For so few bytes, a copy by slice() is faster than a view.
     const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.slice(head.length, body))
     decipher.setAAD(bindingOf(head, place))
     decipher.setAuthTag(sealed.slice(-tagBytes))

@@ -74,7 +74,7 @@ describe('cli: reading personal data adds audit lines', () => {
     expect(await addedBy(() => practice.operator.do(...words.split(' ')))).toEqual(left)
   })
 
-  test('before it is shown, so that a log that cannot be written prevents it', async () => {
+  test('personal data is not shown if the audit log cannot be written', async () => {
     const { database } = practice.operator
     const { Database } = await import('bun:sqlite')
     using holder = new Database(database)
@@ -121,7 +121,7 @@ describe('cli: a refused command adds one audit line', () => {
     expect(await addedBy(async () => expect((await run(...all)).code, words).toBe(code))).toEqual([left])
   })
 
-  test('but none for a read that finds nothing, a dry run, a malformed command or a storage failure', async () => {
+  test('a read that finds nothing, a dry run, a malformed command and a storage failure add no audit line', async () => {
     const file = practice.operator.folder.file('faulty.json')
     writeFileSync(file, '{"regions": 1}')
     const left = await addedBy(async () => {
@@ -138,7 +138,7 @@ describe('cli: a refused command adds one audit line', () => {
 })
 
 describe('cli: the audit log', () => {
-  test('is listed by page, instant, actor, action, record, partner and member', async () => {
+  test('the audit log is listed by page, instant, actor, action, record, partner and member', async () => {
     const all = await lines()
     // Filtered lines are sorted by instant, and look-ups are written late.
     const inTime = <T extends { at: string; id: number }>(some: T[]) =>
@@ -180,7 +180,7 @@ describe('cli: the audit log', () => {
     }
   })
 
-  test('is not pruned to a pipe or a folder, and neither is accepted as an archive', async () => {
+  test('a pipe or a folder is refused as the archive of a prune, and as one to verify', async () => {
     const { path } = practice.operator.folder
     const pipe = practice.operator.folder.file('pipe')
     Bun.spawnSync(['mkfifo', pipe])
@@ -196,17 +196,17 @@ describe('cli: the audit log', () => {
       )
       expect([pruned.code, pruned.stderr]).toEqual([
         2,
-        'error: --output: there is a file at that path already\n',
+        'error: --output: the file already exists; choose another path\n',
       ])
       const verified = await run('audit', 'verify', '--archive', target)
       expect([verified.code, verified.stdout]).toEqual([
         8,
-        'The archive is broken at line 0: it is no archive, or its end is not as it was sealed.\n',
+        'The archive is broken at line 0: it is not an archive, or its sealed end was altered.\n',
       ])
     }
   })
 
-  test('is pruned into an archive while the service runs, and both are verified', async () => {
+  test('the audit log is pruned into an archive while the service runs, and both are verified', async () => {
     const { operator, service, token } = practice
     const archive = operator.folder.file('archive.jsonl')
     const head = (await operator.do('audit', 'head')).trim()
@@ -229,7 +229,7 @@ describe('cli: the audit log', () => {
     expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
     expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
     expect(await operator.do('audit', 'verify', '--archive', archive, '--head', head)).toEndWith(
-      '; the log goes on from it.\n',
+      '; the log continues it.\n',
     )
     const noted = await run('audit', 'verify', '--head', head)
     expect([noted.code, noted.stdout]).toEqual([

@@ -58,7 +58,7 @@ async function expectComplete(database: string): Promise<void> {
 }
 
 describe('cli: backup', () => {
-  test('shows nothing without its key: no names, no schema, no provider and no database header', async () => {
+  test('a backup shows nothing without its key: no names, no schema, no provider and no database header', async () => {
     expect(await operator.do('backup', file('backup.age'))).toBe(
       `Created the backup ${file('backup.age')}. To restore it, you need the master key, which is not in it.\n`,
     )
@@ -93,7 +93,7 @@ describe('cli: backup', () => {
     ])
   })
 
-  test('prints what was made as JSON', async () => {
+  test('backup prints what was made as JSON', async () => {
     expect(await operator.ask('backup', file('told.age'))).toEqual({
       backup: file('told.age'),
       encrypted: true,
@@ -109,7 +109,7 @@ describe('cli: backup', () => {
     expect(await operator.ask('backup', file('told.sqlite'), '--plain')).toMatchObject({ encrypted: false })
   })
 
-  test('is not encrypted with --plain', async () => {
+  test('a backup made with --plain is not encrypted', async () => {
     const message = await operator.do('backup', file('plain.sqlite'), '--plain')
     expect(message).toContain('It is not encrypted. ')
     expect(readFileSync(file('plain.sqlite')).includes('Canaryprovider')).toBe(true)
@@ -120,7 +120,7 @@ describe('cli: backup', () => {
     await expectComplete(file('of-plain.sqlite'))
   })
 
-  test('can be opened by each recipient that was named', async () => {
+  test('each recipient that was named can open a backup', async () => {
     const identity = await generateIdentity()
     const recipient = await identityToRecipient(identity)
     const twice = [
@@ -145,11 +145,11 @@ describe('cli: backup', () => {
     new URL('../../src/main.ts', import.meta.url).pathname,
   ]
 
-  test('can be opened with a passphrase instead', async () => {
+  test('a backup can be opened with a passphrase instead of the key', async () => {
     await expectPassphraseBackup('quick', quick, 10)
   })
 
-  test.if(isLong)('with a passphrase uses 2^18 rounds of scrypt', async () => {
+  test.if(isLong)('a backup with a passphrase uses 2^18 rounds of scrypt', async () => {
     await expectPassphraseBackup('slow', theProgram, 18)
   })
 
@@ -168,7 +168,7 @@ describe('cli: backup', () => {
     ])
     const head = new RegExp(`^age-encryption.org/v1\\n-> scrypt \\S+ ${workFactor}\\n`)
     expect(readFileSync(backup, 'latin1')).toMatch(head)
-    expect((await restore(backup, restored)).stderr).toContain('the backup opens with a passphrase')
+    expect((await restore(backup, restored)).stderr).toContain('the backup needs a passphrase')
     expect((await restore(backup, restored, ...phrased)).code).toBe(0)
     await expectComplete(restored)
   }
@@ -178,7 +178,7 @@ describe('cli: backup', () => {
     [['--plain', '--passphrase-file', 'x']],
     [['--passphrase-file', 'x', '--recipient', 'age1x']],
     [['--recipient', 'canary']],
-  ])('with %p is refused and makes nothing', async (flags) => {
+  ])('backup %p is refused and makes nothing', async (flags) => {
     const { code, stdout, stderr } = await operator.run(['backup', file('refused'), ...flags])
     expect([code, stdout, leftOf('refused')]).toEqual([2, '', []])
     expect(stderr).not.toContain('canary')
@@ -186,24 +186,22 @@ describe('cli: backup', () => {
 })
 
 describe('cli: restore', () => {
-  test('of a backup that others can read makes a database that only its owner can read', async () => {
+  test('restore makes a database that only its owner can read, even from a backup that others can read', async () => {
     copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
     chmodSync(file('readable.sqlite'), 0o644)
     expect((await restore(file('readable.sqlite'), file('of-readable.sqlite'))).code).toBe(0)
     expect(statSync(file('of-readable.sqlite')).mode & 0o777).toBe(0o600)
   })
 
-  test('of a pipe or a folder is refused at once, and is not called damaged', async () => {
+  test('restore refuses a pipe or a folder at once, and does not call it damaged', async () => {
     Bun.spawnSync(['mkfifo', file('pipe')])
     for (const backup of [file('pipe'), '/dev/stdin', operator.folder.path]) {
-      expect(await restore(backup, file('piped.sqlite'))).toEqual(
-        refused('what is at the backup path is not a file'),
-      )
+      expect(await restore(backup, file('piped.sqlite'))).toEqual(refused('the backup path is not a file'))
     }
     expect(leftOf('piped')).toEqual([])
   })
 
-  test('makes a database that only its owner can read, and uses the key that is set', async () => {
+  test('restore makes a database that only its owner can read, and uses the key that is set', async () => {
     const { code, stdout } = await restore(file('backup.age'), file('restored.sqlite'))
     expect([code, stdout.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, 'INSTANT')]).toEqual([
       0,
@@ -215,7 +213,7 @@ describe('cli: restore', () => {
     await expectComplete(file('restored.sqlite'))
   })
 
-  test('uses the key next to the new database if no other is set', async () => {
+  test('restore uses the key next to the new database if no other is set', async () => {
     copyFileSync(key, `${file('fresh.sqlite')}.key`)
     chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
     const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite'), '--yes']
@@ -223,23 +221,23 @@ describe('cli: restore', () => {
     expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
-  test('never overwrites a file, and is refused next to the log of another database', async () => {
+  test('restore never overwrites a file, and is refused next to the log of another database', async () => {
     writeFileSync(file('there.sqlite'), 'as it was')
     expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
-      refused('there is a file at that path already'),
+      refused('the file already exists; choose another path'),
     )
     expect(readFileSync(file('there.sqlite'), 'utf8')).toBe('as it was')
     for (const end of ['-wal', '-shm', '-journal']) {
       const left = `${file('log.sqlite')}${end}`
       writeFileSync(left, '')
       expect(await restore(file('backup.age'), file('log.sqlite'))).toEqual(
-        refused(`${left} was left by another database: move it away first`),
+        refused(`${left} belongs to another database; move it away first`),
       )
       rmSync(left)
     }
   })
 
-  test('of a damaged, empty or foreign file, with another key or of a sandbox leaves nothing', async () => {
+  test('a failed restore leaves nothing: no backup, a damaged one, another key or a sandbox', async () => {
     const to = file('nothing.sqlite')
     writeFileSync(file('text'), 'canary')
     copyFileSync(file('backup.age'), file('cut.age'))
@@ -254,11 +252,23 @@ describe('cli: restore', () => {
       await sandbox.stop()
     }
     const cases: [string, string[], string | RegExp][] = [
-      [file('text'), [], /: the file is no backup$/],
-      [file('cut.age'), [], /: the backup is damaged: it is not as it was written$/],
-      [file('cut.sqlite'), [], /: (the copy is not sound|the database file is damaged; .*)$/],
-      [file('backup.age'), other, /: the master key does not open the backup: it takes the one of the time/],
-      [file('plain.sqlite'), other, /: the master key is not the one that this database was sealed under$/],
+      [file('text'), [], /: the file is not a backup$/],
+      [file('cut.age'), [], /: the backup is damaged; use another backup$/],
+      [
+        file('cut.sqlite'),
+        [],
+        /: (the copy is damaged; check the disk, then try again|the database file is damaged; .*)$/,
+      ],
+      [
+        file('backup.age'),
+        other,
+        /: the master key does not decrypt the backup; use the master key from the time of the backup$/,
+      ],
+      [
+        file('plain.sqlite'),
+        other,
+        /: the master key does not fit this database; use the one that the database was created with$/,
+      ],
       [kept, ['--master-key-file', `${kept}.key`], /: the database is not a production database$/],
       [file('absent'), [], /: no such file or folder$/],
     ]
@@ -270,7 +280,7 @@ describe('cli: restore', () => {
     }
   })
 
-  test('after a key rotation needs the old master key for older backups and the new one for newer backups', async () => {
+  test('restore needs the old master key for backups before a rotation, and the new one for later backups', async () => {
     copyFileSync(key, file('old.key'))
     chmodSync(file('old.key'), 0o600)
     expect(await operator.ask('key', 'rotate', '--yes')).toEqual({
@@ -280,7 +290,7 @@ describe('cli: restore', () => {
     })
     await operator.do('backup', file('after.age'))
     expect((await restore(file('backup.age'), file('before.sqlite'))).stderr).toContain(
-      'does not open the backup',
+      'does not decrypt the backup',
     )
     expect((await restore(file('after.age'), file('after.sqlite'))).code).toBe(0)
     await expectComplete(file('after.sqlite'))

@@ -48,16 +48,16 @@ function changed(name: string, ...statements: string[]): string {
 
 test('cli: a backup that does not match its manifest is not restored, and the error names the difference', async () => {
   const cases: [string, string][] = [
-    ['DELETE FROM licenses', 'licenses has 0 records and not 1'],
-    ["UPDATE providers SET first_name = 'Mallory'", 'a record is not what its manifest has the hash of'],
-    ["DELETE FROM settings WHERE name = 'zone_data'", 'settings has 5 records and not 6'],
+    ['DELETE FROM licenses', 'licenses has 0 records instead of 1'],
+    ["UPDATE providers SET first_name = 'Mallory'", 'its content differs from the hash in its manifest'],
+    ["DELETE FROM settings WHERE name = 'zone_data'", 'settings has 5 records instead of 6'],
   ]
   for (const [statement, fault] of cases) {
     expect(await restore(changed('changed.sqlite', statement))).toEqual({
       code: 6,
       signal: null,
       stdout: '',
-      stderr: `error: the backup is not as it was made: ${fault}\n`,
+      stderr: `error: the backup was altered (${fault}); use another backup\n`,
     })
     expect(existsSync(restored)).toBe(false)
   }
@@ -82,7 +82,7 @@ describe('cli: the temporary folder of a backup drill', () => {
   }
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'is readable only by its owner, and is removed on %s',
+    'the folder is readable only by its owner, and is removed on %s',
     async (signal) => {
       const found = await ended(['backup', 'drill'], signal)
       expect(found).toEqual({ modes: [0o700], signal })
@@ -91,7 +91,7 @@ describe('cli: the temporary folder of a backup drill', () => {
     },
   )
 
-  test('stays after a kill, and is removed by the next command', async () => {
+  test('the folder stays after a kill, and is removed by the next command', async () => {
     await ended(['backup', 'drill'], 'SIGKILL')
     expect(left()).toEqual([expect.stringMatching(/^anteroom-backup\.unfinished-[0-9a-f]+-\d+-[0-9a-f]{8}$/)])
     expect((await drill()).code).toBe(0)
@@ -108,7 +108,7 @@ describe('cli: backup drill', () => {
       .filter(({ action }) => action.startsWith('database.'))
       .map(({ action, outcome }) => `${action} ${outcome}`)
 
-  test('prints one line if the backup answers like the service, and leaves only an audit line', async () => {
+  test('a drill prints one line if the backup answers like the service, and leaves only an audit line', async () => {
     // A write-ahead log that a killed command left is removed by the next command.
     const files = () => readdirSync(operator.folder.path).filter((name) => !/-(wal|shm)$/.test(name))
     const [before, tokens, logged] = [files(), await operator.do('token', 'list'), await lines()]
@@ -124,7 +124,7 @@ describe('cli: backup drill', () => {
     expect(findings.find(({ check }) => check === 'backup')?.detail).toBe('0 days old; tried 0 days ago')
   })
 
-  test('passes during bookings, and prints its figures as JSON', async () => {
+  test('a drill passes during bookings, and prints its figures as JSON', async () => {
     await operator.do('token', 'revoke', 'Lantern', '--yes')
     const token = (await operator.do('token', 'issue', 'Lantern')).trim()
     await using service = await operator.serve('--bookings-per-minute', 'off')
@@ -148,7 +148,7 @@ describe('cli: backup drill', () => {
     await service.stop()
   })
 
-  test('fails with one line and an audit line if the copy answers differently', async () => {
+  test('a drill fails with one line and an audit line if the copy answers differently', async () => {
     {
       using database = new Database(operator.database)
       // The trigger changes the answers as soon as the copy is used.
@@ -172,7 +172,7 @@ describe('cli: backup drill', () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  test('without a partner who has a token says that no search was tried', async () => {
+  test('a drill without a partner who has a token says that no search was tried', async () => {
     await operator.do('token', 'revoke', 'Lantern', '--yes')
     const { code, stdout } = await drill()
     expect([code, stdout]).toEqual([

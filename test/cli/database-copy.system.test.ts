@@ -120,7 +120,7 @@ const memberId = async (place: string, externalId: string) =>
   ).id
 
 describeOnPostgres('cli: database copy from a file to a server and back', () => {
-  test('keeps every record, id and sealed value byte for byte, and the audit log', async () => {
+  test('a copy to a server and back keeps every record, id and sealed value byte for byte, and the audit log', async () => {
     await using server = await newDatabase()
     const there = await copied(database, server.url)
     const back = await copied(server.url, file('back.sqlite'))
@@ -142,7 +142,7 @@ describeOnPostgres('cli: database copy from a file to a server and back', () => 
       )
   })
 
-  test('keeps tokens and idempotency keys valid, and assigns no id again', async () => {
+  test('a copy keeps tokens and idempotency keys valid, and assigns no id again', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     {
@@ -174,7 +174,7 @@ describeOnPostgres('cli: database copy from a file to a server and back', () => 
     expect(doctor.filter(({ state }) => state === 'bad')).toEqual([])
   })
 
-  test('prints what was copied and what to do next', async () => {
+  test('database copy prints what was copied and what to do next', async () => {
     await using server = await newDatabase()
     const { code, stdout, stderr } = await copy(database, server.url)
     const { id, hash } = (await copied(server.url, file('told.sqlite'))).auditHead
@@ -273,7 +273,7 @@ describe('cli: a database that was copied', () => {
     ),
   )
 
-  test('to a file is deactivated and notes the absolute path, and the copy is active', async () => {
+  test('the source of a copy is deactivated and notes the absolute path, and the copy is active', async () => {
     copyFileSync(database, file('left.sqlite'))
     await expectDeactivated(file('left.sqlite'), file('taken.sqlite'))
     await isActive(file('taken.sqlite'))
@@ -282,7 +282,7 @@ describe('cli: a database that was copied', () => {
     expect(JSON.parse(stdout).copied.to).toBe(file('near.sqlite'))
   })
 
-  test('can be copied again with a notice about the first copy', async () => {
+  test('a database can be copied again with a notice about the first copy', async () => {
     copyFileSync(database, file('twice.sqlite'))
     const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))
     const { code, stderr } = await copy(file('twice.sqlite'), file('practice.sqlite'), '--while-serving')
@@ -298,7 +298,7 @@ describe('cli: a database that was copied', () => {
     for (const each of ['first', 'practice', 'third']) await isActive(file(`${each}.sqlite`))
   })
 
-  test('with --while-serving is still served and changed', async () => {
+  test('a database copied with --while-serving is still served and changed', async () => {
     copyFileSync(database, file('served.sqlite'))
     const { deactivated } = await copied(file('served.sqlite'), file('tried.sqlite'), '--while-serving')
     expect(deactivated).toBe(false)
@@ -306,7 +306,7 @@ describe('cli: a database that was copied', () => {
     await operator.do('organization', 'add', 'One truth', ...at(file('served.sqlite')))
   })
 
-  test('by a read-only role is not deactivated, and a notice says so', async () => {
+  test('a copy by a read-only role does not deactivate the source, and a notice says so', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     await runSql(
@@ -327,29 +327,32 @@ describe('cli: a database that was copied', () => {
 describeOnPostgres('cli: a database that was copied', () => {})
 
 describeOnPostgres('cli: database copy is refused', () => {
-  test('if the target has tables, ours or others', async () => {
+  test('a target that has tables, ours or others, is refused', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     expect(await copy(database, server.url)).toEqual(
-      refused(6, `there is a database at ${server.url} already: name an empty one`),
+      refused(6, `a database already exists at ${server.url}; choose an empty one`),
     )
     await using strange = await newDatabase()
     await runSql(strange.url, 'CREATE TABLE theirs (id int)')
     expect(await copy(database, strange.url)).toEqual(
       refused(
         6,
-        'the database belongs to another application, which has tables in the schema "public": make one of its own',
+        'the database has tables of another application in the schema "public"; create a separate database',
       ),
     )
     expect(await tablesAt(strange.url)).toBe(1)
-    expect(await copy(server.url, database)).toEqual(refused(6, 'there is a file at that path already'))
+    expect(await copy(server.url, database)).toEqual(
+      refused(6, 'the file already exists; choose another path'),
+    )
   })
 
-  test('with another master key than that of the source', async () => {
+  test('another master key than that of the source is refused', async () => {
     await using server = await newDatabase()
     const wrong = file('wrong.key')
     writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
-    const message = 'the master key is not the one that this database was sealed under'
+    const message =
+      'the master key does not fit this database; use the one that the database was created with'
     expect(await copy(database, server.url, '--master-key-file', wrong)).toEqual(refused(6, message))
     expect(await tablesAt(server.url)).toBe(0)
     await copied(database, server.url)
@@ -359,7 +362,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(existsSync(file('none.sqlite'))).toBe(false)
   })
 
-  test('while a server uses the source, unless --while-serving is given', async () => {
+  test('a source that a server uses is refused, unless --while-serving is given', async () => {
     await using server = await newDatabase()
     await using other = await newDatabase()
     {
@@ -367,8 +370,8 @@ describeOnPostgres('cli: database copy is refused', () => {
       expect(await copy(database, server.url)).toEqual(
         refused(
           7,
-          'a server works with the database that is copied: stop it first, so that nothing is booked there which the ' +
-            'copy has not; or try the copy out with --while-serving',
+          'a server uses the source database; stop it first, or later bookings are missing from the copy. ' +
+            'To try out the copy, use --while-serving',
         ),
       )
       const { code, stdout } = await copy(database, server.url, '--while-serving')
@@ -382,7 +385,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     }
     await using service = await serveAt(server.url)
     expect((await copy(server.url, other.url)).stderr).toStartWith(
-      'error: a server works with the database that is copied, or did a moment ago: stop all of them first, ',
+      'error: a server uses the source database, or did a moment ago; stop all servers first, ',
     )
     expect(await tablesAt(other.url)).toBe(0)
     expect((await copy(server.url, other.url, '--while-serving')).code).toBe(0)
@@ -390,7 +393,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     await copied(server.url, file('stopped.sqlite'))
   })
 
-  test('if a record breaks a rule, and the error names the record', async () => {
+  test('a record that breaks a rule is refused, and the error names it', async () => {
     await using server = await newDatabase()
     copyFileSync(database, file('damaged.sqlite'))
     const damage = (statement: string) => {
@@ -402,22 +405,25 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the record of providers with id 1 breaks a rule of the new database: correct it first; nothing was made',
+        'the record of providers with id 1 violates a constraint of the new database; correct it first. Nothing was copied.',
       ),
     )
     damage("UPDATE providers SET bio = NULL, working_hours = '['")
     expect((await copy(file('damaged.sqlite'), server.url)).stderr).toContain(
-      'providers with id 1 breaks a rule',
+      'providers with id 1 violates a constraint',
     )
     expect((await copy(file('damaged.sqlite'), file('new.sqlite'))).stderr).toContain('providers with id 1 ')
     damage("UPDATE providers SET working_hours = '[]', active = 2")
     expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
-      refused(6, 'the record of providers with id 1 is damaged: its active is no flag; restore a backup'),
+      refused(
+        6,
+        'the record of providers with id 1 is damaged (active is not of type flag); restore a backup',
+      ),
     )
     expect([await tablesAt(server.url), existsSync(file('new.sqlite'))]).toEqual([0, false])
   })
 
-  test('if the audit log was altered', async () => {
+  test('a source whose audit log was altered is refused', async () => {
     await using server = await newDatabase()
     copyFileSync(database, file('forged.sqlite'))
     using content = new Database(file('forged.sqlite'))
@@ -426,7 +432,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(file('forged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the audit log of the database is not as it was written: line 2: the line was altered; nothing was made',
+        'the audit log of the database was altered (line 2: the line was altered); nothing was copied',
       ),
     )
     expect(await tablesAt(server.url)).toBe(0)
@@ -434,7 +440,7 @@ describeOnPostgres('cli: database copy is refused', () => {
 })
 
 describe('cli: database copy', () => {
-  test('checks its options before it opens anything, and prints no password', async () => {
+  test('database copy checks its options before it opens anything, and prints no password', async () => {
     const address = 'postgres://anteroom:canary@localhost:1/anteroom'
     const { code, stdout, stderr } = await operator.run([
       'database',
@@ -457,16 +463,16 @@ describe('cli: database copy', () => {
     )
   })
 
-  test('from file to file uses the same master key', async () => {
+  test('a copy from file to file uses the same master key', async () => {
     await copied(database, file('second.sqlite'))
     expect(contentOf(file('second.sqlite'))).toEqual(contentOf(database))
   })
 
-  test('leaves nothing if the disk is full', async () => {
+  test('database copy leaves nothing if the disk is full', async () => {
     using small = new Operator(withFileSizeLimit(100), null)
     const to = small.folder.file('full.sqlite')
     expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
-      refused(6, `no sound copy could be made at ${to}; is there room for it?`),
+      refused(6, `no sound copy could be made at ${to}; check the free disk space`),
     )
     expect(readdirSync(small.folder.path)).toEqual([])
   })
@@ -493,7 +499,7 @@ describeOnPostgres('cli: database copy that is interrupted', () => {
     return rows.length > 0
   }
 
-  test('by a kill leaves nothing on a server, and can be repeated', async () => {
+  test('a killed copy leaves nothing on a server, and can be repeated', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url))
@@ -507,12 +513,12 @@ describeOnPostgres('cli: database copy that is interrupted', () => {
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
   })
 
-  test('by a closed server connection reports that, and leaves nothing', async () => {
+  test('a copy whose server connection breaks reports that, and leaves nothing', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url, 'pg_terminate_backend(pid)'))
     expect(await program.exit()).toEqual(
-      refused(7, `${server.url}: the connection to the server broke; nothing was made`),
+      refused(7, `${server.url}: the connection to the server was lost; nothing was copied`),
     )
     expect(await tablesAt(server.url)).toBe(0)
   })

@@ -96,7 +96,7 @@ testOfFile(
     expect(before).toMatchObject({ code: 8, bad: [bookings] })
     expect(await found('--backup-max-age', '36h')).toMatchObject({
       code: 8,
-      bad: [{ check: 'backup', detail: 'none was made yet', remedy: 'anteroom backup FILE' }, bookings],
+      bad: [{ check: 'backup', detail: 'no backup was made yet', remedy: 'anteroom backup FILE' }, bookings],
     })
     {
       using database = new Database(operator.database)

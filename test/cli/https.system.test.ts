@@ -54,14 +54,14 @@ test('cli: serve speaks HTTPS by its settings file, and loads a new certificate 
   const { code, stderr } = await service.stop()
   expect(code).toBe(0)
   const inForce =
-    'the certificate that is valid until \\S+Z is in use; the TLS certificate is not for x.example, as --base-url says: partners will refuse it; applied now: --bookings-per-minute'
+    'the certificate that is valid until \\S+Z is in use; the TLS certificate is not for x.example, the host of --base-url; partners will reject it; applied now: --bookings-per-minute'
   expect(messagesIn(stderr)).toEqual([
     'warn: --base-url begins with http:, so partners that follow links send their tokens unencrypted',
     'warn: --tls-certificate and --behind-proxy are both set, so only requests through the proxy are accepted, even over HTTPS; without a proxy, remove --behind-proxy (ANTEROOM_BEHIND_PROXY)',
     expect.stringMatching(
-      /^warn: the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential$/,
+      /^warn: the TLS certificate expires on \S+; renew it, then send SIGHUP (or restart, if systemd passes it as a credential)$/,
     ),
-    'warn: the TLS certificate is not for x.example, as --base-url says: partners will refuse it',
+    'warn: the TLS certificate is not for x.example, the host of --base-url; partners will reject it',
     expect.stringMatching(new RegExp(`^warn: settings reloaded: ${inForce}$`)),
     ...stopping,
   ])

@@ -33,7 +33,7 @@ describe('cli: the master key of a database', () => {
   const list = ['organization', 'list']
   const refused = (stderr: string) => ({ code: 6, signal: null, stdout: '', stderr: `error: ${stderr}\n` })
 
-  test('is read from a file, a file descriptor, the environment or a systemd credential', async () => {
+  test('the key is read from a file, a file descriptor, the environment or a systemd credential', async () => {
     const listed = await operator.run([...list, ...there])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     const base64 = (await Bun.file(key).text()).trim()
@@ -51,9 +51,9 @@ describe('cli: the master key of a database', () => {
     const credentials = operator.folder.file('credentials')
     mkdirSync(credentials)
     const settings = { CREDENTIALS_DIRECTORY: credentials }
-    const absent = 'pass it by LoadCredential, or name the key by --master-key-file'
+    const absent = 'set LoadCredential in the unit, or use --master-key-file'
     expect(await operator.run(list, '', settings)).toEqual(
-      refused(`systemd passes on no credential anteroom-master-key: ${absent}`),
+      refused(`systemd passed no credential anteroom-master-key; ${absent}`),
     )
     copyFileSync(key, join(credentials, 'anteroom-master-key'))
     chmodSync(join(credentials, 'anteroom-master-key'), 0o440)
@@ -61,10 +61,10 @@ describe('cli: the master key of a database', () => {
   })
 
   test.each(['644', '640', '604', '660', '601', '770'])(
-    'in a file with mode %s, which others can use, is refused by every command with one line that says what to do',
+    'a key file with mode %s, which others can use, is refused by every command with what to do',
     async (mode) => {
       chmodSync(key, Number.parseInt(mode, 8))
-      const line = refused(`others can read the master key file ${key}: chmod 600 ${key}`)
+      const line = refused(`other users can access the master key file ${key}; run chmod 600 ${key}`)
       for (const words of [list, ['doctor'], ['serve', '--base-url', 'https://x.example'], ['migrate']]) {
         expect(await operator.run([...words, ...there]), words[0]).toEqual(line)
       }
@@ -72,24 +72,26 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('is checked at the file behind a link', async () => {
+  test('the mode is checked at the file behind a link', async () => {
     const link = operator.folder.file('link')
     symlinkSync(key, link)
     expect((await operator.run([...list, '--master-key-file', link])).code).toBe(0)
     chmodSync(key, 0o644)
     expect(await operator.run([...list, '--master-key-file', link])).toEqual(
-      refused(`others can read the master key file ${link}: chmod 600 ${link}`),
+      refused(`other users can access the master key file ${link}; run chmod 600 ${link}`),
     )
     chmodSync(key, 0o600)
     rmSync(link)
   })
 
   test.if(process.getuid?.() === 0)(
-    'of another user is refused, unless the database belongs to that user too',
+    'a key of another user is refused, unless the database belongs to that user too',
     async () => {
       chownSync(key, 12_345, 12_345)
       expect(await operator.run([...list, ...there])).toEqual(
-        refused(`the master key file ${key} belongs to another user: make it yours, and chmod 600 ${key}`),
+        refused(
+          `the master key file ${key} belongs to another user; change its owner, then run chmod 600 ${key}`,
+        ),
       )
       chownSync(operator.database, 12_345, 12_345)
       expect((await operator.run([...list, ...there])).code).toBe(0)
@@ -97,10 +99,10 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('is not awaited forever from an open pipe, a terminal or a closed descriptor', async () => {
+  test('the key is not awaited forever from an open pipe, a device or a closed descriptor', async () => {
     const start = performance.now()
     expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
-      refused("the master key's file descriptor is a device or a folder, and no file or pipe"),
+      refused("the master key's file descriptor is a device or folder; it must be a file or pipe"),
     )
     expect(await operator.runShell('organization list --master-key-fd 9 9<&-')).toEqual(
       refused("the master key's file descriptor is not open"),
@@ -109,10 +111,10 @@ describe('cli: the master key of a database', () => {
     Bun.spawnSync(['mkfifo', operator.folder.file('pipe')])
     // The shell keeps the pipe open while the command runs.
     expect(await operator.runShell('organization list --master-key-fd 3 3<> pipe')).toEqual(
-      refused("what the master key's file descriptor gives has no end: whoever writes it must close it"),
+      refused("what the master key's file descriptor did not end within 10 s; the writer must close it"),
     )
     expect((await operator.run(list, 'y\n'.repeat(100_000), { ANTEROOM_MASTER_KEY_FD: '0' })).stderr).toBe(
-      "error: what the master key's file descriptor gives is too large to be one\n",
+      'error: what the master key from the file descriptor is too large\n',
     )
   })
 })
@@ -123,7 +125,7 @@ const otherDisk = [tmpdir(), '/dev/shm'].find(
 )
 
 describe('cli: key rotate', () => {
-  test('says before the question that it overwrites the old key, and keeps the key if the answer is no', async () => {
+  test('key rotate says before the question that it overwrites the old key, and keeps the key if the answer is no', async () => {
     using operator = new Operator(theProgram)
     await operator.do('init')
     const key = `${operator.database}.key`
@@ -153,7 +155,7 @@ describe('cli: key rotate', () => {
 })
 
 describe('cli: init', () => {
-  test('explains why and where to move a key next to the database, and says nothing for a key elsewhere', async () => {
+  test('init explains why and where to move a key next to the database, and says nothing for a key elsewhere', async () => {
     using operator = new Operator(theProgram)
     const { database } = operator
     const output = await operator.do('init')
@@ -174,7 +176,7 @@ describe('cli: init', () => {
     expect(statSync(apart).mode & 0o777).toBe(0o600)
   })
 
-  test.if(otherDisk !== undefined)('makes the key on another disk than the database', async () => {
+  test.if(otherDisk !== undefined)('init can make the key on another disk than the database', async () => {
     using operator = new Operator(theProgram)
     using folder = new Folder(otherDisk)
     const key = folder.file('key')
@@ -193,7 +195,7 @@ describe('cli: init', () => {
     expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
   })
 
-  test('makes a database for a key that is passed in, and no key file', async () => {
+  test('init makes a database for a key that is passed in, and no key file', async () => {
     using operator = new Operator(theProgram)
     const key = `${Buffer.alloc(32, 9).toString('base64')}\n`
     const { code, stdout } = await operator.run(['init', '--master-key-fd', '0'], key)

@@ -24,7 +24,7 @@ test('cli: migrate reports that a database without pending migrations is up to d
 describe('cli: output that cannot be written', () => {
   const sh = (command: string) => operator.runShell(command)
 
-  test('of a new token is reported with what to do, because the token is in force', async () => {
+  test('a new token that cannot be printed is reported with what to do, because it is in force', async () => {
     await operator.do('init')
     await operator.do('partner', 'add', 'Lantern')
     const { code, stderr } = await sh('token issue Lantern > /dev/full')
@@ -41,17 +41,20 @@ describe('cli: a path that is not a file', () => {
     ['a folder', (path) => mkdirSync(path)],
   ]
 
-  test.each(made)('as the database is refused at once: %s', async (_, make) => {
+  test.each(made)('%s in place of the database is refused at once', async (_, make) => {
     make(operator.database)
-    const refused = [6, 'error: what is at the database path is not a file\n'] as [number, string]
+    const refused = [6, 'error: the database path is not a file\n'] as [number, string]
     expect(await refusalOf('organization', 'list')).toEqual(refused)
     expect(await refusalOf('migrate')).toEqual(refused)
-    expect(await refusalOf('init')).toEqual([6, 'error: there is a file at the database path already\n'])
+    expect(await refusalOf('init')).toEqual([
+      6,
+      'error: a file already exists at the database path; choose another path\n',
+    ])
     await using sandbox = new Sandbox(['sandbox', '--port', '0', '--database', operator.database])
     expect(await sandbox.exit()).toMatchObject({ code: 6, stderr: refused[1] })
   })
 
-  test.each(made)('as the master key is refused at once: %s', async (_, make) => {
+  test.each(made)('%s in place of the master key is refused at once', async (_, make) => {
     await operator.do('init')
     const key = operator.folder.file('key')
     make(key)
@@ -61,10 +64,13 @@ describe('cli: a path that is not a file', () => {
     ])
   })
 
-  test.each(made)('as the target of a backup is refused at once: %s', async (_, make) => {
+  test.each(made)('%s as the target of a backup is refused at once', async (_, make) => {
     await operator.do('init')
     const place = operator.folder.file('backup')
     make(place)
-    expect(await refusalOf('backup', place)).toEqual([6, 'error: there is a file at that path already\n'])
+    expect(await refusalOf('backup', place)).toEqual([
+      6,
+      'error: the file already exists; choose another path\n',
+    ])
   })
 })

@@ -36,7 +36,7 @@ describe('cli: onboarding partners while the service runs', () => {
         code: 6,
         signal: null,
         stdout: '',
-        stderr: 'error: there is a file at the database path already\n',
+        stderr: 'error: a file already exists at the database path; choose another path\n',
       })
     },
   )
@@ -244,7 +244,7 @@ describe('cli: onboarding partners while the service runs', () => {
       check: 'file modes',
       state: 'bad',
       detail: expect.stringContaining(`others can read ${operator.database}`),
-      remedy: 'chmod 600 each of them',
+      remedy: 'run chmod 600 on each of them',
     })
     await Bun.$`chmod 600 ${operator.database}`.quiet()
   })

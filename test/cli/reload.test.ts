@@ -103,16 +103,16 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
   set('ANTEROOM_OPEN_REQUESTS=4')
   put(two.cert, one.pem)
   expect(reload(live)).toBe(
-    `settings not reloaded, the previous ones still apply: the TLS key ${key} does not fit the first certificate of ${certificate}, which is to be the server's own`,
+    `settings not reloaded, the previous ones still apply: the TLS key ${key} does not fit the first certificate in ${certificate}; the server's certificate must be first`,
   )
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)
   expect(reload(live)).toMatch(
-    /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential; applied now: --open-requests$/,
+    /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+; renew it, then send SIGHUP (or restart, if systemd passes it as a credential); applied now: --open-requests$/,
   )
   // The certificate in force is not reported again.
   expect(reload(live)).toMatch(
-    /^settings reloaded: the TLS certificate expires on \S+: renew it, then send SIGHUP, or restart where systemd hands it over as a credential$/,
+    /^settings reloaded: the TLS certificate expires on \S+; renew it, then send SIGHUP (or restart, if systemd passes it as a credential)$/,
   )
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
 })

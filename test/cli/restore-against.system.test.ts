@@ -126,7 +126,7 @@ test('cli: restore --against refuses a database that is not a later state of the
     await other.do('organization', 'add', 'Elsewhere')
     writeFileSync(file('text'), 'no database')
     for (const [against, fault] of [
-      [other.database, 'that database is no later state of the one that the backup was made of'],
+      [other.database, 'the database is not a later state of the backup; omit the option'],
       [file('text'), 'the file is not a readable database; restore a backup'],
       [file('absent'), `there is no database at ${file('absent')}`],
     ] as const) {

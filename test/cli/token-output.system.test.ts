@@ -15,12 +15,12 @@ describe('cli: token --output', () => {
   })
   afterAll(() => operator[Symbol.dispose]())
 
-  test('issues no token if the file cannot be written', async () => {
+  test('no token is issued if the --output file cannot be written', async () => {
     writeFileSync(file('taken'), 'as it was')
     expect(await operator.run([...issue, file('taken')])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'error: --output: there is a file at that path already\n',
+      stderr: 'error: --output: the file already exists; choose another path\n',
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
@@ -34,7 +34,7 @@ describe('cli: token --output', () => {
     expect(readdirSync(operator.folder.path).filter((name) => name.includes('unfinished'))).toEqual([])
   })
 
-  test('is required if stdout is closed or /dev/null, and no token is issued', async () => {
+  test('no token is issued if stdout is closed or /dev/null', async () => {
     for (const stdout of ['>&-', '> /dev/null']) {
       expect(await operator.runShell(`token issue Lantern ${stdout}`)).toMatchObject({
         code: 2,
@@ -45,7 +45,7 @@ describe('cli: token --output', () => {
     expect(await tokens()).toEqual([])
   })
 
-  test('writes the token readable only by its owner and does not print it, and a refusal leaves no file', async () => {
+  test('--output writes a token file that only its owner can read, and a refusal leaves no file', async () => {
     const message = await operator.do(...issue, file('first'))
     expect(message).toBe(
       `The token of Lantern is in ${file('first')}. Only the owner of the file can read it.\n`,

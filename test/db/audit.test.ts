@@ -50,7 +50,7 @@ function attack({ path }: OpenPlace, ...statements: string[]): void {
 
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
 const asWritten = 'the line was altered'
-const unsealed = 'the seal of the newest line is missing or not as it was written'
+const unsealed = 'the seal of the newest line is missing or was altered'
 
 describe('db: tampering with the audit log without the key', () => {
   const inserted = (id: number) =>
@@ -160,18 +160,18 @@ describe('db: pruning the audit log', () => {
     expect(await place.maintenance?.checkArchive(place.freeTarget, head)).toEqual({
       intact: true,
       archive,
-      next: 'the log goes on from it',
+      next: 'the log continues it',
     })
     expect(await prune(place, 'refusals', now + 6, `${place.freeTarget}-2`)).toBe(2)
     expect(await ids(place)).toEqual([7, 8, 9, 10, 11, 12])
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
     expect(await prune(place, 'acts', now + 8, `${place.freeTarget}-3`)).toBe(2)
     expect(await place.maintenance?.checkArchive(place.freeTarget, null)).toMatchObject({
-      next: 'other archives lie between',
+      next: 'other archives are in between',
     })
     expect(await place.maintenance?.checkArchive(`${place.freeTarget}-3`, null)).toMatchObject({
       archive: { start: head },
-      next: 'the log goes on from it',
+      next: 'the log continues it',
     })
   })
 
@@ -218,7 +218,10 @@ describe('db: pruning the audit log', () => {
     await using place = await openPlace()
     await tenLines(place.store)
     writeFileSync(place.freeTarget, 'mine')
-    const isThere = { kind: 'field_invalid', message: '--output: there is a file at that path already' }
+    const isThere = {
+      kind: 'field_invalid',
+      message: '--output: the file already exists; choose another path',
+    }
     expect(await prune(place, 'acts', now + 6).catch((error) => error)).toMatchObject(isThere)
     expect(readFileSync(place.freeTarget, 'utf8')).toBe('mine')
     await prune(place, 'acts', now + 6, `${place.freeTarget}-2`)
@@ -240,7 +243,7 @@ describe('db: pruning the audit log', () => {
     const { maintenance } = engine as OpenPlace
     const target = place.freeTarget
     expect(await maintenance?.checkArchive(target, null)).toMatchObject({
-      next: 'some lines are in the log still',
+      next: 'some of its lines are still in the log',
     })
     expect(await maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
     expect(await engine.store.verifyAudit(null)).toMatchObject({ intact: true })
@@ -269,7 +272,7 @@ describe('db: pruning the audit log', () => {
       .catch((error) => error)
     expect(theirs).toMatchObject({
       kind: 'database_unusable',
-      message: 'the log has other lines than the archive; nothing more was removed',
+      message: 'the log differs from the archive; no more lines were removed',
     })
     expect(await other.store.listAudit(100)).toHaveLength(10)
     expect(await other.store.verifyAudit(null)).toMatchObject({ intact: true })
@@ -305,13 +308,13 @@ describe('db: verifying an archive of the audit log', () => {
       'a missing end record',
       (all) => all.slice(0, -1),
       0,
-      'it is no archive, or its end is not as it was sealed',
+      'it is not an archive, or its sealed end was altered',
     ],
     [
       'a forged later start',
       (all) => [...all.slice(2, 4), (all[4] as string).replace('"id":0', '"id":2')],
       0,
-      'it is no archive, or its end is not as it was sealed',
+      'it is not an archive, or its sealed end was altered',
     ],
     ['a line that is not JSON', (all) => all.with(0, '{'), Number.NaN, asWritten],
   ])('verification of an archive finds %s', async (_, change, id, fault) => {
@@ -335,7 +338,7 @@ describe('db: verifying an archive of the audit log', () => {
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
     const check = (path: string) => other.maintenance?.checkArchive(path, null)
-    expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log goes on from it' })
-    expect(await check(ours)).toEqual(broken(5, 'the log does not go on from it'))
+    expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log continues it' })
+    expect(await check(ours)).toEqual(broken(5, 'the log does not continue it'))
   })
 })

@@ -78,7 +78,7 @@ describe('db: a row as a line of JSON', () => {
     ['read', 'flag', [3, 'one', null, 2]],
   ])('a damaged value in column %s is rejected with the key of its row', (column, kind, values) => {
     expect(() => toLine(table, values)).toThrow(
-      `the record of letters with id 3 is damaged: its ${column} is no ${kind}; restore a backup`,
+      `the record of letters with id 3 is damaged (${column} is not of type ${kind}); restore a backup`,
     )
   })
 })

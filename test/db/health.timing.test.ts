@@ -53,7 +53,7 @@ function removingOnTheWay() {
 }
 
 const lost =
-  'not ready: the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
+  'not ready: the database file was removed or replaced; do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
 
 /** The count of transactions, which the database keeps in `user_version`. */
 function transactions(): number {
@@ -96,7 +96,7 @@ test('db: health checks fail within a second while another process holds the loc
   expect(await millisOf(async () => expect(await watched.isReady()).toBe(false))).toBeLessThan(500)
   locking.run('ROLLBACK')
   await eventually('a successful test write', async () => await watched.isReady())
-  expect(logged).toEqual(['not ready: the database could not be written within a second', 'ready again'])
+  expect(logged).toEqual(['not ready: no write to the database succeeded within a second', 'ready again'])
 })
 
 describe.each([
@@ -223,7 +223,7 @@ describe('db: the page check at start', () => {
     opened.push(file)
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)
-    expect(logged).toEqual(['not ready: the database is damaged: anteroom doctor tells more', 'ready again'])
+    expect(logged).toEqual(['not ready: the database is damaged; run anteroom doctor', 'ready again'])
   }, 300_000)
 
   test('a damaged page makes the server not ready for good, even after a successful write', async () => {
@@ -237,7 +237,7 @@ describe('db: the page check at start', () => {
     engine = openTestEngine(path)
     const watched = engine.watch((line) => logged.push(line), true)
     while (logged.length === 0) await Bun.sleep(5)
-    expect(logged).toEqual(['not ready: the database is damaged: anteroom doctor tells more'])
+    expect(logged).toEqual(['not ready: the database is damaged; run anteroom doctor'])
     expect(await watched.isReady()).toBe(false)
     expect(await write('North')).toBe('stored')
     expect(await watched.isReady()).toBe(false)

@@ -45,7 +45,7 @@ test.each(['audit', 'members', 'licenses'])(
       .catch((error) => error)
     expect([refusal.kind, refusal.message]).toEqual([
       'database_unusable',
-      'the database file is damaged; anteroom doctor tells more',
+      'the database file is damaged; run anteroom doctor',
     ])
     expect(readdirSync(folder.path).filter((name) => name.startsWith('backup'))).toEqual([])
     await engine.close()
@@ -72,7 +72,7 @@ test('db: a check names a member and screening answers that cannot be decrypted;
   expect(request?.member?.profile.firstName).toBe('(unreadable)')
   expect((await store.findMemberById(member.id))?.profile.email).toBe('(unreadable)')
   await expect(store.exportMember(member.id, act)).rejects.toThrow(
-    `what is sealed of member ${member.id} is not as it was written`,
+    `the sealed data of member ${member.id} was altered; restore a backup`,
   )
   await store.eraseMember(member.id, act)
   expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
@@ -97,7 +97,7 @@ test('db: a check names members whose email hash does not match their address, e
   expect(await sealed()).toEqual({
     check: 'sealed values',
     state: 'bad',
-    detail: `found by another address than theirs: member ${blocked}, member ${freed}`,
+    detail: `the e-mail hash does not match: member ${blocked}, member ${freed}`,
   })
   await engine.close()
 })
@@ -117,7 +117,7 @@ test('db: a check decrypts a sample of 1,000 values of each kind, or all of them
   const sealed = async (isAll: boolean) =>
     (await maintenance.check(0, null, isAll)).find(({ check }) => check === 'sealed values')
   const sample =
-    'a sample was opened (1000 members, 1000 requests, 0 notes, 0 responses): doctor --all opens all'
+    'a sample was opened (1000 members, 1000 requests, 0 notes, 0 responses); doctor --all opens all'
   const bad = (detail: string) => ({ check: 'sealed values', state: 'bad' as const, detail })
 
   expect(await sealed(false)).toEqual({ check: 'sealed values', state: 'ok', detail: sample })
@@ -157,7 +157,7 @@ describe('db: the schema check', () => {
     expect(found).toEqual(
       name === null
         ? { check: 'schema', state: 'ok', detail: `version ${currentSchema}` }
-        : { check: 'schema', state: 'bad', detail: `not as it should be: ${name}` },
+        : { check: 'schema', state: 'bad', detail: `unexpected or changed: ${name}` },
     )
     await engine.close()
   })
@@ -173,7 +173,7 @@ test('db: a backup fails if the master key was rotated since the engine opened, 
   const refusal = await engine.maintenance.backUp(target, protect, act).catch((error) => error)
   expect([refusal?.kind, refusal?.message]).toEqual([
     'database_unusable',
-    'the master key was rotated meanwhile: make the backup again',
+    'the master key was rotated during the backup; make the backup again',
   ])
   expect(readdirSync(folder.path).filter((name) => /^backup|copy/.test(name))).toEqual(['backup-before'])
   for (const one of [engine, rotating]) await one.close()

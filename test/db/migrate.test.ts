@@ -16,7 +16,7 @@ const wider = [...ourMigrations, next]
 const failing = [...wider, 'CREATE TABLE last (id INTEGER) STRICT; INSERT INTO missing VALUES (1)']
 
 const otherSteps =
-  'database_unusable: the database was made or upgraded by a build of this program with other migrations'
+  'database_unusable: the database was created or upgraded by a build with other migrations; use that build'
 const older =
   'database_unusable: the database has an older schema: stop its server, then run `anteroom migrate`'
 
@@ -106,7 +106,7 @@ describe('db: a SQLite database with an older schema', () => {
     const before = readFileSync(path)
     const other = { masterKey: Buffer.alloc(32, 9), upgrade: true }
     expect(await refusalOf(() => openTestDatabase(path, other, wider))).toBe(
-      'database_unusable: the master key is not the one that this database was sealed under',
+      'database_unusable: the master key does not fit this database; use the one that the database was created with',
     )
     expect(readFileSync(path).equals(before)).toBe(true)
     expect(existsSync(copyPathOf(path, wider))).toBe(false)
@@ -118,7 +118,7 @@ describe('db: a SQLite database with an older schema', () => {
     const reader = new Database(path)
     expect(reader.query('SELECT count(*) FROM organizations').values()).toEqual([[1]])
     expect(await refusalOf(() => upgrade(path))).toBe(
-      'database_unusable: the database has an older schema, and another program has it open: stop that first',
+      'database_unusable: the database has an older schema, but another program has it open; stop that program first',
     )
     expect(existsSync(copyPathOf(path, wider))).toBe(false)
     reader.run("INSERT INTO organizations VALUES (2, 'Written meanwhile', 1, 0)")
@@ -176,7 +176,7 @@ describe('db: a SQLite database with unknown migrations', () => {
     const path = makeDatabase(folder)
     upgrade(path).close()
     expect(await refusalOf(() => openTestDatabase(path, { upgrade: true }))).toBe(
-      'database_unusable: the database was written by a newer version of this program',
+      'database_unusable: the database was written by a newer version of this program; install that version',
     )
   })
 
@@ -189,7 +189,7 @@ describe('db: a SQLite database with unknown migrations', () => {
       database.run(`PRAGMA user_version = ${version}`)
       database.close()
       expect(await refusalOf(() => openTestDatabase(path, { upgrade: true }))).toBe(
-        'database_unusable: the schema number of the database is missing: restore a backup',
+        'database_unusable: the database has no schema number; restore a backup',
       )
     },
   )

@@ -137,7 +137,9 @@ describe('db: a SQLite file as the source of a copy', () => {
   test('a server does not start on a SQLite file while it is copied', async () => {
     await using place = await openPlace()
     await fileDatabase(place.path).readSource(stopped, async () => {
-      expect(() => takeServeLock(place.path)).toThrow('another serve works with this database already')
+      expect(() => takeServeLock(place.path)).toThrow(
+        'another server already uses this database; stop it first',
+      )
     })
     takeServeLock(place.path)[Symbol.dispose]()
   })
@@ -247,14 +249,14 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
       await runSql(place.url, `INSERT INTO nodes SELECT 'other', '', ${now}`)
       return refusalOf(() => source.requireStopped())
     })
-    expect(refusal).toStartWith('storage_busy: a server works with the database that is copied')
+    expect(refusal).toStartWith('storage_busy: a server uses the source database')
   })
 
   test('copying a database with a newer schema is refused, even though servers can run on it', async () => {
     await using place = await openPostgresPlace()
     await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
     expect(await refusalOf(() => onServer(place.url).readSource(whileServing, async () => {}))).toBe(
-      'database_unusable: the database has the schema of a newer version of this program: copy it with that one',
+      'database_unusable: the database has the schema of a newer version of this program; use that version to copy it',
     )
   })
 
@@ -277,7 +279,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
       return idsIn(source, 'members')
     })
     expect(await refusalOf(() => before)).toBe(
-      `storage_busy: ${place.url}: the connection to the server broke; nothing was made`,
+      `storage_busy: ${place.url}: the connection to the server was lost; nothing was copied`,
     )
   })
 })
@@ -319,8 +321,8 @@ describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
     const fill = () =>
       runSql(server.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${own}`)
     expect(await refusalOf(() => onServer(server.url).makeTarget({ ...making, fill }))).toBe(
-      `database_unusable: the connection to ${server.url} broke as the copy was finished: run the command again; ` +
-        'it is refused if the copy is there, and complete then',
+      `database_unusable: the connection to ${server.url} was lost while the copy was finished; run the command again. ` +
+        'If the command reports that a database already exists, the copy is complete',
     )
   })
 

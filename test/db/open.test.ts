@@ -172,7 +172,7 @@ describe('db: opening a SQLite database', () => {
         database.run('CREATE TABLE theirs (id INTEGER)')
         database.close()
       },
-      'the file belongs to another application',
+      'the database file belongs to another application; choose another path',
     ],
     [
       'an unmarked database of another application',
@@ -181,17 +181,17 @@ describe('db: opening a SQLite database', () => {
         database.run('CREATE TABLE settings (name TEXT, value BLOB)')
         database.close()
       },
-      'the file belongs to another application',
+      'the database file belongs to another application; choose another path',
     ],
     [
       'bytes that are no database',
       (path) => writeFileSync(path, Buffer.alloc(8192, 'garbage!')),
-      'the file is not a database that can be read',
+      'the file is not a readable database; restore a backup',
     ],
     [
       'a short text file',
       (path) => writeFileSync(path, 'notes\n'),
-      'the file is not a database that can be read',
+      'the file is not a readable database; restore a backup',
     ],
     [
       'a database with a damaged header',
@@ -201,7 +201,7 @@ describe('db: opening a SQLite database', () => {
         bytes.write('XXXX', 0)
         writeFileSync(path, bytes)
       },
-      'the file is not a database that can be read',
+      'the file is not a readable database; restore a backup',
     ],
     [
       'a database of a newer version',
@@ -212,7 +212,7 @@ describe('db: opening a SQLite database', () => {
         database.run('PRAGMA user_version = 999')
         database.close()
       },
-      'the database was written by a newer version of this program',
+      'the database was written by a newer version of this program; install that version',
     ],
   ]
 
@@ -245,7 +245,7 @@ describe('db: opening a SQLite database', () => {
     const path = folder.file('a.sqlite')
     openTestDatabase(path).close()
     expect(refusalOf(() => openTestDatabase(path, { masterKey: Buffer.alloc(32, 8) }))).toEqual(
-      unusable('the master key is not the one that this database was sealed under'),
+      unusable('the master key does not fit this database; use the one that the database was created with'),
     )
     openTestDatabase(path, { masterKey: testKey }).close()
   })

@@ -1072,7 +1072,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       const backup = async (at: number, oldest?: number) =>
         (await maintenance.check(at, oldest)).find(({ check }) => check === 'backup')
       expect(await maintenance.findLastBackups()).toEqual({ backedUpAt: null, drilledAt: null })
-      expect(await backup(now, minutes(60))).toMatchObject({ state: 'bad', detail: 'none was made yet' })
+      expect(await backup(now, minutes(60))).toMatchObject({ state: 'bad', detail: 'no backup was made yet' })
       await maintenance.backUp(freeTarget, null, act)
       await maintenance.noteDrill(actAt(now + 1))
       expect(await maintenance.findLastBackups()).toEqual({ backedUpAt: now, drilledAt: now + 1 })
@@ -1089,9 +1089,9 @@ export function operatorContract(open: () => Promise<Place>): void {
       if (!place.maintenance || place.freeTarget === null) return
       const findings = await place.maintenance.check(now)
       expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
-      expect(findings).toContainEqual({ check: 'settings', state: 'ok', detail: 'as they should be' })
+      expect(findings).toContainEqual({ check: 'settings', state: 'ok', detail: 'correct' })
       expect(findings).toContainEqual({ check: 'integrity', state: 'ok', detail: 'no faults' })
-      expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'none was made yet' })
+      expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'no backup was made yet' })
     })
 
     test('the last noted zone data is returned', async () => {
@@ -1121,7 +1121,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       const head = await store.auditHead()
       const lines = await audited(store, () => maintenance.backUp(freeTarget, null, act))
       expect(lines).toEqual([['database.back-up', null]])
-      const untried = '0 days old; none was tried yet: anteroom backup drill'
+      const untried = '0 days old; no drill yet (anteroom backup drill)'
       const age = { check: 'backup', state: 'ok' as const, detail: untried }
       expect(await maintenance.check(now)).toContainEqual(age)
       expect(await endOf(maintenance.backUp(freeTarget, null, actAt(now - 9 * 86_400_000)))).toBe(
@@ -1147,7 +1147,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await maintenance.check(now)).toContainEqual({
         check: 'backup',
         state: 'note',
-        detail: 'none was made yet',
+        detail: 'no backup was made yet',
       })
       await maintenance.backUp(`${freeTarget}.kept`, null, act)
       expect(await maintenance.check(now)).toContainEqual({

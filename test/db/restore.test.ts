@@ -13,7 +13,7 @@ test('db: restoring a database file fails if its write-ahead log has changes tha
   const decrypt = () => Promise.reject(new Error('it is not encrypted'))
   const restoring = { backup, purpose: 'sandbox', takeKey: () => masterKeyOf(testKey), decrypt } as const
   await expect(fileDatabase(path).restore(restoring, () => {})).rejects.toThrow(
-    `${backup}-wal holds what the file alone does not: make a backup of the two by anteroom backup`,
+    `${backup}-wal contains data that the file lacks; make a backup of the database with anteroom backup`,
   )
   expect(existsSync(path)).toBe(false)
 })

@@ -49,7 +49,7 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_secret FROM partner_keys WHERE id = 1) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
-      /^what is sealed of request 1 is not as it was written$/,
+      /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
       'the secret of another partner',
@@ -75,27 +75,27 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_screening_answers FROM was WHERE id = 2) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
-      /^what is sealed of request 1 is not as it was written$/,
+      /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
       'the screening answers of another request of the same member',
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_screening_answers FROM was WHERE id = 3) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
-      /^what is sealed of request 1 is not as it was written$/,
+      /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
       'the profile of another member, with its record key',
       `UPDATE members SET (record_key, sealed_external_user_id, sealed_profile) =
        (SELECT record_key, sealed_external_user_id, sealed_profile FROM members_was WHERE id = 2) WHERE id = 1`,
       ({ store }) => store.findMember(1, 'm-1'),
-      /^what is sealed of member 1 is not as it was written$/,
+      /^the sealed data of member 1 was altered; restore a backup$/,
     ],
     [
       'an external id moved into a profile',
       'UPDATE members SET sealed_profile = sealed_external_user_id WHERE id = 1',
       ({ store }) => store.findMember(1, 'm-1'),
-      /^what is sealed of member 1 is not as it was written$/,
+      /^the sealed data of member 1 was altered; restore a backup$/,
     ],
     [
       'a member moved to another partner',
@@ -103,57 +103,57 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       async ({ store }) => {
         await store.exportMember(1, actAt(0))
       },
-      /^what is sealed of member 1 is not as it was written$/,
+      /^the sealed data of member 1 was altered; restore a backup$/,
     ],
     [
       'the retry receipt of another request',
       `UPDATE replays SET sealed_receipt = (SELECT sealed_receipt FROM replays WHERE request_id = 2)
        WHERE request_id = 1`,
       opensAll,
-      /^cannot be opened: the answer to request 1$/,
+      /^cannot be opened: the response to request 1$/,
     ],
     [
       'a retry receipt moved to another request',
       'DELETE FROM replays WHERE request_id = 2; UPDATE replays SET request_id = 2 WHERE request_id = 1',
       opensAll,
-      /^cannot be opened: the answer to request 2$/,
+      /^cannot be opened: the response to request 2$/,
     ],
     [
       'a retry receipt under another idempotency key',
       `UPDATE replays SET key_hash = x'${'09'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
-      /^cannot be opened: the answer to request 3$/,
+      /^cannot be opened: the response to request 3$/,
     ],
     [
       'a retry receipt for another body',
       `UPDATE replays SET body_hash = x'${'08'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
-      /^cannot be opened: the answer to request 3$/,
+      /^cannot be opened: the response to request 3$/,
     ],
     [
       'a retry receipt moved to another partner',
       'UPDATE replays SET partner_id = 1 WHERE request_id = 4',
       opensAll,
-      /^cannot be opened: the answer to request 4$/,
+      /^cannot be opened: the response to request 4$/,
     ],
     [
       'a retry receipt with a later submission time',
       'UPDATE replays SET submitted_at = 2 WHERE request_id = 1',
       opensAll,
-      /^cannot be opened: the answer to request 1$/,
+      /^cannot be opened: the response to request 1$/,
     ],
     [
       'a retry receipt moved into screening answers',
       `UPDATE booking_requests SET sealed_screening_answers =
        (SELECT sealed_receipt FROM replays WHERE request_id = 1) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
-      /^what is sealed of request 1 is not as it was written$/,
+      /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
       'a note moved to another request',
       'UPDATE request_notes SET request_id = 3 - request_id',
       ({ store }) => store.readNotes(1, actAt(0)),
-      /^what is sealed of note 2 is not as it was written$/,
+      /^the sealed data of note 2 was altered; restore a backup$/,
     ],
     [
       'a note with another author',

@@ -19,7 +19,7 @@ import { eventually, Program, theProgram } from '../support/process'
 setDefaultTimeout(300_000)
 
 const serving = ['serve', '--port', '0', '--base-url', 'https://api.example']
-const refused = [7, 'error: another serve works with this database already: stop that one first\n']
+const refused = [7, 'error: another server already uses this database; stop it first\n']
 
 let operator = undefined as unknown as Operator
 let lockFile = ''
@@ -100,7 +100,7 @@ describe('db: a path in the place of the serve lock file', () => {
       await operator.do('init')
       make()
       const before = readdirSync(operator.folder.path)
-      const fault = `${lockFile} is not the empty file that serve keeps there: move it away first`
+      const fault = `${lockFile} is in the way of the lock file; move it away first`
       expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
       expect(readdirSync(operator.folder.path)).toEqual(before)
     },
@@ -111,7 +111,7 @@ test('db: a database with a hard link is refused by either name, because each na
   await operator.do('init')
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
-  const fault = 'the database file has a second name (a hard link): remove the one that is not used'
+  const fault = 'the database file has two names (a hard link); remove the unused name'
   expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
   const byLink = await operator.run(['partner', 'list', '--database', second])
   expect([byLink.code, byLink.stderr]).toEqual([6, `error: ${fault}\n`])
@@ -136,7 +136,7 @@ test('db: starting a server removes what an init killed near its end left, inclu
 test('db: init refuses to make a database next to the write-ahead log of another', async () => {
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
-  const fault = `${log} was left by another database: move it away first`
+  const fault = `${log} belongs to another database; move it away first`
   expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `error: ${fault}\n` })
   rmSync(log)
 })
@@ -147,12 +147,15 @@ test('db: serve refuses a missing file and files that are not its database, and 
     `error: there is no database at ${operator.database}\nTry: anteroom init\n`,
   ])
   writeFileSync(operator.database, 'x'.repeat(200))
-  expect(await endOfServe()).toEqual([6, 'error: the file is not a database that can be read\n'])
+  expect(await endOfServe()).toEqual([6, 'error: the file is not a readable database; restore a backup\n'])
   rmSync(operator.database)
   const theirs = new Database(operator.database)
   theirs.run('CREATE TABLE theirs (id INTEGER)')
   theirs.close()
-  expect(await endOfServe()).toEqual([6, 'error: the file belongs to another application\n'])
+  expect(await endOfServe()).toEqual([
+    6,
+    'error: the database file belongs to another application; choose another path\n',
+  ])
   expect(existsSync(lockFile)).toBe(false)
 })
 
@@ -164,6 +167,6 @@ test.if(canMount)('db: serve in a read-only folder is refused and says what it n
   const child = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, path, ...theProgram, ...serving], {
     env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
   })
-  const fault = `${lockFile} cannot be made: serve has to write to the folder of its database`
+  const fault = `${lockFile} cannot be created; serve needs write access to the folder of the database`
   expect([child.exitCode, child.stderr.toString()]).toEqual([6, `error: ${fault}\n`])
 })

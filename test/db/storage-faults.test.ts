@@ -51,13 +51,13 @@ const pages = () =>
 const faults: [what: string, fault: string, stop: () => void, mend: () => void][] = [
   [
     'full',
-    'there is no room on the disk',
+    'the disk is full; free some space',
     () => database.run(`PRAGMA max_page_count = ${pages()}`),
     () => database.run('PRAGMA max_page_count = 1000000'),
   ],
   [
     'read-only',
-    'the database may not be written',
+    'the database is read-only; check the permissions of its files and folder',
     () => database.run('PRAGMA query_only = ON'),
     () => database.run('PRAGMA query_only = OFF'),
   ],

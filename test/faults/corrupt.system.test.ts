@@ -57,9 +57,9 @@ function overwrite(path: string, page: number): void {
   closeSync(file)
 }
 
-const unreadable = 'the file is not a database that can be read'
+const unreadable = 'the file is not a readable database; restore a backup'
 const missing = 'there is no database at .*'
-const damaged = /^error: (the database is damaged.*|the file is not a database that can be read)\n$/
+const damaged = /^error: (the database is damaged.*|the file is not a readable database; restore a backup)\n$/
 
 const refusedAtStart: [string, (path: string) => void, RegExp][] = [
   ['with a damaged header', (path) => writeAt(path, 0, 'XXXX'), new RegExp(unreadable)],
@@ -129,9 +129,7 @@ describe('faults: damage in pages that the start does not read', () => {
       damage(operator.database)
       await using service = await operator.serve()
       await eventually('the page check to end', () => service.messages.length > 0)
-      expect(service.messages).toEqual([
-        'error: not ready: the database is damaged: anteroom doctor tells more',
-      ])
+      expect(service.messages).toEqual(['error: not ready: the database is damaged; run anteroom doctor'])
       expect((await service.get('/readyz', '')).status).toBe(503)
       expect((await service.get('/livez', '')).status).toBe(200)
       expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
@@ -147,7 +145,7 @@ describe('faults: a database file changed under a running server', () => {
   const notes = 'uses of tokens, look-ups and refused authentications'
   // Stopping the server would lose data that only its open file still has.
   const lost =
-    'the database file was removed or replaced: do not stop the server, move it back with its -wal, or rescue it first (docs/running.md, Health)'
+    'the database file was removed or replaced; do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
   const underIt: [string, (path: string) => void, string][] = [
     ['unlinked', (path) => rmSync(path), lost],
     [
@@ -180,7 +178,7 @@ describe('faults: a database file changed under a running server', () => {
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
       // The page check of the start may have come too late to read the file.
-      const unchecked = 'warn: the database could not be checked: run anteroom doctor'
+      const unchecked = 'warn: the database could not be checked; run anteroom doctor'
       expect(messagesIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,
         `warn: ${notes} could not be stored; retrying every second`,
@@ -206,7 +204,7 @@ describe('faults: a database file changed under a running server', () => {
     expect((await service.get('/readyz', '')).status).toBe(503)
     const { code, stderr } = await service.stop()
     expect(code).toBe(0)
-    expect(messagesIn(stderr)[0]).toStartWith('error: not ready: the database file was written over: ')
+    expect(messagesIn(stderr)[0]).toStartWith('error: not ready: the database file was overwritten; ')
     expect(readFileSync(operator.database).equals(readFileSync(backup))).toBe(true)
     await using again = await operator.serve()
     const look = (id: string) =>

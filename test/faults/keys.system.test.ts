@@ -36,7 +36,8 @@ beforeEach(async () => {
 afterEach(() => operator[Symbol.dispose]())
 
 const rotate = ['key', 'rotate', '--yes']
-const otherKey = 'error: the master key is not the one that this database was sealed under\n'
+const otherKey =
+  'error: the master key does not fit this database; use the one that the database was created with\n'
 const listWith = (file: string) => operator.run(['organization', 'list', '--master-key-file', file])
 const contentOf = (file: string) => readFileSync(file, 'utf8')
 

@@ -97,7 +97,7 @@ test('faults: on a full disk bookings are refused, and stored again once there i
       const furnished = await startSandbox(['--database', path, ...withFewProviders])
       expect((await furnished.stop()).code).toBe(0)
       const reason = await goThrough(path, fault, isMounted ? theProgram : withFileSizeLimit(300))
-      expect(reason).toMatch(/there is no room on the disk|fails to read or write/)
+      expect(reason).toMatch(/the disk is full; free some space|reading or writing the database failed/)
       rmSync(path)
     }
   } finally {
@@ -111,7 +111,7 @@ test('faults: serve and doctor on a full disk say so and end', async () => {
   using crowded = new Operator(withFileSizeLimit(40))
   for (const words of [['serve', '--port', '0', '--base-url', 'https://api.example'], ['doctor']]) {
     const { code, stderr } = await crowded.run([...words, '--database', operator.database])
-    expect([code, stderr]).toEqual([6, 'error: there is no room on the disk\n'])
+    expect([code, stderr]).toEqual([6, 'error: the disk is full; free some space\n'])
   }
 })
 

@@ -92,7 +92,7 @@ test('faults: restore refuses a killed database whose log has newer bookings tha
   const { code, stdout, stderr } = await operator.run(words)
   expect([code, stdout]).toEqual([6, ''])
   expect(stderr).toBe(
-    `error: ${path}-wal holds what the file alone does not: make a backup of the two by anteroom backup\n`,
+    `error: ${path}-wal contains data that the file lacks; make a backup of the database with anteroom backup\n`,
   )
   expect(existsSync(target)).toBe(false)
 })
@@ -112,7 +112,7 @@ describe('faults: a backup copied over a database whose server was killed', () =
         const refused = await operator.run(args)
         expect([refused.code, refused.stdout]).toEqual([6, ''])
         expect(refused.stderr).toBe(
-          `error: ${path}-wal was left by another database, as when a backup is copied over one that was not stopped: ` +
+          `error: ${path}-wal belongs to another database, for example because a backup was copied over a running database; ` +
             `move ${path}-wal and ${path}-shm away, then start again\n`,
         )
       }

@@ -63,7 +63,10 @@ describe('faults: a killed init', () => {
     mkdirSync(`${operator.database}.unfinished-0a1b2c3d`)
     writeFileSync(`${operator.database}.unfinished-0a1b2c3d/key`, 'another')
     const { code, stderr } = await operator.run(['init'])
-    expect([code, stderr]).toEqual([6, 'error: there is a file at the master key path already\n'])
+    expect([code, stderr]).toEqual([
+      6,
+      'error: a file already exists at the master key path; choose another path\n',
+    ])
   })
 })
 
@@ -128,7 +131,7 @@ describe('faults: an interrupted backup', () => {
     })
     expect([code, stdout]).toEqual([6, ''])
     const place = `${operator.database}.copy`
-    expect(stderr).toBe(`error: no sound copy could be made at ${place}; is there room for it?\n`)
+    expect(stderr).toBe(`error: no sound copy could be made at ${place}; check the free disk space\n`)
     expect(backups()).toEqual([])
     expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
   })
@@ -193,7 +196,7 @@ describe('faults: an erasure that was killed after its commit', () => {
       const { code, stdout } = await operator.run(['member', 'erase', '1', '--yes'])
       expect([code, stdout]).toEqual([
         0,
-        'Member 1 was already erased. Backups made before now hold what was erased until they are gone.\n',
+        'Member 1 was already erased. Earlier backups still contain the erased data until they are deleted.\n',
       ])
       expect(tracesOf(leaver)).toEqual([])
     }

@@ -16,7 +16,7 @@ test.skipIf(!isRoot)(
     const child = Bun.spawnSync(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', ...program])
     expect([child.exitCode, child.stderr.toString()]).toEqual([
       6,
-      `error: the database ${operator.database} may not be written: nothing may be written in its folder\n`,
+      `error: the database ${operator.database} cannot be written: its folder is not writable\n`,
     ])
   },
 )

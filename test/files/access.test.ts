@@ -9,23 +9,21 @@ test('files: a file with the wrong mode is reported with its mode and the mode i
   using folder = new Folder()
   writeFileSync(folder.file('own'), '')
   chmodSync(folder.file('own'), 0o400)
-  expect(whyNoAccess(folder.file('own'))).toBe('its mode is 400, and 600 is needed')
+  expect(whyNoAccess(folder.file('own'))).toBe('its mode is 400, but 600 is required')
 })
 
 test('files: a file in a folder that cannot be written or entered is reported with the folder as the cause', () => {
   using folder = new Folder()
   writeFileSync(folder.file('own'), '', { mode: 0o600 })
-  expect(whyNoAccess(folder.file('own'))).toBe('nothing may be written in its folder')
-  expect(whyNoAccess(folder.file('own/below'))).toBe('a folder on the way to it may not be entered')
+  expect(whyNoAccess(folder.file('own'))).toBe('its folder is not writable')
+  expect(whyNoAccess(folder.file('own/below'))).toBe('a folder in its path cannot be entered')
 })
 
 test.skipIf(!isRoot)('files: a file of another user is reported with both user ids', () => {
   using folder = new Folder()
   writeFileSync(folder.file('theirs'), '')
   chownSync(folder.file('theirs'), 65534, 65534)
-  expect(whyNoAccess(folder.file('theirs'))).toBe(
-    'it belongs to user 65534, and this command was given by user 0',
-  )
+  expect(whyNoAccess(folder.file('theirs'))).toBe('it belongs to user 65534, but this command runs as user 0')
 })
 
 test('files: a folder is writable if a file can be created in it, and a missing folder is not', () => {

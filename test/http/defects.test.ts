@@ -62,7 +62,8 @@ describe('http: an upload that breaks off', () => {
 test('http: a storage error is 503 with Retry-After, and the log shows its cause without stored data', async () => {
   const broken = await startService()
   const cause = Object.assign(new Error('canary could not be written'), { code: 'SQLITE_FULL' })
-  const fail = () => Promise.reject(new Refusal('storage_failed', 'the disk is full; free some space', { cause }))
+  const fail = () =>
+    Promise.reject(new Refusal('storage_failed', 'the disk is full; free some space', { cause }))
   Object.assign(broken.context.store, { submit: fail })
   const answer = await broken.post(paths.booking, booking('unstored'))
   expectRefusal(answer, { status: 503, kind: 'storage_failed', absent: ['canary', 'FULL'] })

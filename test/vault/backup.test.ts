@@ -30,7 +30,7 @@ const opened = async (name: string, keys: Partial<Parameters<typeof openBackup>[
 }
 
 describe('vault: an encrypted backup', () => {
-  test('is an age file that only its master key opens, and contains no plaintext', async () => {
+  test('a backup is an age file that only its master key opens, and contains no plaintext', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sealed'))
     const sealed = readFileSync(file('sealed'))
@@ -38,7 +38,7 @@ describe('vault: an encrypted backup', () => {
     expect(sealed.includes('canary-')).toBe(false)
     expect(await opened('sealed')).toBe(true)
     expect(await refusalOf(opened('sealed', { masterKey: other }))).toBe(
-      'database_unusable: the master key does not open the backup: it takes the one of the time when it was made',
+      'database_unusable: the master key does not decrypt the backup; use the master key from the time of the backup',
     )
     await protect(file('plain'), file('again'))
     expect(readFileSync(file('again')).equals(sealed)).toBe(false)
@@ -49,14 +49,14 @@ describe('vault: an encrypted backup', () => {
     ['one chunk', Buffer.alloc(65_536, 1)],
     ['one chunk and a byte', Buffer.alloc(65_537, 1)],
     ['many chunks', Buffer.alloc(655_360, 1)],
-  ])('of %s is restored unchanged', async (_, bytes) => {
+  ])('a backup of %s is restored unchanged', async (_, bytes) => {
     writeFileSync(file('in'), bytes)
     await (await protectBackup(masterKey, alone))(file('in'), file('sized'))
     await openBackup(file('sized'), file('out'), { masterKey })
     expect(readFileSync(file('out')).equals(bytes)).toBe(true)
   })
 
-  test('opens with the identity of each recipient, and with the master key', async () => {
+  test('a backup opens with the identity of each recipient, and with the master key', async () => {
     const [mine, stranger] = [await generateIdentity(), await generateIdentity()]
     const recipients = [await identityToRecipient(mine)]
     await (await protectBackup(masterKey, { recipients }))(file('plain'), file('shared'))
@@ -65,26 +65,26 @@ describe('vault: an encrypted backup', () => {
     expect(await opened('shared', { masterKey: other, identityFile })).toBe(true)
     const strangers = secret('stranger', `${stranger}\n`)
     expect(await refusalOf(opened('shared', { identityFile: strangers }))).toBe(
-      'database_unusable: no identity of the file opens the backup',
+      'database_unusable: no identity in the file decrypts the backup',
     )
     const nothing = secret('nothing', '# none\n')
     expect(await refusalOf(opened('shared', { identityFile: nothing }))).toBe(
-      'database_unusable: the identity file holds no identity',
+      'database_unusable: the identity file contains no identity',
     )
     const text = secret('text', 'canary\n')
     expect(await refusalOf(opened('shared', { identityFile: text }))).toBe(
-      'database_unusable: the identity file holds something else than age identities as AGE-SECRET-KEY-1…',
+      'database_unusable: the identity file may contain only age identities (AGE-SECRET-KEY-1…)',
     )
   })
 
-  test('with a passphrase opens with that passphrase only, and not with the master key', async () => {
+  test('a backup with a passphrase opens with that passphrase only, and not with the master key', async () => {
     const passphraseFile = secret('passphrase', 'canary correct horse\nanother line\n')
     await (await protectBackup(masterKey, { ...alone, passphraseFile }))(file('plain'), file('phrased'))
     expect(await opened('phrased', { passphraseFile })).toBe(true)
     expect(await refusalOf(opened('phrased'))).toBe(
-      'database_unusable: the backup opens with a passphrase: give it in a file by --passphrase-file',
+      'database_unusable: the backup needs a passphrase; pass it in a file with --passphrase-file',
     )
-    const unopened = 'database_unusable: the passphrase does not open the backup'
+    const unopened = 'database_unusable: the passphrase does not decrypt the backup'
     const wrong = secret('wrong', 'canary correct house\n')
     expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(unopened)
     // A passphrase that is given must open the backup, even if the master key would.
@@ -92,26 +92,26 @@ describe('vault: an encrypted backup', () => {
     expect(await refusalOf(opened('unphrased', { passphraseFile }))).toBe(unopened)
     expect(
       await refusalOf(protectBackup(masterKey, { ...alone, passphraseFile: secret('empty', '\n') })),
-    ).toBe('database_unusable: the passphrase file holds no passphrase')
+    ).toBe('database_unusable: the passphrase file is empty')
     writeFileSync(file('open'), 'canary', { mode: 0o644 })
     expect(await refusalOf(protectBackup(masterKey, { ...alone, passphraseFile: file('open') }))).toBe(
-      `database_unusable: others can read the passphrase file ${file('open')}: chmod 600 ${file('open')}`,
+      `database_unusable: other users can access the passphrase file ${file('open')}; run chmod 600 ${file('open')}`,
     )
   })
 
   test.each(['age1qqqq', 'canary', 'AGE-SECRET-KEY-1CANARY', ''])(
-    'for the invalid recipient %p is not begun, and the error does not show the recipient',
+    'a backup for the invalid recipient %p is not begun, and the error does not show the recipient',
     async (recipient) => {
       expect(await refusalOf(protectBackup(masterKey, { recipients: [recipient] }))).toBe(
-        'field_invalid: --recipient: not an age recipient as age1…',
+        'field_invalid: --recipient: must be an age recipient (age1…)',
       )
     },
   )
 
-  test('that was changed or cut off at any place is rejected', async () => {
+  test('a backup that was changed or cut off at any place is rejected', async () => {
     await (await protectBackup(masterKey, alone))(file('plain'), file('whole'))
     const whole = readFileSync(file('whole'))
-    const damaged = 'database_unusable: the backup is damaged: it is not as it was written'
+    const damaged = 'database_unusable: the backup is damaged; use another backup'
     for (const at of [30, 100, 150, 200, 300, 70_000, 400_000, whole.length - 1]) {
       const bytes = Buffer.from(whole)
       bytes[at] = (bytes[at] ?? 0) ^ 1
@@ -127,11 +127,11 @@ describe('vault: an encrypted backup', () => {
     }
     for (const bytes of [Buffer.alloc(0), Buffer.from('canary'), content]) {
       writeFileSync(file('stranger'), bytes)
-      expect(await refusalOf(opened('stranger'))).toBe('database_unusable: the file is no backup')
+      expect(await refusalOf(opened('stranger'))).toBe('database_unusable: the file is not a backup')
     }
   })
 
-  test('that cannot be read back as it was written is reported as failed', async () => {
+  test('a backup that cannot be read back as it was written is reported as failed', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sound'))
     const bytes = readFileSync(file('sound'))
@@ -143,7 +143,7 @@ describe('vault: an encrypted backup', () => {
         return new Blob([lost]).stream()
       }) as never)
       expect(await refusalOf(protect(file('plain'), file('unsound')))).toBe(
-        'database_unusable: the backup could not be read back',
+        'database_unusable: the backup could not be decrypted again; check the disk, then make it again',
       )
       bad.mockRestore()
     }

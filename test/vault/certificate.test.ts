@@ -35,7 +35,7 @@ test('vault: a certificate chain is read with its key, and is valid until the ea
 test('vault: a TLS key that systemd passes as a credential is read in spite of its mode', () => {
   const key = written('credential', one.pem, 0o440)
   expect(() => read(one.certificate, key)).toThrow(
-    `others can read the TLS key file ${key}: chmod 600 ${key}`,
+    `other users can access the TLS key file ${key}; run chmod 600 ${key}`,
   )
   expect(read(one.certificate, key, undefined, true).key).toBe(one.pem)
 })
@@ -56,19 +56,19 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
     'the key of another certificate',
     () => [one.certificate, two.key],
     () =>
-      `the TLS key ${two.key} does not fit the first certificate of ${one.certificate}, which is to be the server's own`,
+      `the TLS key ${two.key} does not fit the first certificate in ${one.certificate}; the server's certificate must be first`,
   ],
   [
     'a chain that does not begin with the certificate of the key',
     () => [written('turned.crt', `${two.cert}${one.cert}`), one.key],
     () =>
-      `the TLS key ${one.key} does not fit the first certificate of ${folder.file('turned.crt')}, which is to be the server's own`,
+      `the TLS key ${one.key} does not fit the first certificate in ${folder.file('turned.crt')}; the server's certificate must be first`,
   ],
   [
     'a certificate file that is not PEM',
     () => [written('text.crt', 'certificate'), one.key],
     () =>
-      `the TLS certificate file ${folder.file('text.crt')} holds no certificate in PEM, as begins with -----BEGIN CERTIFICATE-----`,
+      `the TLS certificate file ${folder.file('text.crt')} contains no PEM certificate (-----BEGIN CERTIFICATE-----)`,
   ],
   [
     'a chain with a damaged certificate',
@@ -79,29 +79,29 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
     'a certificate file with a private key in it',
     () => [written('both.crt', one.cert + one.pem), one.key],
     () =>
-      `the TLS certificate file ${folder.file('both.crt')} holds a private key too: keep that in a file of its own`,
+      `the TLS certificate file ${folder.file('both.crt')} also contains a private key; move the key to a separate file`,
   ],
   [
     'a swap of certificate file and key file',
     () => [one.key, one.certificate],
-    () => `the TLS certificate file ${one.key} holds a private key: is it the one for --tls-key?`,
+    () => `the TLS certificate file ${one.key} contains a private key; did you swap it with --tls-key?`,
   ],
   [
     'a certificate instead of a key',
     () => [one.certificate, written('no.key', one.cert)],
     () =>
-      `the TLS key file ${folder.file('no.key')} holds no private key in PEM, as begins with -----BEGIN PRIVATE KEY-----`,
+      `the TLS key file ${folder.file('no.key')} contains no PEM private key (-----BEGIN PRIVATE KEY-----)`,
   ],
   [
     'a key with a passphrase',
     () => [one.certificate, written('locked.key', one.pem.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'))],
     () =>
-      `the TLS key ${folder.file('locked.key')} is encrypted, and nobody can give its passphrase here: write it without one by openssl pkey -in ${folder.file('locked.key')}`,
+      `the TLS key ${folder.file('locked.key')} is encrypted with a passphrase, which the server cannot ask for; remove the passphrase with openssl pkey -in ${folder.file('locked.key')}`,
   ],
   [
     'an expired certificate',
     () => [one.certificate, one.key, madeAt + 91 * dayMillis],
-    () => `the TLS certificate ${one.certificate} expired on ${day(madeAt + 90 * dayMillis)}: renew it`,
+    () => `the TLS certificate ${one.certificate} expired on ${day(madeAt + 90 * dayMillis)}; renew it`,
   ],
   [
     'a certificate that is not valid yet',
@@ -125,7 +125,7 @@ test('vault: a note warns of a TLS certificate that expires within fourteen days
     certificateNotes(certificate, 'https://localhost:8443/x', certificate.validUntil - days * dayMillis)
   expect(at(14)).toEqual([])
   expect(at(13.9)).toEqual([
-    `the TLS certificate expires on ${day(certificate.validUntil)}: renew it, then send SIGHUP, or restart where systemd hands it over as a credential`,
+    `the TLS certificate expires on ${day(certificate.validUntil)}; renew it, then send SIGHUP (or restart, if systemd passes it as a credential)`,
   ])
 })
 
@@ -133,10 +133,10 @@ test('vault: a note warns of a TLS certificate that is not for the host of the b
   const certificate = read(one.certificate, one.key)
   const notes = (baseUrl: string) => certificateNotes(certificate, baseUrl, madeAt)
   expect(notes('https://api.example.org')).toEqual([
-    'the TLS certificate is not for api.example.org, as --base-url says: partners will refuse it',
+    'the TLS certificate is not for api.example.org, the host of --base-url; partners will reject it',
   ])
   expect(notes('https://[2001:db8::1]/')).toEqual([
-    'the TLS certificate is not for 2001:db8::1, as --base-url says: partners will refuse it',
+    'the TLS certificate is not for 2001:db8::1, the host of --base-url; partners will reject it',
   ])
   expect([notes('https://localhost'), notes('https://127.0.0.1:8443')]).toEqual([[], []])
 })

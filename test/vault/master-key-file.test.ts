@@ -4,7 +4,7 @@ import { createMasterKey, readMasterKey } from '../../src/vault/master-key-file'
 import { Folder } from '../support/folder'
 
 describe('vault: a master key file', () => {
-  test('contains the key in base64 on one line, and only its owner can read it', () => {
+  test('a key file contains the key in base64 on one line, and only its owner can read it', () => {
     using folder = new Folder()
     const path = folder.file('key')
     const mask = process.umask(0)
@@ -18,7 +18,7 @@ describe('vault: a master key file', () => {
     }
   })
 
-  test('is never overwritten', () => {
+  test('a key file is never overwritten', () => {
     using folder = new Folder()
     const path = folder.file('key')
     writeFileSync(path, 'something else', { mode: 0o600 })
@@ -27,13 +27,13 @@ describe('vault: a master key file', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    'of another user is refused to root, unless the database belongs to that user',
+    'a key file of another user is refused to root, unless the database belongs to that user',
     () => {
       using folder = new Folder()
       const path = folder.file('key')
       const key = createMasterKey(path)
       chownSync(path, 12_345, 12_345)
-      const refusal = `the master key file ${path} belongs to another user: make it yours, and chmod 600 ${path}`
+      const refusal = `the master key file ${path} belongs to another user; change its owner, then run chmod 600 ${path}`
       for (const owner of [undefined, 12_346]) expect(() => readMasterKey(path, owner)).toThrow(refusal)
       expect(Buffer.from(readMasterKey(path, 12_345)).equals(key)).toBe(true)
     },
@@ -47,7 +47,7 @@ describe('vault: a master key file', () => {
     // Lenient decoders skip characters that are not base64, and make a key of the rest.
     ['a text that a lenient decoder would turn into a key', `${'canary!'.repeat(7)}A`],
     ['a key and more text', `${Buffer.alloc(32, 7).toString('base64')} canary`],
-  ])('with %s is rejected without showing its content', (_, content) => {
+  ])('a key file with %s is rejected without showing its content', (_, content) => {
     using folder = new Folder()
     const path = folder.file('key')
     writeFileSync(path, content, { mode: 0o600 })

@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/domain/errors'
 import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
-/** One array of values per row: int8 as text, bytea as Buffer, json parsed. */
+/** One array per row: int8 as text, bytea as Buffer, json parsed. */
 export type Rows = unknown[][]
 
 export interface Opening {
@@ -13,21 +13,21 @@ export interface Opening {
   readonly host: DatabaseHost
   readonly password: string | null
   readonly statementMillis: number
-  /** Called once, when the connection has ended for any reason. */
+  /** Called once, when the connection ends for any reason. */
   readonly onEnd: (connection: Connection) => void
 }
 
-/** The server's idle_in_transaction_session_timeout, unless a transaction sets its own. */
+/** Default for idle_in_transaction_session_timeout. */
 const idleMillis = 60_000
 
-/** A COMMIT that waits for a standby must not be canceled: the server would then report success. */
+/** Without a timeout: if a COMMIT that waits for a standby is canceled, the server reports success. */
 export const committing = 'SET LOCAL statement_timeout = 0;COMMIT'
 
 export class Connection {
   /** True while a transaction may be open. */
   isOpen = false
   hasEnded = false
-  /** True if something sent since the last BEGIN may have been committed. */
+  /** True if a statement sent since the last BEGIN may have been committed. */
   mayHaveCommitted = false
   readonly begin = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
 
@@ -60,14 +60,14 @@ export class Connection {
     }
   }
 
-  /** It stays raised, because lowering it would cost the next call a message. */
+  /** Never lowers the limit, because that would cost the next call a message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
     this.statementMillis = millis
   }
 
-  /** One message without parameters (simple query protocol). Stops at a failure. @throws DatabaseFailure */
+  /** Sends one message without parameters. Stops at the first failure. @throws DatabaseFailure */
   send(text: string): Promise<Rows[]> {
     return handled(this.sendOne(text))
   }
@@ -77,7 +77,7 @@ export class Connection {
     if (/\bCOMMIT\b/i.test(text) || !(begins || this.isOpen)) this.mayHaveCommitted = true
     else if (begins) this.mayHaveCommitted = false
     const wasOpen = this.isOpen
-    // Before the answer: a text that fails midway leaves a transaction open.
+    // Set before the answer, because a message that fails midway leaves a transaction open.
     if (begins) this.isOpen = true
     const answers = eachOf(await this.answerOf(this.reserved.unsafe(text).simple().values()))
     const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
@@ -102,7 +102,7 @@ export class Connection {
     this.mayHaveCommitted = true
     // See `committing`.
     const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
-    // A template: the driver holds back other texts until the statements before them are answered.
+    // A template, because the driver sends other statements only after earlier ones are answered.
     const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
     const results = await Promise.allSettled([...pending, unlimited, committed])
     this.isOpen = false
@@ -122,7 +122,7 @@ export class Connection {
     close(this.client)
   }
 
-  /** The meaning of a failure if the connection breaks now. */
+  /** Meaning of a failure if the connection breaks now. */
   get whenBroken(): Meaning {
     return this.mayHaveCommitted ? 'lost' : 'retry'
   }
@@ -136,7 +136,7 @@ export class Connection {
   }
 }
 
-/** The pool rolls back if the work throws. @throws DatabaseFailure lost if the outcome is unknown */
+/** If the work throws, the pool rolls back. @throws DatabaseFailure lost if the outcome is unknown */
 export async function inTransaction<T>(
   connection: Connection,
   first: readonly string[],
@@ -148,13 +148,13 @@ export async function inTransaction<T>(
   return done
 }
 
-/** Sets search_path, because a schema with the role's name would be searched first. */
+/** Sets search_path, because a schema with the name of the role would be searched first. */
 function firstText({ statementMillis }: Opening): string {
   return `SELECT pg_is_in_recovery(); SET search_path = public; SET statement_timeout = ${statementMillis};
     SET idle_in_transaction_session_timeout = ${idleMillis}`
 }
 
-/** Marks a rejection as handled: callers that send several statements stop awaiting at the first failure. */
+/** Prevents unhandled rejections: callers that send several statements stop at the first failure. */
 function handled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined)
   return answer
@@ -170,8 +170,8 @@ function eachOf(answers: Answer | Answer[]): Answer[] {
 }
 
 /**
- * Numbers beyond the safe integers become null, which matches nothing. Other types throw before COMMIT is
- * sent: the driver would skip the statement and still commit.
+ * A number that is no safe integer becomes null, which matches nothing. Unknown types throw before COMMIT:
+ * the driver would skip the statement but still commit.
  */
 function toParameter(value: unknown): unknown {
   const isKnown = value == null || value instanceof Uint8Array || plain.has(typeof value)
@@ -181,7 +181,7 @@ function toParameter(value: unknown): unknown {
 
 const plain = new Set(['string', 'number', 'boolean'])
 
-/** Sets every option that Bun would otherwise read from libpq's environment variables. */
+/** Sets each option that Bun would otherwise read from the environment variables of libpq. */
 function clientFor({ address, host, password }: Opening, onclose: () => void): SQL {
   const isSocket = host.host.startsWith('/')
   return new SQL({
@@ -215,14 +215,14 @@ function tlsFor({ sslMode, sslRootCert }: DatabaseAddress) {
 function readAuthorities(path: string): string {
   const text = textOf(path)
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text
-  throw new Refusal('settings_invalid', `the file of sslrootcert, ${path}, has no certificate (PEM)`)
+  throw new Refusal('settings_invalid', `the sslrootcert file ${path} contains no PEM certificate`)
 }
 
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    throw new Refusal('settings_invalid', `the file of sslrootcert, ${path}, cannot be read`)
+    throw new Refusal('settings_invalid', `the sslrootcert file ${path} cannot be read`)
   }
 }
 

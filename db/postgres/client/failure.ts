@@ -3,25 +3,24 @@ import { Refusal } from '../../../src/domain/errors'
 
 const messages = {
   /** The connection broke or timed out, and something may have been committed. */
-  lost: 'the connection to the database broke, and nobody knows what was stored',
-  retry: 'the database could not do it at this moment; nothing was stored',
+  lost: 'the connection to the database was lost, and it is unknown if the change was stored',
+  retry: 'the database could not process this now; nothing was stored',
   /** No connection became free in time, or the pool is closed. */
-  busy: 'the database server did not come to it in time; nothing was stored',
+  busy: 'no connection to the database server became free in time; nothing was stored',
   unreachable: 'the database server cannot be reached',
-  /** The server lacks connections, memory or disk space. */
-  full: 'the database server has no room',
+  full: 'the database server is out of connections, memory or disk space',
   /** Another host may be the primary. Nothing was committed. */
-  readOnly: 'the database server is a standby, which cannot be written',
-  denied: 'the database server does not let this program in, or cannot be trusted',
-  constraint: 'a constraint of the database forbids it',
-  damaged: 'the disk of the database server, or its data, fails',
+  readOnly: 'the database server is a read-only standby',
+  denied: 'the database server rejects this program, or is not trusted',
+  constraint: 'the change violates a constraint of the database',
+  damaged: 'the disk of the database server fails, or its data is damaged',
   /** Anything else: a defect. */
-  refused: 'the database server does not do what it was told',
+  refused: 'the database server rejected a statement; report it',
 }
 
 export type Meaning = keyof typeof messages
 
-/** A failure without the server's message, which can contain values of rows and parameters. */
+/** A failure without the server's message, which may contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
@@ -38,7 +37,7 @@ export class DatabaseFailure extends Error {
 /** `ends`: the connection has ended. The caller decides between lost, retry and unreachable. */
 type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
-/** SQLSTATE (PostgreSQL, appendix A) and driver codes; the first match counts. The remedy is for opening. */
+/** SQLSTATEs (PostgreSQL, appendix A) and codes of the driver. The first match counts. */
 const codes: readonly Row[] = [
   [/^(40001|40P01|55P03|57014|25P0[234])$/, 'retry'],
   [/^25006$/, 'readOnly'],
@@ -47,42 +46,42 @@ const codes: readonly Row[] = [
   [
     /^NO_PASSWORD$/,
     'denied',
-    'the server asks for a password, and none was found: neither the address nor PGPASSWORD has one, and the password file (PGPASSFILE, else ~/.pgpass) is not there, or has no line for this host, port, database and user',
+    'the server requires a password, but none was found; set it in the address, in PGPASSWORD or in the password file (PGPASSFILE or ~/.pgpass) on a line for this host, port, database and user',
   ],
-  [/^28P01$/, 'denied', 'the server does not take the password, or knows no such role'],
+  [/^28P01$/, 'denied', 'the server rejects the password, or the role does not exist'],
   [
     /^28000$/,
     'denied',
-    'the server does not let this role in from here (its pg_hba.conf), or not as this user of the machine (peer), or knows no such role',
+    "the server's pg_hba.conf rejects this role from this machine or for this system user (peer), or the role does not exist",
   ],
   [
     /^08P01$/,
     'ends',
-    'it does not speak as PostgreSQL does; PgBouncer must be 1.21 or newer, with max_prepared_statements',
+    "it does not follow PostgreSQL's protocol; PgBouncer must be 1.21 or newer, with max_prepared_statements",
   ],
   [
     /^3D000$/,
     'denied',
-    'the server has no such database: have it made there (createdb), then give the command again',
+    'the server has no such database; create it there (createdb), then run the command again',
   ],
   [
     /^42501$/,
     'denied',
-    'the role lacks a right: use the owner of the database and its tables, or have an administrator run, in this database, ' +
+    'the role lacks a privilege; use the owner of the database and its tables, or have an administrator run, in this database, ' +
       'CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO the role',
   ],
   [
     /^0A000$/,
     'refused',
-    "the server has no extension btree_gist: have its administrator install PostgreSQL's contrib package",
+    "the server has no extension btree_gist; have its administrator install PostgreSQL's contrib package",
   ],
-  [/TLS_NOT_AVAILABLE$/, 'denied', 'the server speaks no TLS, which sslmode=verify-full asks for'],
-  [/ALTNAME/, 'denied', "the server's certificate is for another name than the address has"],
+  [/TLS_NOT_AVAILABLE$/, 'denied', 'the server does not support TLS, which sslmode=verify-full requires'],
+  [/ALTNAME/, 'denied', "the server's certificate is for another host name than the address"],
   [/EXPIRED/, 'denied', "the server's certificate has expired"],
   [
     /^(UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/,
     'denied',
-    "the server's certificate is signed by nobody who is trusted: name its authority by sslrootcert=FILE",
+    "the server's certificate is not signed by a trusted authority; set sslrootcert=FILE to the certificate of its authority",
   ],
   [
     /^28|CERT|^ERR_POSTGRES_(TLS|SSL|AUTH|SASL|PASSWORD|CHANNEL|SERVER_SIGNATURE|UN(SUPPORTED|KNOWN)_AUTH)/,
@@ -92,23 +91,23 @@ const codes: readonly Row[] = [
   [/^(08|57P0|ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|ECONN|EPIPE|ETIMEDOUT)/, 'ends'],
 ]
 
-/** Remedies for failures that may pass without a change of settings. */
+/** Messages for failures that may pass without a change of settings. */
 const passing: Partial<Record<Meaning, string>> = {
-  unreachable: 'no server answers there: is it running, and are its name and its port right?',
-  readOnly: 'it is a standby, which cannot be written: name the primary too, as host1,host2',
-  full: 'the server has no room',
+  unreachable: 'no server answers; check that it runs, and check its host name and port',
+  readOnly: 'the server is a read-only standby; also name the primary, as in host1,host2',
+  full: 'the server is out of connections, memory or disk space',
 }
 
 function rowOf(code: string | null): Row | undefined {
   return code === null ? undefined : codes.find(([pattern]) => pattern.test(code))
 }
 
-/** True if the connection has ended. The server also ends one that was idle in a transaction for too long. */
+/** True if the connection has ended, for example because it was idle in a transaction for too long. */
 export function isBroken({ code, meaning }: DatabaseFailure): boolean {
   return meaning === 'lost' || /^25P0[34]$/.test(code ?? '') || rowOf(code)?.[1] === 'ends'
 }
 
-/** A driver error without its message. @param whenEnded the meaning if the connection has ended */
+/** Converts a driver error. @param whenEnded the meaning if the connection has ended */
 export function toFailure(error: unknown, whenEnded: Meaning): DatabaseFailure {
   if (error instanceof DatabaseFailure) return error
   const { errno, code, constraint } = error as Record<string, unknown>
@@ -118,14 +117,14 @@ export function toFailure(error: unknown, whenEnded: Meaning): DatabaseFailure {
   return new DatabaseFailure(meaning, given, typeof constraint === 'string' ? constraint : null)
 }
 
-/** The original failure. The message of Drizzle's wrapper contains the statement and its parameters. */
+/** Removes Drizzle's wrapper, whose message contains the statement and its parameters. */
 export function unwrapped(error: unknown): unknown {
   return error instanceof DrizzleQueryError ? (error.cause ?? new DatabaseFailure('refused')) : error
 }
 
 const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readOnly'])
 
-/** The failure as clients see it. Returns any other error unchanged. */
+/** Returns the refusal that clients see, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   const failure = unwrapped(error)
   // For example a certificate file that is being rewritten.
@@ -141,7 +140,7 @@ export function toRefusal(error: unknown): unknown {
   return new Refusal('storage_failed', messages[meaning], { cause: failure })
 }
 
-/** The failure as the operator sees it at opening. @param name the address without its password */
+/** Returns the refusal that the operator sees on opening. @param name the address without its password */
 export function openingRefusal(error: unknown, name: string): unknown {
   if (!(error instanceof DatabaseFailure)) return error
   const { meaning, code } = error
@@ -150,7 +149,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // No cause: these messages say more than the failure's own.
+  // Without a cause, because these messages say more than the failure's message.
   return remedy === undefined && passes !== undefined
     ? new Refusal('storage_busy', `${place}: ${passes}`)
     : new Refusal('database_unusable', `${place}: ${remedy ?? error.message}`)

@@ -4,7 +4,7 @@ import { Refusal } from '../../../src/domain/errors'
 import type { DatabaseLogin } from '../../../src/domain/ports/database'
 
 /**
- * From the address, else the environment, else the password file; else null.
+ * Searches the address, the environment and the password file, in this order.
  * @throws Refusal settings_invalid if others can read the password file, or it cannot be read
  */
 export function passwordFor(
@@ -20,7 +20,7 @@ export function passwordFor(
   return findPassword(text, [names, [`${host.port}`], [address.database], [address.user]])
 }
 
-/** Password of the first matching line (libpq's password file, PostgreSQL §34.16). */
+/** Returns the password of the first matching line (PostgreSQL §34.16, The Password File). */
 function findPassword(text: string, wanted: readonly (readonly string[])[]): string | null {
   for (const line of text.split(/\r?\n/)) {
     const fields = line.startsWith('#') ? undefined : fiveFields.exec(line)?.slice(1)
@@ -48,12 +48,12 @@ function readPassFile(path: string, isCredential = false): string | null {
     const found = fstatSync(file)
     if (!found.isFile()) throw invalid('is not a file')
     if ((found.mode & 0o077) !== 0 && !isCredential && process.platform !== 'win32')
-      throw invalid('can be read by others than its owner: give it mode 0600')
+      throw invalid('is accessible to other users; run chmod 600 on it')
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof Refusal) throw error
     if ((error as { code?: string }).code === 'ENOENT') return null
-    throw invalid('may not be read by the user that this is run by')
+    throw invalid('cannot be read by this user')
   } finally {
     if (file !== undefined) closeSync(file)
   }

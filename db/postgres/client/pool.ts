@@ -22,30 +22,30 @@ interface Place<On> {
   readonly connection: Connection
   readonly on: On
   readonly generation: number
-  /** A value of performance.now(). */
+  /** Value of performance.now(). */
   freeSince: number
 }
 
-/** If no host accepts a connection, calls fail at once for this long. */
+/** After a failed connection attempt, calls fail at once for this long. */
 const pauseMillis = 100
-/** A connection that was idle for longer is not reused: load balancers and firewalls drop it silently. */
+/** Connections idle for longer are not reused: load balancers and firewalls drop them silently. */
 const idleMillis = 60_000
-/** Share of a call's timeout for getting a connection: overload fails fast, unlike a dead server. */
+/** Share of a call's timeout for the wait for a connection, so that overload fails fast. */
 const waitingShare = 0.75
-/** Share of a call's timeout for one statement: only a server that does not answer costs the connections. */
+/** Share of a call's timeout for one statement: a slow statement fails before the connection is closed. */
 const statementShare = 0.9
 
-/** Ordered by how much an operator has to do, least first. */
+/** In order of the effort for an operator, least first. */
 const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
-/** Connections to the primary, each for one call at a time. */
+/** Connections to the primary. */
 export class Pool<On> {
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
   private used = 0
-  /** Connections of earlier generations are not reused: their server was lost. */
+  /** Connections of earlier generations are not reused, because their server was lost. */
   private generation = 0
-  /** Index of the host that was connected to last. */
+  /** Index of the host of the last connection. */
   private primary = 0
   private failure: { readonly error: unknown; readonly until: number } | null = null
   private isClosed = false
@@ -57,16 +57,13 @@ export class Pool<On> {
     return { free: this.free.length, used: this.used, waiting: this.waiting.length }
   }
 
-  /**
-   * Rolls back if the work fails. A timeout replaces all connections.
-   * @throws DatabaseFailure; errors of the work
-   */
+  /** Rolls back if the work fails. A timeout replaces all connections. @throws DatabaseFailure */
   async use<T>(work: (on: On) => Promise<T>, deadlineMillis = this.deadlineMillis): Promise<T> {
     const endsAt = performance.now() + deadlineMillis
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // At least the minimum share: a suspension of this process is not the server's fault.
+    // At least a minimum share, because this process may have been suspended during the wait.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -76,7 +73,7 @@ export class Pool<On> {
       connection.mayHaveCommitted = false
       await connection.allowStatements(statementLimit(deadlineMillis))
       const done = await work(place.on)
-      if (connection.isOpen && !connection.hasEnded) throw new Error('a work has left its transaction open')
+      if (connection.isOpen && !connection.hasEnded) throw new Error('the work left its transaction open')
       return done
     }
     try {
@@ -109,7 +106,7 @@ export class Pool<On> {
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(waitMillis, () => late.reject(new DatabaseFailure('busy')))
     return await Promise.race([taken, late.promise]).catch((error) => {
-      // Passes a late connection on to the next call.
+      // Passes a late connection to the next call.
       taken.then(
         (place) => this.giveBack(place),
         () => undefined,
@@ -131,7 +128,7 @@ export class Pool<On> {
     }
   }
 
-  /** The most recently used connection. If it was idle for too long, all were. */
+  /** The most recently used connection. If it was idle for too long, all others were too. */
   private popFree(): Place<On> | undefined {
     const place = this.free.pop()
     if (place && performance.now() - place.freeSince < idleMillis) return place
@@ -152,7 +149,7 @@ export class Pool<On> {
     }
   }
 
-  /** The first writable host, starting at the last primary. @throws DatabaseFailure the most severe of all */
+  /** Tries all hosts, from the last primary on. @throws DatabaseFailure the most severe one */
   private async connect(): Promise<Connection> {
     const { address, password } = this.options
     const { hosts } = address

@@ -1,9 +1,9 @@
 import type { Report } from '../../../src/domain/measures'
 import type { Connection } from '../client/connection'
 
-/** Difference between the clocks from which on the operator is warned. */
+/** The operator is warned of a larger difference between the clocks. */
 const warnMillis = 100
-/** Not ready from here on: the node would offer slots that have begun, or accept tokens too early. */
+/** With a larger difference the node is not ready: it could offer past slots, or accept tokens too early. */
 const unfitMillis = 60_000
 
 /** How far the server's clock is ahead of this machine's, in ms, plus or minus `doubt`. */
@@ -27,22 +27,22 @@ export function isApart({ difference, doubt }: ClockReading, limitMillis = warnM
 export function describeDifference({ difference }: ClockReading): string {
   const millis = Math.round(Math.abs(difference))
   const amount = millis < 10_000 ? `${millis} ms` : `${Math.round(millis / 1_000)} s`
-  return `the server's is ${amount} ${difference < 0 ? 'behind' : 'ahead of'} this machine's`
+  return `the server's clock is ${amount} ${difference < 0 ? 'behind' : 'ahead of'} this machine's clock`
 }
 
-export const clockRemedy = 'let both take the time from the same source (NTP)'
+export const clockRemedy = 'synchronize both with the same time source (NTP)'
 
 /** Compares this node's clock with the server's, which all nodes share. Reports each change once. */
 export class ClockWatch {
   #state: 'right' | 'apart' | 'unfit' = 'right'
   #reading: ClockReading | null = null
 
-  /** How far the server's clock is ahead, in ms; null until it was read. */
+  /** How far the server's clock is ahead, in ms; null until measured. */
   get difference(): number | null {
     return this.#reading?.difference ?? null
   }
 
-  /** False if this clock is too far off to judge slots and tokens. */
+  /** False if this clock is too far off to check slots and tokens. */
   get isFit(): boolean {
     return this.#state !== 'unfit'
   }
@@ -55,11 +55,11 @@ export class ClockWatch {
     const isOff = isApart(reading, was === 'right' ? warnMillis : warnMillis / 2)
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'
     if (this.#state === was) return
-    const words = `the database server's clock is not this machine's: ${describeDifference(reading)}; ${clockRemedy}`
+    const words = `the clocks of the database server and this machine differ: ${describeDifference(reading)}; ${clockRemedy}`
     if (this.#state === 'unfit') report(`not ready: ${words}`, 'error')
     else if (was === 'unfit') report('ready again', 'info')
     if (this.#state === 'apart') report(words)
     if (this.#state === 'right')
-      report("this machine's clock shows what the database server's does again", 'info')
+      report('the clocks of the database server and this machine agree again', 'info')
   }
 }

@@ -25,13 +25,13 @@ export async function whereReadable(check: string, find: () => Promise<Finding>)
     const failure = unwrapped(error)
     if (failure instanceof DatabaseFailure && failure.code === '42501') return notPermitted(check)
     const isDamaged = failure instanceof DatabaseFailure && failure.meaning === 'damaged'
-    const detail = isDamaged ? 'the data is damaged; restore a backup' : 'it could not be checked'
+    const detail = isDamaged ? 'the data is damaged; restore a backup' : 'the check failed'
     return { check, state: 'bad', detail }
   }
 }
 
 function notPermitted(check: string, remedy?: string): Finding {
-  const detail = 'it could not be checked: the role has no right to'
+  const detail = 'not checked, because the role lacks the privilege'
   return { check, state: 'note', detail, ...(remedy && { remedy }) }
 }
 
@@ -48,11 +48,12 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   const [isEncrypted, version, isLocal] = (row ?? []) as [boolean?, string?, boolean?]
   if (isEncrypted) return { check, state: 'ok', detail: `encrypted, ${version?.replace('v', ' ')}` }
   if (isLocal) return { check, state: 'ok', detail: 'not encrypted, within this machine' }
-  const detail = 'not encrypted; the address is one of this machine, and the server is told of another'
-  return { check, state: 'note', detail, remedy: 'see what hands the connection on, and to where' }
+  const detail =
+    'not encrypted; the address is on this machine, but the server sees a connection from another machine'
+  return { check, state: 'note', detail, remedy: 'check which program forwards the connection, and to where' }
 }
 
-/** This machine's clock judges tokens and slots. The server's clock judges which nodes are running. */
+/** Tokens and slots are checked by this machine's clock; heartbeats of nodes by the server's clock. */
 async function findClock(connection: Connection): Promise<Finding> {
   const readings: ClockReading[] = []
   for (let time = 0; time < 5; time++) readings.push(await readClock(connection))
@@ -64,9 +65,9 @@ async function findClock(connection: Connection): Promise<Finding> {
 }
 
 const harms: readonly (readonly [name: string, value: string, harm: string])[] = [
-  ['fsync', 'off', 'what was acknowledged may be lost, and all of the data, when the machine goes down'],
-  ['full_page_writes', 'off', 'a page that was half written when the machine went down cannot be mended'],
-  ['synchronous_commit', 'off', 'what was acknowledged may be lost when the server goes down'],
+  ['fsync', 'off', 'a crash of the machine may lose acknowledged writes or all data'],
+  ['full_page_writes', 'off', 'a page that is half written during a crash cannot be repaired'],
+  ['synchronous_commit', 'off', 'a crash of the server may lose acknowledged writes'],
 ]
 
 export async function findSettings(connection: Connection): Promise<Finding> {
@@ -84,29 +85,28 @@ export function judgeSettings(settings: Readonly<Record<string, string>>): Findi
   const found = faults.map(([name, value, harm]) => `${name} is ${value}: ${harm}`)
   const changed = faults.map(([name]) => name)
   if (settings.synchronous_commit === 'local' && settings.synchronous_standby_names !== '') {
-    found.push('synchronous_commit is local: no standby is waited for')
+    found.push('synchronous_commit is local: commits do not wait for a standby')
     changed.push('synchronous_commit')
   }
   if (found.length > 0) {
     const remedy = `turn ${changed.join(', ')} on, for the server, the database and the role`
     return { check, state: 'bad', detail: found.join('; '), remedy }
   }
-  if (settings.data_checksums === 'on') return { check, state: 'ok', detail: 'as they should be' }
-  const detail =
-    'as they should be, without data checksums: a disk that gives back other bytes is not noticed'
-  return { check, state: 'note', detail, remedy: 'stop the server, run pg_checksums --enable' }
+  if (settings.data_checksums === 'on') return { check, state: 'ok', detail: 'correct' }
+  const detail = 'correct, but without data checksums: damage by the disk is not detected'
+  return { check, state: 'note', detail, remedy: 'stop the server, then run pg_checksums --enable' }
 }
 
 export interface Standby {
   readonly name: string
   readonly isSynchronous: boolean
-  /** Write-ahead log that is not on the standby's disk yet. */
+  /** Write-ahead log that is not yet on the standby's disk. */
   readonly bytesBehind: number
-  /** 0 while nothing is written. */
+  /** 0 if there are no writes. */
   readonly secondsBehind: number
 }
 
-/** A standby with a larger lag counts as behind. */
+/** A standby with a larger lag is behind. */
 const [mostBytes, mostSeconds] = [64 * 1024 * 1024, 30]
 
 async function findReplication(connection: Connection): Promise<Finding> {
@@ -117,7 +117,7 @@ async function findReplication(connection: Connection): Promise<Finding> {
     [],
   )
   if (rows.some((row) => row[4] === null))
-    return notPermitted('replication', 'have an administrator grant pg_monitor to the role')
+    return notPermitted('replication', 'ask an administrator to grant pg_monitor to the role')
   const [setting] = await connection.run("SELECT current_setting('synchronous_standby_names')", [])
   const standbys = rows.map(([name, isSynchronous, bytes, seconds]) => ({
     name: name as string,
@@ -133,18 +133,17 @@ export function judgeReplication(standbys: readonly Standby[], synchronousNames:
   const check = 'replication'
   const hasSynchronous = standbys.some(({ isSynchronous }) => isSynchronous)
   if (synchronousNames !== '' && !hasSynchronous) {
-    const detail = 'synchronous_standby_names is set, and no such standby is connected: writes wait for one'
-    return { check, state: 'bad', detail, remedy: 'start the standby, or take it out of the setting' }
+    const detail = 'synchronous_standby_names is set, but no such standby is connected, so writes wait'
+    return { check, state: 'bad', detail, remedy: 'start the standby, or remove it from the setting' }
   }
   if (standbys.length === 0) {
-    const detail =
-      "no standby that the server tells of: what was acknowledged is as safe as the server's disk"
+    const detail = "no standby is connected: acknowledged writes are only on the server's disk"
     return { check, state: 'note', detail }
   }
   const detail = standbys.map(describeStandby).join('; ')
   if (!hasSynchronous) {
-    const harm = 'none is synchronous: a failover may lose what was acknowledged last'
-    const remedy = 'name a standby in synchronous_standby_names'
+    const harm = 'none is synchronous, so a failover may lose the last acknowledged writes'
+    const remedy = 'add a standby to synchronous_standby_names'
     return { check, state: 'note', detail: `${detail}; ${harm}`, remedy }
   }
   const isBehind = standbys.some(

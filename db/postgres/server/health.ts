@@ -8,12 +8,12 @@ import { beatMillis, type Node } from './nodes'
 
 const sizeMillis = 60_000
 
-/** Failures that do not show if the server accepts writes. */
+/** Failures that also occur while the server accepts writes. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
-/** Write readiness of the server, from writes of callers or heartbeats of this node. */
+/** Derives write readiness from the writes of callers and the heartbeats of this node. */
 export class Health extends Readiness {
-  /** Database size in bytes; null until it was read. */
+  /** Database size in bytes; null until measured. */
   size: number | null = null
   readonly #clock = new ClockWatch()
   #sizeAt = -Infinity
@@ -25,25 +25,25 @@ export class Health extends Readiness {
     super()
   }
 
-  /** How far the server's clock is ahead of this machine's, in ms; null until it was read. */
+  /** How far the server's clock is ahead of this machine's, in ms; null until measured. */
   get clockDifference(): number | null {
     return this.#clock.difference
   }
 
-  /** Ignores constraint violations and retries, normal with several nodes, and this node's full queue. */
+  /** Ignores constraint violations and retries, which are normal with several nodes, and a full queue. */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
     if (!passing.has(failure.meaning)) this.noteFault(failure.message)
   }
 
-  /** @param isServer true if this node sends heartbeats, so that the other nodes see it */
+  /** @param isServer true if this node sends heartbeats */
   watch(report: Report, isServer: boolean): Watched {
     this.reportTo(report)
     if (isServer && this.#beating === undefined) {
       this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
-      // At once, to block upgrades that this server could not keep running with.
+      // Sent at once, to block upgrades that this server is not compatible with.
       this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
@@ -58,7 +58,7 @@ export class Health extends Readiness {
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
-  /** Runs one at a time. Ignores failed reads of clock and size: the heartbeat reports the fault. */
+  /** One at a time. Ignores failed reads of clock and size, because the heartbeat reports the fault. */
   #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
@@ -80,7 +80,7 @@ export class Health extends Readiness {
     return beat
   }
 
-  /** Notes the outcome, and never rejects. */
+  /** Notes the outcome. Never rejects. */
   async #beat(): Promise<void> {
     if (this.#hasEnded) return
     try {

@@ -7,12 +7,12 @@ import { timeouts } from '../client/timeouts'
 import { type ClockReading, readClock } from './clock'
 
 export const beatMillis = 5_000
-/** A server counts as running for this long after its last heartbeat. */
+/** A server is assumed to run for this long after its last heartbeat. */
 const aliveMillis = 15_000
 /** A server that ended without signing off is listed for this long. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
 
-/** The database server's clock in ms, because each node has its own. */
+/** The database server's clock in ms, because the clocks of nodes differ. */
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
 const isAlive = `${serverNow} - seen_at <= ${aliveMillis}`
 
@@ -26,12 +26,12 @@ export class Node {
 
   /**
    * Commits like a booking, so that it fails if a disk or a synchronous standby fails.
-   * @throws DatabaseFailure; Refusal database_unusable if the database was copied
+   * @throws DatabaseFailure, or Refusal database_unusable if the database was copied
    */
   beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
-    // Other nodes lock the row only briefly, to remove it.
+    // Other nodes lock the row only briefly, to delete it.
     const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
       const [, , rows, , copied] = await connection.send(
@@ -42,7 +42,7 @@ export class Node {
     })
   }
 
-  /** Stores a change of readiness. @throws DatabaseFailure */
+  /** Stores readiness only if it changed. @throws DatabaseFailure */
   async noteReadiness(isReady: boolean): Promise<void> {
     const noted = this.#noted
     if (noted === null || (noted.isReady ?? true) === isReady) return
@@ -109,7 +109,7 @@ export async function listServers(connection: Connection): Promise<FoundServer[]
   }))
 }
 
-/** True if a server runs, or ran until a moment ago. */
+/** True if a server runs, or stopped a moment ago without signing off. */
 export async function hasLiveNodes(connection: Connection): Promise<boolean> {
   const [row] = await connection.run(`SELECT EXISTS (SELECT 1 FROM nodes WHERE ${isAlive})`, [])
   return row?.[0] === true

@@ -3,10 +3,10 @@ import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'
 
-/** Tables with personal data, and with the data key sealed under former master keys. */
+/** Tables with personal data; `settings` has the data key, sealed under former master keys. */
 const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']
 
-/** How long to wait for transactions that may still see deleted rows. */
+/** Longest wait for transactions that may still see deleted rows. */
 const waitMillis = 2_000
 const pauseMillis = 50
 const vacuumMillis = 10 * 60 * 1_000
@@ -27,7 +27,7 @@ export async function purge(on: OnConnection): Promise<boolean> {
   }
 }
 
-/** True if VACUUM reports no dead row. VACUUM cannot share a message with other statements. */
+/** True if VACUUM left no dead rows. VACUUM must be alone in its message. */
 async function vacuumUntil(endsAt: number, connection: Connection, table: string): Promise<boolean> {
   for (;;) {
     await connection.send(`VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) public.${table}`)

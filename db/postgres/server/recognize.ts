@@ -15,7 +15,7 @@ export const oldestCompatibleName = 'oldest_beside'
 
 const oldestMajor = 15
 
-/** Speak PostgreSQL's protocol, but lack the exclusion constraints that prevent double booking. */
+/** These support PostgreSQL's protocol, but not the exclusion constraints that prevent double booking. */
 const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/CockroachDB/, 'CockroachDB'],
   [/-YB-|Yugabyte/i, 'YugabyteDB'],
@@ -23,14 +23,14 @@ const others: readonly (readonly [version: RegExp, name: string])[] = [
 
 /** @throws Refusal database_unusable unless PostgreSQL 15 or newer, in UTF8 */
 export function requirePostgres(version: string, encoding: string): void {
-  const needed = 'PostgreSQL 15 or newer is needed'
+  const needed = 'use PostgreSQL 15 or newer'
   const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []
-  if (name) throw unusable(`the server is ${name}, which has no exclusion constraints over time: ${needed}`)
+  if (name) throw unusable(`the server is ${name}, which has no exclusion constraints; ${needed}`)
   const [, major] = /^PostgreSQL (\d+)/.exec(version) ?? []
   if (major === undefined || Number(major) < oldestMajor)
-    throw unusable(`the server runs ${major ? `PostgreSQL ${major}` : 'another program'}: ${needed}`)
+    throw unusable(`the server runs ${major ? `PostgreSQL ${major}` : 'another program'}; ${needed}`)
   if (encoding !== 'UTF8')
-    throw unusable(`the database has the encoding ${encoding}: make one with the encoding UTF8`)
+    throw unusable(`the database has the encoding ${encoding}; create one with the encoding UTF8`)
 }
 
 /** Null without tables. @throws Refusal database_unusable for an unsupported server or foreign tables */
@@ -44,7 +44,7 @@ export async function recognize(connection: Connection): Promise<Recognized | nu
   if (found) return found
   const where = schemas.map(([name]) => JSON.stringify(name)).join(', ')
   throw unusable(
-    `the database belongs to another application, which has tables in the schema ${where}: make one of its own`,
+    `the database has tables of another application in the schema ${where}; create a separate database`,
   )
 }
 

@@ -6,7 +6,7 @@ import type { Vault } from '../../../src/domain/ports/vault'
 import { keyHash, openReceipt, toKeptAnswer } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
-/** Responses that are kept for retries (Idempotency-Key). */
+/** Responses kept for retries with the same Idempotency-Key. */
 export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'partnerId', 'keyHash', 'until', 'most')
   const isOfKey = and(eq(replays.partnerId, open.partnerId), eq(replays.keyHash, open.keyHash))

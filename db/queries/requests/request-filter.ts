@@ -6,7 +6,7 @@ const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned
 
 export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
-  // Literals, as in the partial indexes. With parameters, the planner would scan the whole table.
+  // Literals, as in the partial indexes: with parameters, the planner would not use these indexes.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
@@ -18,7 +18,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
     if (wanted === 'waiting') return isWaiting
     if (wanted === 'unassigned') return isUnassigned
     const isOne = eq(state, wanted)
-    // Both conditions: the first selects the partial index.
+    // The first condition makes the planner use the partial index.
     return wanted === 'pending' ? and(isWaiting, isOne) : isOne
   }
 
@@ -29,12 +29,12 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
 
     theirPartner,
 
-    /** @param isFew true if only waiting requests are searched, which are few */
+    /** @param isFew true if the filter selects waiting requests, which are few */
     isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
-      // The plus sign keeps the planner from the index of all requests by submission.
+      // The plus sign stops the planner from using the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
-      // An upper bound makes the planner expect few rows, and use the index of time.
+      // With an upper bound, the planner expects few rows and uses the index of time.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,

@@ -25,7 +25,6 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
       .from(bookingRequests)
       .where(and(holdsSlot, eq(providerId, open.id), overlaps)),
   )
-  // As arrays, because many rows are read.
   const taken = engine.prepareArrays(
     db
       .select({ providerId, requestId, startsAt, endsAt, localOffsetMinutes })
@@ -42,13 +41,13 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   )
 
   return {
-    /** Requests that hold a slot of the provider that overlaps the one starting at `startsAt`. */
+    /** Requests that hold a slot of the provider which overlaps the slot at `startsAt` (ms). */
     touching: (providerId: number, startsAt: number) =>
       touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
         SlotHolder[]
       >,
 
-    /** For each of the providers, the slots held that end after `after` (ms), by start. */
+    /** Taken slots that end after `after` (ms), by provider and ordered by start. */
     takenSlots: (
       providerIds: readonly number[],
       after: number,
@@ -64,7 +63,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
         return found
       }),
 
-    /** Slots that a member holds and that end after `after` (ms). */
+    /** Slots of a member that end after `after` (ms). */
     heldBy: (id: number, after: number) => held({ id, from: after - slotMillis }) as MaybePromise<HeldSlot[]>,
   }
 }

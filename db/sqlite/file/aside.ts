@@ -1,6 +1,6 @@
 import { isDamage } from '../query-engine'
 
-/** The thread's program. It imports only the runtime, so that it also runs inside the executable. */
+/** Program of the thread. It imports only the runtime, so that it also runs in the executable. */
 const source = `
 import { Database } from 'bun:sqlite'
 const run = (path, statement, values) => {
@@ -8,8 +8,7 @@ const run = (path, statement, values) => {
   try {
     database.run('PRAGMA busy_timeout = 5000')
     const rows = database.query(statement).values(...values)
-    // Checkpoint: the log may have grown during a long read. Otherwise the server's next commit would write all of it back,
-    // and block every request for as long.
+    // The log may have grown during a long read. Otherwise the server's next commit would write it back and block all requests.
     try {
       database.run('PRAGMA wal_checkpoint(PASSIVE)')
     } catch {}
@@ -28,7 +27,7 @@ onmessage = ({ data: { path, statement, values } }) => {
 
 type Answer = { readonly rows: unknown[][] } | { readonly code: string; readonly message: string }
 
-/** Runs on a connection of its own. Returns the rows. @throws Error with SQLite's code */
+/** Runs a statement on a separate connection and thread. @throws Error with SQLite's code */
 export async function runAside(
   path: string,
   statement: string,
@@ -54,14 +53,14 @@ export async function runAside(
 export type Verdict = 'sound' | 'damaged' | 'unchecked'
 
 export interface QuickCheck {
-  /** Resolves once the check no longer reads the log, or after a timeout. */
+  /** Resolves when the check no longer reads the log, or after a timeout. */
   stop(): Promise<void>
 }
 
-/** The longest wait: SQLite ends no statement midway. The log then stays for the next start. */
+/** SQLite cannot interrupt the statement. After this wait the log is left for the next start. */
 const stoppingMillis = 2_000
 
-/** Checks the pages in the background (quick_check). @param onVerdict not called after stop() */
+/** Checks the pages in the background. @param onVerdict not called after stop() */
 export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)
@@ -76,7 +75,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
     async stop() {
       isStopped = true
       const { promise, resolve } = Promise.withResolvers<void>()
-      // A background thread alone does not keep the process alive.
+      // The timer keeps the process alive; the background thread does not.
       const waiting = setTimeout(resolve, stoppingMillis)
       await Promise.race([over, promise])
       clearTimeout(waiting)
@@ -84,7 +83,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
   }
 }
 
-/** True if a line reports a fault of the file. The doctor reports records that violate a rule. */
+/** False for a record that violates a rule, which the doctor reports elsewhere. */
 export function isPageFault(line: unknown): boolean {
   return line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(String(line))
 }

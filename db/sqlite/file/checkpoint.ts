@@ -1,11 +1,11 @@
 import type { Database } from 'bun:sqlite'
 import { isBusy } from '../query-engine'
 
-/** Wait for readers: a search takes far less, a backup may take more. */
+/** Wait for readers. A search takes far less time; a backup may take more. */
 const busyTimeoutMillis = 5_000
 const retryMillis = 20
 
-/** Leaves no earlier content in the log. False if another connection reads from it for too long. */
+/** Empties the log. False if another connection reads from it for too long. */
 export async function checkpoint(database: Database): Promise<boolean> {
   const deadline = performance.now() + busyTimeoutMillis
   while (!tryCheckpoint(database)) {

@@ -9,15 +9,12 @@ import { isPageFault, runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
 
-/**
- * For a database that no other program has open. Publishing the copy replaces an earlier one.
- * @throws Refusal database_unusable if no sound copy could be made
- */
+/** Requires that no other program has the database open. @throws Refusal database_unusable */
 export function copyDatabase(database: Database, path: string): UnfinishedFile {
   const file = begin(path, true)
   try {
     const line = newestLine(database)
-    // SQLite keeps the mode of an empty file, and would make a new one readable for all.
+    // SQLite keeps the mode of an empty file. It would create a new file that all users can read.
     database.query('VACUUM INTO ?').run(file.path)
     stamp(file.path, line)
     using copy = openCopy(file.path)
@@ -34,7 +31,7 @@ interface Backup {
   readonly path: string
   /** ms */
   readonly madeAt: number
-  /** Encrypts it. Meanwhile the plain copy lies next to the database, readable by its owner only. */
+  /** Encrypts a plain copy, which is next to the database and readable only by its owner. */
   readonly protect: Protect | null
   readonly progress: ReportProgress
 }
@@ -45,8 +42,8 @@ interface MadeBackup extends Disposable {
 }
 
 /**
- * Makes a checked backup with a manifest while others may use the database. The caller publishes it.
- * @throws Refusal database_unusable if there is a file, or no sound copy could be made; errors of `protect`
+ * Makes a checked backup with a manifest while servers use the database. The caller publishes it.
+ * @throws Refusal database_unusable if the file exists or no sound copy could be made; errors of `protect`
  */
 export async function makeBackup(backup: Backup): Promise<MadeBackup> {
   const { database, path, protect, progress } = backup
@@ -98,7 +95,7 @@ async function copyAside({ database, madeAt, progress }: Backup, path: string): 
 
 const progressMillis = 100
 
-/** @throws Refusal database_unusable if there is a file with this name by now */
+/** @throws Refusal database_unusable if a file with this name was created meanwhile */
 export function publishCopy(copy: UnfinishedFile): void {
   at(copy.path, () => copy.publish())
 }
@@ -111,17 +108,17 @@ function at<T>(path: string, work: () => T): T {
   }
 }
 
-/** The refusal for a copy that cannot be made. Returns any other error unchanged. */
+/** Returns the refusal for a copy that cannot be made, and any other error unchanged. */
 export function toUnusable(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
-  if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; anteroom doctor tells more')
+  if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; run anteroom doctor')
   return code?.startsWith('SQLITE_') ? noRoomAt(path) : fileFault(error, path)
 }
 
 /**
- * Makes a copy independent: no log of the original fits it, and it has no manifest.
- * @param line id of an audit line: the copy must have this one or a newer one
- * @throws Refusal database_unusable if it has neither
+ * Makes a copy independent: it fits no log of the original and has no manifest.
+ * @param line id of an audit line: the copy must have this line or a newer one
+ * @throws Refusal database_unusable if it has none
  */
 export function stamp(path: string, line = 0): void {
   using copy = openCopy(path)
@@ -131,19 +128,19 @@ export function stamp(path: string, line = 0): void {
   if (newestLine(copy) < line) throw unsound()
 }
 
-/** @throws Refusal database_unusable if a copy is not sound */
+/** @throws Refusal database_unusable if the copy is not sound */
 export async function checkCopy(path: string, progress: ReportProgress): Promise<void> {
   progress('checking the copy')
   requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 
-/** A record that violates a rule does so in the original too, and a copy helps to repair that. */
+/** Accepts records that violate a rule: the original has them too, and a copy helps to repair them. */
 function requireSound(lines: readonly unknown[]): void {
   if (lines.some(isPageFault)) throw unsound()
 }
 
 function unsound() {
-  return unusable('the copy is not sound')
+  return unusable('the copy is damaged; check the disk, then try again')
 }
 
 /** Only for a copy that no other program has open. */
@@ -151,7 +148,7 @@ export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
 }
 
-/** Opens a database for reading, without files next to it: SQLite would create a log even for a reader. */
+/** Opens a database for reading. Creates no files next to it, unlike a normal reader in SQLite. */
 export function openUntouched(path: string): Database {
   if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
   const uri = `${Bun.pathToFileURL(path)}?immutable=1`
@@ -166,7 +163,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** Id of the newest audit line. It never decreases: a prune removes lines, and adds one. */
+/** Id of the newest audit line. It never decreases: a prune also adds a line. */
 function newestLine(database: Database): number {
   return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

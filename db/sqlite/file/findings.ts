@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { keptCopyNote } from '../../../src/domain/ports/database'
 import type { Finding } from '../../../src/domain/ports/maintenance'
 
-/** Minimum free space in bytes. Below it, writes may soon fail. */
+/** In bytes. With less free space, writes may soon fail. */
 const leastFree = 256 * 1024 * 1024
 
 export function fileFindings(path: string): Finding[] {
@@ -12,15 +12,15 @@ export function fileFindings(path: string): Finding[] {
 
 function modesFinding(path: string): Finding {
   const check = 'file modes'
-  // A master key file that others can read was refused already.
+  // The master key file was checked earlier.
   const files = [path, `${path}-wal`, `${path}-shm`]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
-  if (open.length === 0) return { check, state: 'ok', detail: 'readable by their owner alone' }
+  if (open.length === 0) return { check, state: 'ok', detail: 'readable only by their owner' }
   return {
     check,
     state: 'bad',
     detail: `others can read ${open.join(', ')}`,
-    remedy: 'chmod 600 each of them',
+    remedy: 'run chmod 600 on each of them',
   }
 }
 
@@ -31,7 +31,7 @@ function copiesFinding(path: string): Finding {
     .map((name) => join(dirname(path), name))
   if (copies.length === 0) return { check, state: 'ok', detail: 'none' }
   const detail = copies.map(keptCopyNote).join(' ')
-  return { check, state: 'note', detail, remedy: 'remove them once all is well' }
+  return { check, state: 'note', detail, remedy: 'remove them once the upgraded service works' }
 }
 
 function diskFinding(path: string): Finding {
@@ -40,5 +40,5 @@ function diskFinding(path: string): Finding {
   const free = disk.bavail * disk.bsize
   const detail = `${Math.floor(free / 1024 / 1024)} MiB`
   if (free >= leastFree) return { check, state: 'ok', detail }
-  return { check, state: 'bad', detail, remedy: 'make room, or move the database to another disk' }
+  return { check, state: 'bad', detail, remedy: 'free some space, or move the database to another disk' }
 }

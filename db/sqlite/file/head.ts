@@ -2,17 +2,17 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { unusable } from '../../findings/findings'
 
-// Read without SQLite, which changes a file that it opens (sqlite.org/fileformat.html §1.3).
+// Reads the header without SQLite, which changes files that it opens (sqlite.org/fileformat.html §1.3).
 
-/** Marks a SQLite file as ours: "Ante" in ASCII. */
+/** "Ante" in ASCII. */
 export const applicationId = 0x416e7465
 
 export const headBytes = 100
 const [writeFormatAt, schemaCookieAt, userVersionAt, applicationIdAt] = [18, 40, 60, 68]
 const writeAheadLog = 2
 
-// The low byte of user_version is the schema number. The rest counts transactions, from a random number in
-// each new file, so that a log can be matched to its file.
+// The low byte of user_version is the schema number. The rest counts transactions from a random number, so
+// that a log can be matched to its file.
 const schemaBits = 8
 const countMask = 0x7fffff
 
@@ -24,20 +24,20 @@ export function countOf(userVersion: number): number {
   return (userVersion >>> schemaBits) & countMask
 }
 
-/** A user_version for a file without a log, with a random transaction count. */
+/** For a file without a log. The transaction count is random. */
 export function newUserVersion(schema: number): number {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return ((random & countMask) << schemaBits) | schema
 }
 
-/** Counts the open transaction, which puts the file's head into the log. @param schema a new schema number */
+/** Counts the open transaction, which writes the header to the log. @param schema a new schema number */
 export function countTransaction(database: Database, schema?: number): void {
   const version = readPragma(database, 'user_version')
   const count = (countOf(version) + 1) & countMask
   database.run(`PRAGMA user_version = ${(count << schemaBits) | (schema ?? schemaOf(version))}`)
 }
 
-/** Transactions from one count to a later one. The count wraps around. */
+/** Number of transactions from one count to a later one. The count wraps around. */
 export function transactionsBetween(earlier: number, later: number): number {
   return (later - earlier) & countMask
 }
@@ -50,7 +50,7 @@ export function readPragma(database: Database, name: string): number {
 /** True for a missing or empty file. @throws Refusal database_unusable if it is not a file */
 export function isVacant(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found && !found.isFile()) throw unusable('what is at the database path is not a file')
+  if (found && !found.isFile()) throw unusable('the database path is not a file')
   return (found?.size ?? 0) === 0
 }
 
@@ -59,10 +59,10 @@ export function isDatabase(path: string): boolean {
   return head.length === headBytes && head.toString('latin1', 0, 16) === 'SQLite format 3\0'
 }
 
-/** @throws Refusal database_unusable unless a file is marked as ours, or is an empty database */
+/** @throws Refusal database_unusable unless the file has our id, or is an empty database */
 export function requireOurs(id: number, isEmpty: boolean): void {
   if (id === applicationId || (id === 0 && isEmpty)) return
-  throw unusable('the file belongs to another application')
+  throw unusable('the database file belongs to another application; choose another path')
 }
 
 export function headIn(bytes: Buffer) {
@@ -84,7 +84,7 @@ export function readUserVersion(path: string): number {
   return isVacant(path) ? 0 : readHead(path).userVersion
 }
 
-/** Null if the file is not ours. @param file an open descriptor */
+/** Null if the file has another application id. @param file an open descriptor */
 export function userVersionIn(file: number): number | null {
   const bytes = readBytes(file, 0, headBytes)
   const head = bytes.length === headBytes ? headIn(bytes) : null

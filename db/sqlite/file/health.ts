@@ -5,7 +5,7 @@ import type { Watch } from '../writer'
 import { beginQuickCheck, type QuickCheck } from './aside'
 import type { FileGuard } from './guard'
 
-/** Write readiness of a file, from SQLite's errors. */
+/** Derives write readiness from SQLite's errors. */
 export class Health extends Readiness implements Watch {
   constructor(private readonly guard: FileGuard) {
     super()
@@ -17,13 +17,13 @@ export class Health extends Readiness implements Watch {
 
   noteFailed(error: unknown): void {
     const refusal = toRefusal(error)
-    if (isBusy(error)) this.noteFault('another process holds the database')
+    if (isBusy(error)) this.noteFault('another process locks the database')
     else if (!(refusal instanceof Refusal) || refusal.kind !== 'storage_failed') return
     else if (isDamage(error)) this.noteDamaged(refusal.message)
     else this.noteFault(refusal.message)
   }
 
-  /** Only damage counts: a write to a damaged file is not safe. */
+  /** Only damage affects readiness: a write to a damaged file is not safe. */
   noteUnread(error: unknown): void {
     if (isDamage(error)) this.noteFailed(error)
   }
@@ -31,7 +31,7 @@ export class Health extends Readiness implements Watch {
 
 const againMillis = 5_000
 
-/** Repeats the check while the database counts as damaged, because a failing disk looks the same. */
+/** Repeats the check while the database seems damaged: a temporary disk failure looks the same. */
 export function checkPages(
   path: string,
   health: Health,
@@ -43,9 +43,9 @@ export function checkPages(
     check = beginQuickCheck(path, (verdict) => {
       check = undefined
       if (verdict === 'sound') health.noteSound()
-      if (verdict === 'damaged') health.noteDamaged('the database is damaged: anteroom doctor tells more')
+      if (verdict === 'damaged') health.noteDamaged('the database is damaged; run anteroom doctor')
       if (verdict === 'unchecked' && !health.isDamaged)
-        report('the database could not be checked: run anteroom doctor')
+        report('the database could not be checked; run anteroom doctor')
     })
   }
   if (isChecked) begin()

@@ -5,19 +5,18 @@ import { listUnfinished } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
 import { isBusy } from '../query-engine'
 
-/** Wait of a starting server. A process that only checks the lock holds it for a moment. */
+/** A starting server waits, because a process that checks the lock holds it briefly. */
 const waitMillis = 200
 
 /**
- * A transaction without writes in an empty file next to the database. The system releases the lock when the
- * process ends. The file stays and means nothing.
- * @throws Refusal storage_busy if another server has it; database_unusable if it cannot be taken
+ * Opens a transaction in an empty file next to the database; the system ends it with the process.
+ * @throws Refusal storage_busy if another server has the lock; database_unusable if the file is unusable
  */
 export function takeServeLock(
   path: string,
-  busy = 'another serve works with this database already: stop that one first',
+  busy = 'another server already uses this database; stop it first',
 ): Disposable {
-  // One lock per database, even if a link names it.
+  // One lock per database, also if the path is a link.
   const real = realpathSync(path)
   const place = `${real}.serving`
   makeEmptyFile(place, real)
@@ -26,7 +25,7 @@ export function takeServeLock(
     return { [Symbol.dispose]: lock.close.bind(lock) }
   } catch (error) {
     if (isBusy(error)) throw new Refusal('storage_busy', busy)
-    throw unusable(`${place} cannot be locked: it has to belong to whoever runs serve`)
+    throw unusable(`${place} cannot be locked; it must belong to the user that runs serve`)
   }
 }
 
@@ -39,17 +38,17 @@ export function isServeLockHeld(path: string): boolean {
     return false
   } catch (error) {
     if (isBusy(error)) return true
-    throw unusable(`${place} may not be used: whether there is a server cannot be told`)
+    throw unusable(`${place} cannot be used, so a running server cannot be detected; check its permissions`)
   }
 }
 
 function lockFile(place: string, millis: number): Database {
   const lock = new Database(place, { readwrite: true, create: false })
   try {
-    // Avoids a journal file next to it.
+    // Avoids a journal file.
     lock.run('PRAGMA journal_mode = MEMORY')
     lock.run(`PRAGMA busy_timeout = ${millis}`)
-    // Exactly one of several concurrent attempts succeeds. With exclusive locks, all might fail.
+    // Exactly one of several concurrent attempts succeeds. With EXCLUSIVE, all might fail.
     lock.run('BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -58,26 +57,26 @@ function lockFile(place: string, millis: number): Database {
   }
 }
 
-/** A write through a second name, with a second log, destroys data. @throws Refusal database_unusable */
+/** Writing through a second name, with a second log, destroys data. @throws Refusal database_unusable */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
-  // A process killed while publishing a file leaves a second name, which is removed later.
+  // A process that is killed while it publishes a file leaves a second name, which is removed later.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
-    throw unusable('the database file has a second name (a hard link): remove the one that is not used')
+    throw unusable('the database file has two names (a hard link); remove the unused name')
 }
 
 function makeEmptyFile(place: string, database: string): void {
   const found = lstatSync(place, { throwIfNoEntry: false })
   if (found && !(found.isFile() && found.size === 0)) {
-    throw unusable(`${place} is not the empty file that serve keeps there: move it away first`)
+    throw unusable(`${place} is in the way of the lock file; move it away first`)
   }
   if (found) return
   try {
     closeSync(openSync(place, 'a', 0o600))
   } catch {
-    throw unusable(`${place} cannot be made: serve has to write to the folder of its database`)
+    throw unusable(`${place} cannot be created; serve needs write access to the folder of the database`)
   }
   const { uid, gid } = statSync(database)
-  // If root starts the service once, its own user can still start it the next time.
+  // If root starts the service once, the service's user can still start it the next time.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)
 }

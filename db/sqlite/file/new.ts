@@ -10,14 +10,13 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// A database and its master key are made in a folder next to it, under these names, and the key is published
-// first. A key without a database means that only the last step is missing. Any process can take it.
+// Database and master key are made in a folder next to the target, under these names. The key is published
+// first: a key without a database means that only the last step is missing, which any process can do.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * A killed process leaves neither, or a state that finishDatabase completes. If two run at once, both callers
- * get the first result.
- * @param key null if the master key is in no file
+ * Leaves nothing if killed, or a state that finishDatabase completes. Concurrent calls get the first result.
+ * @param key null if the master key is not in a file
  */
 export async function makeDatabase(
   database: string,
@@ -31,9 +30,9 @@ export async function makeDatabase(
     const hadKey = key !== null && isThere(key)
     const made = join(aside, madeName)
     await make(made, hadKey ? key : join(aside, keyName))
-    // A copy, because SQLite may not have closed the file that it made.
+    // Copied, because SQLite may not have closed the file yet.
     copyFileSync(made, join(aside, wholeName))
-    // Before the key is published, which means that both are complete.
+    // Synced before the key is published, because a published key means that both are complete.
     sync(join(aside, wholeName))
     sync(aside)
     sync(dirname(aside))
@@ -45,14 +44,14 @@ export async function makeDatabase(
   }
 }
 
-/** For a process that was killed after it had published the key. False if there is none. */
+/** Finishes the work of a process that was killed after it published the key. False if there is none. */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)
   for (const aside of listUnfinished(database)) {
     const made = join(aside, keyName)
     if (!existsSync(made) || !readFileSync(made).equals(named)) continue
-    // A second link means that it was published, and may have been moved away.
+    // A second link means that the database was published; it may have been moved away since.
     const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
     if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
     rmSync(aside, { recursive: true, force: true })
@@ -72,7 +71,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** Writes a copy if the key's path is on another disk. */
+/** Copies the key if its path is on another disk. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)

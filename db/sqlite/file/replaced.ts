@@ -7,7 +7,7 @@ import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
 
-/** For reading only. @throws Refusal database_unusable if it is not ours */
+/** For reading only. @throws Refusal database_unusable if it is not a database of this program */
 export function openReplaced(path: string): Database {
   try {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
@@ -18,14 +18,14 @@ export function openReplaced(path: string): Database {
   return openUntouched(path)
 }
 
-/** @throws Refusal database_unusable if `replaced` is no later state of the backup, or cannot be read */
+/** @throws Refusal database_unusable if `replaced` is not a later state of the backup, or is unreadable */
 export function compareWith(replaced: Database, backup: Database): RestoreDiff {
   try {
     requireLater(replaced, headOf(backup))
     return diffOf(backup, replaced)
   } catch (error) {
     if (error instanceof Refusal) throw error
-    throw unusable('--against: that database cannot be compared with the backup; leave it out')
+    throw unusable('--against: the database cannot be compared with the backup; omit the option')
   }
 }
 
@@ -34,13 +34,13 @@ function headOf(database: Database): AuditHead {
   return database.query<AuditHead, []>(newest).get() ?? auditStart
 }
 
-/** A later state has all audit lines of the earlier one, except pruned lines. */
+/** A later state has all audit lines of the earlier one, except those that were pruned. */
 function requireLater(later: Database, { id, hash }: AuditHead): void {
   if (id === auditStart.id) return
   const line = later.query<AuditHead, [number]>('SELECT id, hash FROM audit WHERE id = ?').get(id)
   const oldest = later.query<{ id: number | null }, []>('SELECT min(id) AS id FROM audit').get()?.id ?? 0
   if (line ? line.hash === hash : oldest > id) return
-  throw unusable('--against: that database is no later state of the one that the backup was made of')
+  throw unusable('--against: the database is not a later state of the backup; omit the option')
 }
 
 const counted = ['organizations', 'partners', 'partner_keys', 'providers', 'members', 'booking_requests']
@@ -65,7 +65,7 @@ function countsOf(database: Database): Record<string, number> {
   return Object.fromEntries(counted.map((table) => [table, count(table)]))
 }
 
-/** Tokens in force, and those that wait for their cutover. */
+/** Tokens in force, and tokens that wait for their cutover. */
 function tokensOf(database: Database): TokenInForce[] {
   const select = `SELECT kid AS id, partners.name AS partner FROM partner_keys JOIN partners ON partners.id = partner_id
      WHERE ends_at IS NULL OR (ends_at > ? AND ends_at > starts_at) ORDER BY partner_keys.id`

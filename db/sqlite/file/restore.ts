@@ -20,17 +20,19 @@ interface RestoringFile extends Omit<Restoring, 'takeKey'> {
 }
 
 /**
- * Publishes the database after all checks. Returns the backup's manifest; null if it has none.
+ * Returns the backup's manifest; null if it has none.
  * @throws Refusal database_unusable if a check fails or the path is taken; errors of `decrypt` and `agree`
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, progress, against, agree } = restoring
   requireNothingAt(path)
-  // Reading a pipe could block forever, and works only once.
-  if (!statSync(backup).isFile()) throw unusable('what is at the backup path is not a file')
+  // A pipe could block forever, and can be read only once.
+  if (!statSync(backup).isFile()) throw unusable('the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
-    throw unusable(`${log} holds what the file alone does not: make a backup of the two by anteroom backup`)
+    throw unusable(
+      `${log} contains data that the file lacks; make a backup of the database with anteroom backup`,
+    )
   using replaced = against === undefined ? null : openReplaced(against)
   removeAbandoned(path)
   try {
@@ -48,11 +50,11 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   }
 }
 
-/** @throws Refusal database_unusable if a path has a file, or a log of another database */
-export function requireNothingAt(path: string, taken = 'there is a file at that path already'): void {
+/** @throws Refusal database_unusable if there is a file, or a log of another database */
+export function requireNothingAt(path: string, taken = 'the file already exists; choose another path'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable(taken)
-  if (left) throw unusable(`${left} was left by another database: move it away first`)
+  if (left) throw unusable(`${left} belongs to another database; move it away first`)
 }
 
 function diffFrom(replaced: Database, path: string): RestoreDiff {
@@ -64,28 +66,28 @@ async function compareContent(path: string, manifest: Manifest, progress: Report
   using database = openCopy(path)
   const found = await contentOf(database, progress)
   if (found.sha256 === manifest.sha256) return
-  throw unusable(`the backup is not as it was made: ${differenceOf(found, manifest)}`)
+  throw unusable(`the backup was altered (${differenceOf(found, manifest)}); use another backup`)
 }
 
 function differenceOf(found: Content, manifest: Manifest): string {
   const names = Object.keys({ ...manifest.counts, ...found.counts })
   const table = names.find((name) => found.counts[name] !== manifest.counts[name])
-  if (table === undefined) return 'a record is not what its manifest has the hash of'
-  return `${table} has ${found.counts[table] ?? 0} records and not ${manifest.counts[table] ?? 0}`
+  if (table === undefined) return 'its content differs from the hash in its manifest'
+  return `${table} has ${found.counts[table] ?? 0} records instead of ${manifest.counts[table] ?? 0}`
 }
 
 function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** copyFile copies the mode too. */
+/** copyFile also copies the mode. */
 function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
 }
 
 function adopt(path: string, keyed: RestoringFile): Manifest | null {
-  if (!isDatabase(path)) throw unusable('what the backup holds is no database')
+  if (!isDatabase(path)) throw unusable('the backup does not contain a database')
   const manifest = proven(path, keyed)
   stamp(path)
   return manifest
@@ -93,7 +95,7 @@ function adopt(path: string, keyed: RestoringFile): Manifest | null {
 
 function proven(path: string, keyed: Pick<RestoringFile, 'purpose' | 'masterKey'>): Manifest | null {
   using database = openCopy(path)
-  if (recognize(database) === 0) throw unusable('what the backup holds is an empty database')
+  if (recognize(database) === 0) throw unusable('the database in the backup is empty')
   prove({ ...keyed, database })
   return readManifest(database)
 }

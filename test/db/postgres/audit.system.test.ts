@@ -37,7 +37,7 @@ async function openWithRequests(): Promise<AuditPlace> {
 const intactUpTo = (id: number) => ({ intact: true, head: { id } }) as const
 const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
 const asWritten = 'the line was altered'
-const unsealed = 'the seal of the newest line is missing or not as it was written'
+const unsealed = 'the seal of the newest line is missing or was altered'
 
 describeOnPostgres('postgres: tampering with the audit log without the key', () => {
   const inserted = (id: string) =>

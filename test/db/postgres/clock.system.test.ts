@@ -17,9 +17,9 @@ function watching() {
   return { watch, note }
 }
 
-const remedy = 'let both take the time from the same source (NTP)'
-const off = "the database server's clock is not this machine's: the server's is"
-const right = "info: this machine's clock shows what the database server's does again"
+const remedy = 'synchronize both with the same time source (NTP)'
+const off = "the clocks of the database server and this machine differ: the server's clock is"
+const right = 'info: the clocks of the database server and this machine agree again'
 
 test('postgres: a clock difference above 100 ms is logged once, and again when the clock is right', () => {
   const { watch, note } = watching()

@@ -246,11 +246,11 @@ describeOnPostgres('postgres: trust in a server', () => {
     ])
     await expect(ask(at('127.0.0.1', '/nowhere.crt'))).rejects.toMatchObject({
       kind: 'settings_invalid',
-      message: 'the file of sslrootcert, /nowhere.crt, cannot be read',
+      message: 'the sslrootcert file /nowhere.crt cannot be read',
     })
     await expect(ask(at('127.0.0.1', '/etc/hostname'))).rejects.toMatchObject({
       kind: 'settings_invalid',
-      message: 'the file of sslrootcert, /etc/hostname, has no certificate (PEM)',
+      message: 'the sslrootcert file /etc/hostname contains no PEM certificate',
     })
     expect(server.log.match(/connection authorized/g)?.length).toBe(2)
     expect(uncaught.list).toEqual([])

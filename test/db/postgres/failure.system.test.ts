@@ -39,11 +39,11 @@ const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, 
   ['25006', 'readOnly', false, /^storage_busy: .*: it is a standby/],
   ['23505', 'constraint', false, /^database_unusable: .*23505/],
   ['23P01', 'constraint', false, /^database_unusable/],
-  ['53300', 'full', false, /^storage_busy: .*: the server has no room$/],
+  ['53300', 'full', false, /^storage_busy: .*: the server is out of connections, memory or disk space$/],
   ['53100', 'full', false, /^storage_busy/],
   ['28P01', 'denied', false, /^database_unusable: .*: the server does not take the password/],
   ['28000', 'denied', false, /pg_hba\.conf/],
-  ['28xxx', 'denied', false, /cannot be trusted \(28xxx\)$/],
+  ['28xxx', 'denied', false, /is not trusted \(28xxx\)$/],
   ['3D000', 'denied', false, /createdb/],
   ['42501', 'denied', false, /GRANT CREATE ON SCHEMA public/],
   ['0A000', 'refused', false, /contrib package$/],
@@ -58,8 +58,8 @@ const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, 
   ['NO_PASSWORD', 'denied', false, /PGPASSWORD/],
   ['ERR_POSTGRES_CONNECTION_CLOSED', 'lost', true, /busy/],
   ['ERR_POSTGRES_CONNECTION_REFUSED', 'lost', true, /busy/],
-  ['ERR_POSTGRES_TLS_NOT_AVAILABLE', 'denied', false, /the server speaks no TLS/],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'denied', false, /for another name/],
+  ['ERR_POSTGRES_TLS_NOT_AVAILABLE', 'denied', false, /the server does not support TLS/],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'denied', false, /for another host name/],
   ['CERT_HAS_EXPIRED', 'denied', false, /has expired$/],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'denied', false, /sslrootcert=FILE$/],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'denied', false, /sslrootcert=FILE$/],
@@ -81,11 +81,11 @@ test('postgres: an unreachable server can be tried again, an outdated pooler can
   const { kind, message } = openingRefusal(new DatabaseFailure('unreachable', '57P03'), name) as Refusal
   expect([kind, message]).toEqual([
     'storage_busy',
-    `${place}: no server answers there: is it running, and are its name and its port right?`,
+    `${place}: no server answers; check that it runs, and check its host name and port`,
   ])
   expect(openingRefusal(new DatabaseFailure('unreachable', '08P01'), name)).toMatchObject({
     kind: 'database_unusable',
-    message: `${place}: it does not speak as PostgreSQL does; PgBouncer must be 1.21 or newer, with max_prepared_statements`,
+    message: `${place}: it does not follow PostgreSQL's protocol; PgBouncer must be 1.21 or newer, with max_prepared_statements`,
   })
   const error = new Refusal('field_invalid', 'no')
   expect(openingRefusal(error, name)).toBe(error)
@@ -109,7 +109,7 @@ test('postgres: errors contain no text of the server, no statement and no parame
   ]) {
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/robin|select|Key \(/)
   }
-  expect(failure.message).toBe('a constraint of the database forbids it (23505)')
+  expect(failure.message).toBe('the change violates a constraint of the database (23505)')
 })
 
 test('postgres: temporary failures are busy, failures for the operator are failed, and defects stay errors', () => {
@@ -123,12 +123,14 @@ test('postgres: temporary failures are busy, failures for the operator are faile
   }
   expect(refusal(new DatabaseFailure('full', '53300'))).toEqual(busy)
   const failed = (message: string) => ['storage_failed', message, null, true]
-  expect(refusal(new DatabaseFailure('full', '53100'))).toEqual(failed('the database server has no room'))
+  expect(refusal(new DatabaseFailure('full', '53100'))).toEqual(
+    failed('the database server is out of connections, memory or disk space'),
+  )
   expect(refusal(new DatabaseFailure('denied', '28P01'))).toEqual(
-    failed('the database server does not let this program in, or cannot be trusted'),
+    failed('the database server rejects this program, or is not trusted'),
   )
   expect(refusal(new DatabaseFailure('damaged', 'XX001'))).toEqual(
-    failed('the disk of the database server, or its data, fails'),
+    failed('the disk of the database server fails, or its data is damaged'),
   )
   const file = new Refusal('settings_invalid', 'the file of sslrootcert cannot be read')
   expect(toRefusal(file)).toMatchObject({ kind: 'storage_failed', message: file.message, cause: file })

@@ -90,7 +90,7 @@ describeOnPostgres("postgres: doctor's checks", () => {
     await runSql(place.url, columns.map((column) => `UPDATE ${column} = 'damaged'`).join(';'))
     expect(await sealed()).toMatchObject({
       state: 'bad',
-      detail: `cannot be opened: key ${key.kid}, member ${member.id}, request ${id}, note 1, the answer to request ${id}`,
+      detail: `cannot be opened: key ${key.kid}, member ${member.id}, request ${id}, note 1, the response to request ${id}`,
     })
   })
 })
@@ -107,14 +107,14 @@ test('postgres: settings that can lose acknowledged writes are reported as bad',
     const { state, detail } = judgeSettings({ ...sound, ...different })
     return `${state}: ${detail}`
   }
-  expect(stateWith({})).toBe('ok: as they should be')
-  expect(stateWith({ synchronous_commit: 'remote_apply' })).toBe('ok: as they should be')
-  expect(stateWith({ data_checksums: 'off' })).toStartWith('note: as they should be, without data checksums')
+  expect(stateWith({})).toBe('ok: correct')
+  expect(stateWith({ synchronous_commit: 'remote_apply' })).toBe('ok: correct')
+  expect(stateWith({ data_checksums: 'off' })).toStartWith('note: correct, but without data checksums')
   expect(stateWith({ fsync: 'off' })).toStartWith('bad: fsync is off: ')
   expect(stateWith({ full_page_writes: 'off' })).toStartWith('bad: full_page_writes is off: ')
   expect(stateWith({ synchronous_commit: 'off' })).toStartWith('bad: synchronous_commit is off: ')
   expect(stateWith({ synchronous_commit: 'local', synchronous_standby_names: 'b' })).toBe(
-    'bad: synchronous_commit is local: no standby is waited for',
+    'bad: synchronous_commit is local: commits do not wait for a standby',
   )
 })
 
@@ -127,7 +127,7 @@ test('postgres: the replication check says what survives a failover', () => {
   expect(judged([standby], 'b')).toBe('ok: b synchronous, 12 bytes and 0.0 s behind')
   expect(judged([{ ...standby, bytesBehind: 1e9 }], 'b')).toStartWith('note: b synchronous, 1000000000 bytes')
   expect(judged([{ ...standby, isSynchronous: false }], '')).toBe(
-    'note: b asynchronous, 12 bytes and 0.0 s behind; none is synchronous: a failover may lose what was acknowledged last',
+    'note: b asynchronous, 12 bytes and 0.0 s behind; none is synchronous, so a failover may lose the last acknowledged writes',
   )
   expect(judged([{ ...standby, isSynchronous: false }], 'c')).toStartWith(
     'bad: synchronous_standby_names is set',
@@ -198,7 +198,7 @@ describeOnPostgres('postgres: maintenance', () => {
   test('making a backup is refused, with the ways to make one on the server', async () => {
     await withMaintenance(async ({ maintenance }) => {
       expect(await refusalOf(() => maintenance.backUp('/somewhere', null, act))).toBe(
-        'database_unusable: a database on a PostgreSQL server is backed up there: by its provider, or with WAL-G or pgBackRest (point-in-time recovery), or as one moment with pg_dump -Fc; keep the master key apart from it',
+        'database_unusable: back up a PostgreSQL database on its server: by its provider, with WAL-G or pgBackRest (point-in-time recovery), or with pg_dump -Fc; keep the master key in another place',
       )
     })
   })
@@ -214,7 +214,7 @@ describeOnPostgres('postgres: maintenance', () => {
       // A rotation that starts from the previous key, to a third one.
       const third = masterKeyOf(Buffer.alloc(32, 9))
       expect(await refusalOf(() => maintenance.rewrap(third, act))).toBe(
-        'database_unusable: the master key is not the one that this database was sealed under',
+        'database_unusable: the master key does not fit this database; use the one that the database was created with',
       )
     })
   })

@@ -63,7 +63,7 @@ describeOnPostgres('postgres: migrations', () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     expect(await opening(made, migrations, upgrade)).toBe(
-      'database_unusable: the database was made or upgraded by a build of this program with other migrations',
+      'database_unusable: the database was created or upgraded by a build with other migrations; use that build',
     )
     expect(await contentOf(made.url)).toEqual(before)
   })
@@ -100,7 +100,7 @@ describeOnPostgres('postgres: migrations', () => {
     // Upgrading does nothing, because the database is newer.
     expect(await open(made, ourMigrations, true)).toMatchObject({ schema: later, isUpgraded: false })
     expect(await opening(made, other)).toBe(
-      'database_unusable: the database was made or upgraded by a build of this program with other migrations',
+      'database_unusable: the database was created or upgraded by a build with other migrations; use that build',
     )
   })
 
@@ -108,7 +108,7 @@ describeOnPostgres('postgres: migrations', () => {
     await using made = await newTestDatabase()
     await open(made, breaking, true)
     expect(await opening(made)).toBe(
-      'database_unusable: the database was written by a newer version of this program',
+      'database_unusable: the database was written by a newer version of this program; install that version',
     )
   })
 
@@ -120,7 +120,7 @@ describeOnPostgres('postgres: migrations', () => {
     // One incompatible migration among compatible ones is enough.
     for (const migrations of [breaking, [...wider, ...breaking.slice(-1)]]) {
       expect(await opening(made, migrations, true)).toBe(
-        'database_unusable: the database has an older schema, and a server works with it: stop all of them first',
+        'database_unusable: the database has an older schema, but servers are running; stop all of them first',
       )
       expect(await contentOf(made.url)).toEqual(before)
     }

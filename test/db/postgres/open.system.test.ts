@@ -75,10 +75,10 @@ describeOnPostgres('postgres: opening a database', () => {
       'database_unusable: the database is not a production database',
     )
     expect(await opening(made, otherKey)).toBe(
-      'database_unusable: the master key is not the one that this database was sealed under',
+      'database_unusable: the master key does not fit this database; use the one that the database was created with',
     )
     expect(await opening(made, { ...otherKey, upgrade: true })).toBe(
-      'database_unusable: the master key is not the one that this database was sealed under',
+      'database_unusable: the master key does not fit this database; use the one that the database was created with',
     )
     expect(await contentOf(made.url)).toEqual(before)
     expect(await opening(made)).toBe('nothing')
@@ -100,7 +100,7 @@ describeOnPostgres('postgres: opening a database', () => {
       await runSql(made.url, sql)
       const takeKey = () => Promise.reject(new Error('the key was asked for'))
       expect(await opening(made, { takeKey })).toBe(
-        `database_unusable: the database belongs to another application, which has tables in the schema ${schemas}: make one of its own`,
+        `database_unusable: the database has tables of another application in the schema ${schemas}; create a separate database`,
       )
       expect(await runSql(made.url, "SELECT 1 AS made FROM pg_class WHERE relname = 'audit'")).toEqual([])
     },
@@ -119,7 +119,7 @@ describeOnPostgres('postgres: opening a database', () => {
     )
     await using made = connectTo(server.urlOf('latin'))
     expect(await opening(made)).toBe(
-      'database_unusable: the database has the encoding LATIN1: make one with the encoding UTF8',
+      'database_unusable: the database has the encoding LATIN1; create one with the encoding UTF8',
     )
   })
 
@@ -156,7 +156,7 @@ describeOnPostgres('postgres: opening a database', () => {
     const place = serverDatabase(url, { password: null, passFile: null })
     const finding = async () =>
       expect(await refusalOf(() => place.find())).toBe(
-        `storage_busy: ${url}: no server answers there: is it running, and are its name and its port right?`,
+        `storage_busy: ${url}: no server answers; check that it runs, and check its host name and port`,
       )
     expect(await millisOf(finding)).toBeLessThan(2_500)
   })
@@ -184,7 +184,7 @@ describeOnPostgres('postgres: opening a database', () => {
     const server = await sharedPostgres()
     await using none = connectTo(server.urlOf('nowhere'))
     expect(await opening(none)).toBe(
-      `database_unusable: postgres://postgres@127.0.0.1:${server.port}/nowhere: the server has no such database: have it made there (createdb), then give the command again`,
+      `database_unusable: postgres://postgres@127.0.0.1:${server.port}/nowhere: the server has no such database; create it there (createdb), then run the command again`,
     )
   })
 })
@@ -193,19 +193,19 @@ test.each([
   [
     'PostgreSQL 14.13 on x86_64-pc-linux-gnu',
     'UTF8',
-    'the server runs PostgreSQL 14: PostgreSQL 15 or newer is needed',
+    'the server runs PostgreSQL 14; use PostgreSQL 15 or newer',
   ],
   [
     'CockroachDB CCL v24.1.1 (x86_64-pc-linux-gnu)',
     'UTF8',
-    'the server is CockroachDB, which has no exclusion constraints over time: PostgreSQL 15 or newer is needed',
+    'the server is CockroachDB, which has no exclusion constraints; use PostgreSQL 15 or newer',
   ],
   [
     'PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64',
     'UTF8',
-    'the server is YugabyteDB, which has no exclusion constraints over time: PostgreSQL 15 or newer is needed',
+    'the server is YugabyteDB, which has no exclusion constraints; use PostgreSQL 15 or newer',
   ],
-  ['Materialize', 'UTF8', 'the server runs another program: PostgreSQL 15 or newer is needed'],
+  ['Materialize', 'UTF8', 'the server runs another program; use PostgreSQL 15 or newer'],
 ])('postgres: a server that reports %s is refused', async (version, encoding, message) => {
   expect(await refusalOf(() => requirePostgres(version, encoding))).toBe(`database_unusable: ${message}`)
 })

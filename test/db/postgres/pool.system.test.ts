@@ -90,7 +90,7 @@ describeOnPostgres('postgres: the connection pool', () => {
   test('a task that leaves its transaction open fails', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1)
-    await expect(pool.use((on) => on.send(on.begin))).rejects.toThrow('a work has left its transaction open')
+    await expect(pool.use((on) => on.send(on.begin))).rejects.toThrow('the work left its transaction open')
     expect(
       await pool.use((on) =>
         on.run('SELECT pg_current_xact_id_if_assigned(), now() = statement_timestamp()', []),
