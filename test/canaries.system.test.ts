@@ -346,11 +346,11 @@ describe('canaries: a refused request shows nothing that was sent', () => {
       400,
       () => send('/partners/v1/providers/?region_id=1&page=999&canary=canary'),
     ],
-  ])('with %s', async (_, status, answer) => {
+  ])('a request with %s gets an error that shows nothing that was sent', async (_, status, answer) => {
     await isRefused(status, await answer())
   })
 
-  test('in the response to bytes that are not an HTTP request', async () => {
+  test('bytes that are not an HTTP request are not echoed', async () => {
     const { hostname, port } = new URL(sandbox.report.baseUrl)
     for (const bytes of [
       'CANARY canary\r\n\r\n',
@@ -382,7 +382,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('for a booking that another process blocks', async () => {
+  test('a booking that another process blocks is not echoed', async () => {
     const database = new Database(path)
     database.run('BEGIN IMMEDIATE')
     const answer = await post(canaryBooking()).finally(() => {
@@ -392,13 +392,13 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     await isRefused(503, answer)
   })
 
-  test('while refused authentications are added to the audit log', async () => {
+  test('refused authentications are added to the audit log', async () => {
     using database = new Database(path, { readonly: true })
     const noted = database.query("SELECT count(*) FROM audit WHERE action = 'authentication.refuse'")
     await eventually('the lines', () => Number(noted.values()[0]?.[0]) > 3)
   })
 
-  test('for a booking when the disk is full', async () => {
+  test('a booking is not echoed if the disk is full', async () => {
     for (const [index, slot] of slots.slice(1, 60).entries()) {
       const externalUserId = `canary-${index}`
       const different = { user: { external_user_id: externalUserId }, ...slotOf(slot) }
@@ -415,7 +415,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     ['a look-up', () => send('/partners/v1/user/?external_user_id=canary-owner')],
     ['a booking', () => post(canaryBooking({}, slotOf(slots[1])))],
     ['an intake', () => post(canaryBooking())],
-  ])('for %s when a table is missing', async (_, answer) => {
+  ])('%s is not echoed if a table is missing', async (_, answer) => {
     using database = new Database(path)
     database.run('PRAGMA busy_timeout = 5000')
     database.run('ALTER TABLE members RENAME TO canaries')
@@ -426,7 +426,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('for an internal error whose message contains sent data', async () => {
+  test('an internal error whose message contains sent data is logged without it', async () => {
     const logged = spyOn(console, 'error').mockImplementation(() => {})
     try {
       const seen = logEntryOf(new Request('http://localhost/'))
@@ -441,7 +441,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('in the output of the process, which reports the full disk', async () => {
+  test('the output of the process reports the full disk, and nothing that was sent', async () => {
     const { report } = sandbox
     const { code, stdout, stderr } = await sandbox.stop()
     expect([code, stdout]).toEqual([0, `${JSON.stringify(report)}\n`])
@@ -453,7 +453,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('in the audit log', () => {
+  test('the audit log contains nothing of a refused request', () => {
     using database = new Database(path, { readonly: true })
     const lines = database.query('SELECT * FROM audit').values()
     const auditLines = JSON.stringify(lines)
@@ -535,13 +535,13 @@ describe('canaries: a refused command shows nothing that the operator entered', 
   // Each row has all three parts: bun:test passes a `done` callback to a test that has more parameters than
   // its row.
   const given = commands.map(([what, words, more = {}]) => [what, words, more] as const)
-  test.each(given)('with %s', async (_, words, { input = '', settings = {} }) => {
+  test.each(given)('a command with %s does not echo it', async (_, words, { input = '', settings = {} }) => {
     const { stdout, stderr } = await operator.run(words, input, settings)
     expect([word.exec(stdout)?.[0], word.exec(stderr)?.[0]]).toEqual([undefined, undefined])
     expect(stdout + stderr).toMatch(/\S/)
   })
 
-  test('for a member to show when a table is missing', async () => {
+  test('member show does not echo its arguments if a table is missing', async () => {
     using database = new Database(operator.database)
     database.run('ALTER TABLE members RENAME TO canaries')
     const { code, stderr } = await operator.run(['member', 'show', ...theirs])
@@ -553,7 +553,7 @@ describe('canaries: a refused command shows nothing that the operator entered', 
     expect(word.exec(stderr)).toBeNull()
   })
 
-  test('in the audit log', async () => {
+  test('the audit log contains nothing of a refused command', async () => {
     expect(word.exec(await operator.do('audit', 'export'))).toBeNull()
   })
 })
@@ -561,22 +561,25 @@ describe('canaries: a refused command shows nothing that the operator entered', 
 describe('canaries: a failing process prints nothing that was sent to it', () => {
   const canary = () => booking('canary-crash', undefined, { email: 'canary.crash@canary.example' })
 
-  test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)('on %s', async (signal) => {
-    // No core dump, which would contain the memory of the process.
-    const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
-    await using crashing = await startSandbox(withFewProviders, { command })
-    expect((await crashing.post(canary())).status).toBe(201)
-    expect((await crashing.get('/partners/v1/user/?external_user_id=canary-crash')).status).toBe(200)
-    const { stderr } = await crashing.stop(signal)
-    expect(word.exec(stderr)).toBeNull()
-    for (const { token } of crashing.report.partners) expect(stderr).not.toContain(token)
-  })
+  test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)(
+    'a process that ends on %s prints nothing that was sent',
+    async (signal) => {
+      // No core dump, which would contain the memory of the process.
+      const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
+      await using crashing = await startSandbox(withFewProviders, { command })
+      expect((await crashing.post(canary())).status).toBe(201)
+      expect((await crashing.get('/partners/v1/user/?external_user_id=canary-crash')).status).toBe(200)
+      const { stderr } = await crashing.stop(signal)
+      expect(word.exec(stderr)).toBeNull()
+      for (const { token } of crashing.report.partners) expect(stderr).not.toContain(token)
+    },
+  )
 
   test.each([
     ['an uncaught error', 'throw new TypeError("canary-message")'],
     ['an unhandled promise rejection', 'void Promise.reject(new RangeError("canary-message"))'],
     ['an uncaught object', 'throw { canary: "canary-thrown" }'],
-  ])('on %s, and keeps serving', async (_, statement) => {
+  ])('the service survives %s, and prints nothing that was sent', async (_, statement) => {
     using place = new Folder()
     const preload = place.file('failing.ts')
     writeFileSync(

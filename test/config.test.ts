@@ -68,14 +68,14 @@ describe('config: the number of nodes', () => {
   const onServer = { ...needed, database: 'postgres://anteroom@127.0.0.1/anteroom', masterKeyFile: 'k' }
   const nodesOf = (flags: Flags) => readServerConfig(flags, {}).limits.nodes
 
-  test('is 1 by default and at most 64', () => {
+  test('the number of nodes is 1 by default and at most 64', () => {
     expect([nodesOf(needed), nodesOf(onServer)]).toEqual([1, 1])
     expect([nodesOf({ ...onServer, nodes: '2' }), nodesOf({ ...onServer, nodes: '64' })]).toEqual([2, 64])
     for (const nodes of ['0', '65', '02', '1.5', 'off', ''])
       expect(() => nodesOf({ ...onServer, nodes })).toThrow('--nodes: must be a whole number from 1 to 64')
   })
 
-  test('must be 1 if the database is a file', () => {
+  test('the number of nodes must be 1 if the database is a file', () => {
     expect(nodesOf({ ...needed, nodes: '1' })).toBe(1)
     expect(() => nodesOf({ ...needed, nodes: '2' })).toThrow(
       'ANTEROOM_NODES or --nodes: must be 1, because only one server can use a database file',
@@ -85,11 +85,11 @@ describe('config: the number of nodes', () => {
 })
 
 describe('config: the limits on open requests and email conflicts', () => {
-  test('are 10 open requests and 20 conflicts an hour by default', () => {
+  test('the limits are 10 open requests and 20 email conflicts an hour by default', () => {
     expect(capsOf({})).toEqual({ openRequests: 10, emailConflicts: 20 })
   })
 
-  test('are taken from the flag, then from the environment, and can be switched off', () => {
+  test('the limits are taken from the flag, then from the environment, and can be switched off', () => {
     const environment = { ANTEROOM_OPEN_REQUESTS: '3', ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: 'off' }
     expect(capsOf({}, environment)).toEqual({ openRequests: 3, emailConflicts: null })
     expect(capsOf({ openRequests: 'off', emailConflictsPerHour: '7' }, environment)).toEqual({
@@ -99,7 +99,7 @@ describe('config: the limits on open requests and email conflicts', () => {
   })
 
   test.each(['0', '-1', '1.5', '1e3', '', 'none', 'OFF', '1000000000'])(
-    'are rejected if they are %p',
+    'the limit %p is rejected',
     (value) => {
       const why = 'must be off or a whole number from 1'
       expect(() => capsOf({ openRequests: value }, { ANTEROOM_EMAIL_CONFLICTS_PER_HOUR: value })).toThrow(
@@ -118,7 +118,7 @@ describe('config: a settings file', () => {
     return readServerConfig({ settings: path, ...flags }, environment)
   }
 
-  test('sets what neither a flag nor the environment sets', () => {
+  test('a settings file sets what neither a flag nor the environment sets', () => {
     const text = `ANTEROOM_DATABASE=a.sqlite\nANTEROOM_BASE_URL="https://x.example/"\nANTEROOM_PORT=1\nANTEROOM_HOST=::1\n`
     const config = read(text, { port: '3' }, { ANTEROOM_PORT: '2', ANTEROOM_HOST: '127.0.0.2' })
     expect(config).toMatchObject({
@@ -135,7 +135,7 @@ describe('config: a settings file', () => {
     expect(read('ANTEROOM_PORT=3', { ...needed, port: '3' }).overruled).toEqual([])
   })
 
-  test('can be named by the environment, and applies to every command', () => {
+  test('a settings file can be named by the environment, and applies to every command', () => {
     writeFileSync(path, 'ANTEROOM_DATABASE=a.sqlite\nANTEROOM_MASTER_KEY_FILE=k\nANTEROOM_PORT=1')
     expect(readStorageConfig({}, { ANTEROOM_SETTINGS: path })).toMatchObject({
       database: 'a.sqlite',
@@ -143,7 +143,7 @@ describe('config: a settings file', () => {
     })
   })
 
-  test('gets each fault reported with its line, and no value', () => {
+  test('each fault of a settings file is reported with its line, and without the value', () => {
     const text = [
       'ANTEROOM_PORT=secret',
       'PATH=secret',
@@ -167,7 +167,7 @@ describe('config: a settings file', () => {
     )
   })
 
-  test('that is missing, too large or not a file is rejected without waiting for a pipe', () => {
+  test('a settings file that is missing, too large or a pipe is rejected without waiting', () => {
     const [pipe, large] = [`${folder.path}/pipe`, `${folder.path}/large`]
     makeFifo(pipe)
     writeFileSync(large, '')
@@ -186,7 +186,7 @@ describe('config: a settings file', () => {
     )
   })
 
-  test('that is missing is reported without faults that result from it', () => {
+  test('a missing settings file is reported without the faults that result from it', () => {
     expect(() => readServerConfig({ settings: '/nowhere/s' }, {})).toThrow(
       new Refusal('settings_invalid', 'there is no settings file at /nowhere/s'),
     )
@@ -246,7 +246,7 @@ describe('config: a database on a PostgreSQL server', () => {
   const keyed = { ANTEROOM_MASTER_KEY_FILE: 'k' }
 
   test.each([address, address.replace('postgres', 'postgresql')])(
-    "is named by %s, with the login from libpq's environment variables",
+    "a database is named by %s, with the login from libpq's environment variables",
     (database) => {
       const environment = { ...keyed, PGPASSWORD: 'p', PGPASSFILE: '/run/pgpass', HOME: '/home/olive' }
       expect(readStorageConfig({ database }, environment)).toEqual({
@@ -268,7 +268,7 @@ describe('config: a database on a PostgreSQL server', () => {
     },
   )
 
-  test('takes its password file from a systemd credential', () => {
+  test('the password file may be a systemd credential', () => {
     const environment = {
       CREDENTIALS_DIRECTORY: '/run/credentials/a',
       PGPASSFILE: '/run/credentials/a/pgpass',
@@ -282,7 +282,7 @@ describe('config: a database on a PostgreSQL server', () => {
     expect(readStorageConfig({ database: address }, other).login?.isPassFileCredential).toBe(false)
   })
 
-  test('has no default master key: one of the settings for it is required', () => {
+  test('a database on a server has no default master key: one of its settings is required', () => {
     const missing = 'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server'
     expect(() => readStorageConfig({ database: address }, {})).toThrow(missing)
     expect(() => readServerConfig({ database: address }, {})).toThrow(
@@ -295,7 +295,7 @@ describe('config: a database on a PostgreSQL server', () => {
     })
   })
 
-  test('must not have its password on the command line, and may have it elsewhere', () => {
+  test('a database password is refused on the command line, and accepted elsewhere', () => {
     const fault =
       '--database: must not contain a password, because every process can read it; ' +
       'use PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE'
@@ -309,7 +309,7 @@ describe('config: a database on a PostgreSQL server', () => {
     expect(readStorageConfig({ settings: path }, keyed).database).toBe(withPassword)
   })
 
-  test('with a fault in its address is rejected without showing its password', () => {
+  test('a server address with a fault is rejected without showing its password', () => {
     const read = () =>
       readStorageConfig({}, { ...keyed, ANTEROOM_DATABASE: `${withPassword}?sslmode=require` })
     expect(read).toThrow(/^ANTEROOM_DATABASE: sslmode: must be verify-full/)

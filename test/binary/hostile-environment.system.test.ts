@@ -277,7 +277,7 @@ describe('binary: a start in a hostile folder and environment', () => {
   })
 
   // docs/settings.md asks the operator to unset this variable, because the program cannot prevent it.
-  test('with BUN_BE_BUN=1 runs Bun instead of this program', async () => {
+  test('BUN_BE_BUN=1 runs Bun instead of this program', async () => {
     const { stdout } = await runProgram(['--version'], { env: { BUN_BE_BUN: '1' } })
     expect(stdout).toBe(`${Bun.version}\n`)
     expect(theProgram).toHaveLength(1)

@@ -44,7 +44,7 @@ describe('cli: appointments', () => {
 
   const list = (...words: string[]) => practice.operator.do('appointments', '--on', day, ...words)
 
-  test('are listed as a table, JSON, CSV without formulas and a calendar, without health data', async () => {
+  test('appointments are listed as a table, JSON, CSV without formulas and a calendar, without health data', async () => {
     const table = await list()
     expect(table).toStartWith(`Appointments on ${day} (each provider's time zone)\n`)
     expect(table).toMatch(
@@ -81,7 +81,7 @@ describe('cli: appointments', () => {
     }
   })
 
-  test('of one provider can be listed in a given time zone, and a day may have none', async () => {
+  test('appointments can be listed for one provider and in a given time zone', async () => {
     expect(await list('--provider', 'qc-1')).toEndWith('\nThere are no appointments.\n')
     expect(await list('--provider', 'on-1', '--zone', 'America/Toronto')).toMatch(
       new RegExp(
@@ -98,7 +98,7 @@ describe('cli: appointments', () => {
     [['--zone', 'Atlantis'], 2],
     [['--format', 'xml'], 2],
     [['--provider', 'nobody'], 3],
-  ])('with %p is refused with exit code %p', async (words, code) => {
+  ])('appointments %p is refused with exit code %p', async (words, code) => {
     const { stdout, ...exit } = await practice.operator.run(['appointments', ...words])
     expect([exit.code, stdout]).toEqual([code, ''])
     expect(exit.stderr.trim().split('\n')).toHaveLength(1)

@@ -58,11 +58,11 @@ describe('cli: completion', () => {
     ['provider list --region ', ['CA-ON']],
     ['request show ', []],
     ['nosuch ', []],
-  ])('of the line %p', async (line, offered) => {
+  ])('the line %p gets its completions', async (line, offered) => {
     expect(await offers(line)).toEqual(offered)
   })
 
-  test('does not offer commands that only shells use', async () => {
+  test('commands that only shells use are not offered', async () => {
     const all = await offers('')
     expect(all).toContain('completion')
     expect(all).not.toContain('complete')
@@ -112,7 +112,7 @@ describe('cli: completion in a shell', () => {
     return await child.stdout.text()
   }
 
-  test.skipIf(!Bun.which('bash'))('works in bash for commands and quoted values', async () => {
+  test.skipIf(!Bun.which('bash'))('bash completes commands and quotes values', async () => {
     const ask = (...words: string[]) =>
       `COMP_WORDS=(anteroom ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _anteroom 2>/dev/null; printf '%s|' "\${COMPREPLY[@]}"; echo`
     const script = [
@@ -124,7 +124,7 @@ describe('cli: completion in a shell', () => {
     expect(text).toBe('request|\ncsv|\nNorth\\ Care|\n')
   })
 
-  test.skipIf(!Bun.which('bash'))('in bash escapes special characters within quotes', async () => {
+  test.skipIf(!Bun.which('bash'))('bash completion escapes special characters within quotes', async () => {
     await operator.do('organization', 'add', "$(touch x) `it's`")
     const ask = (word: string) =>
       `COMP_WORDS=(anteroom organization deactivate ${word}); COMP_CWORD=3; _anteroom 2>/dev/null; echo "\${COMPREPLY[0]}"`
@@ -134,7 +134,7 @@ describe('cli: completion in a shell', () => {
   })
 
   test.skipIf(!Bun.which('zsh'))(
-    'in zsh works with a sourced script and with a function in fpath',
+    'zsh completion works with a sourced script and with a function in fpath',
     async () => {
       const sourced =
         'autoload -Uz compinit && compinit -u -D; source <(anteroom completion zsh); print $_comps[anteroom]'
@@ -145,12 +145,15 @@ describe('cli: completion in a shell', () => {
     },
   )
 
-  test.skipIf(!Bun.which('fish'))('in fish offers commands, and files only for file arguments', async () => {
-    const ask = (line: string) => `complete -C '${line}'`
-    const script = ['anteroom req', 'anteroom completion ', 'anteroom directory load direct']
-      .map(ask)
-      .join('\n')
-    const text = await shell(['fish', '--no-config', '-c', `anteroom completion fish | source\n${script}`])
-    expect(text).toBe('request\nbash\nfish\nzsh\ndirectory.json\n')
-  })
+  test.skipIf(!Bun.which('fish'))(
+    'fish completion offers commands, and files only for file arguments',
+    async () => {
+      const ask = (line: string) => `complete -C '${line}'`
+      const script = ['anteroom req', 'anteroom completion ', 'anteroom directory load direct']
+        .map(ask)
+        .join('\n')
+      const text = await shell(['fish', '--no-config', '-c', `anteroom completion fish | source\n${script}`])
+      expect(text).toBe('request\nbash\nfish\nzsh\ndirectory.json\n')
+    },
+  )
 })

@@ -10,7 +10,7 @@ describe('cli: the contact details of a member', () => {
     ['No', 'NO'],
     ['Yes', 'yes'],
     [null, 'unknown: leave none'],
-  ])('for leaveVoicemail %p show %p', (leaveVoicemail, text) =>
+  ])('leaveVoicemail %p is shown as %p', (leaveVoicemail, text) =>
     expect(lines({ leaveVoicemail }).voicemail).toBe(text),
   )
 
@@ -25,12 +25,12 @@ describe('cli: the contact details of a member', () => {
       ['Tue 2026-12-01 23:12', 'Wed 2026-12-02 01:12', 'A', 'B', 'C', 'D'],
       'between Tue 2026-12-01 23:12 and Wed 2026-12-02 01:12',
     ],
-  ] as const)('for the local time %p show %p', (time, text) => {
+  ] as const)('the local time %p is shown as %p', (time, text) => {
     const [earliest = '', latest = '', ...zones] = time ?? []
     expect(lines({}, time && { earliest, latest, zones })['time there']).toBe(text)
   })
 
-  test('show nothing for empty fields', () => {
+  test('empty fields are not shown', () => {
     const empty = { preferredName: '', preferredPronouns: '', reasonForSeekingSupport: '', email: '' }
     expect(lines(empty)).toMatchObject({
       'preferred name': null,

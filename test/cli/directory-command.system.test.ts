@@ -23,7 +23,7 @@ describe('cli: the directory commands', () => {
 
   afterAll(() => operator[Symbol.dispose]())
 
-  test('count the contents of files with check, which changes nothing', async () => {
+  test('directory check counts the contents of files, and changes nothing', async () => {
     const more = writeJson('more.json', {
       ...directory,
       providers: [...directory.providers, provider('on-3')],
@@ -39,7 +39,7 @@ describe('cli: the directory commands', () => {
     expect(await operator.ask('provider', 'list')).toHaveLength(2)
   })
 
-  test('list every fault and its place with check, and load of the same file changes nothing', async () => {
+  test('directory check lists every fault and its place, and load of the same file changes nothing', async () => {
     const faulty = writeJson('faulty.json', {
       regions: [region()],
       providers: [provider('on-1', { timeZone: 'Mars/One' }), provider('on-1')],
@@ -70,7 +70,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('check files without a database, and say so', async () => {
+  test('directory check works without a database, and says so', async () => {
     const alone = `The files were checked without a database: there is no database ${place('none.sqlite')}`
     const [json, csv] = [
       writeJson('alone.json', directory),
@@ -105,14 +105,14 @@ describe('cli: the directory commands', () => {
     ['latin.json', new Uint8Array([0x22, 0xe9, 0x22]), 'the file is not UTF-8'],
     ['none.csv', null, 'there is no such file'],
     ['empty.csv', '', 'is empty: a header row is required'],
-  ])('refuse %s with a reason', async (name, content, fault) => {
+  ])('directory check refuses %s with a reason', async (name, content, fault) => {
     if (content !== null) write(name, content)
     const { code, stderr } = await operator.run(['directory', 'check', place(name)])
     expect(code).toBe(5)
     expect(stderr).toContain(`${name}: ${fault}`)
   })
 
-  test('refuse a folder without CSV files, and JSON together with CSV', async () => {
+  test('directory check refuses a folder without CSV files, and JSON together with CSV', async () => {
     mkdirSync(place('nothing'))
     expect(await operator.run(['directory', 'check', place('nothing')])).toMatchObject({ code: 5 })
     const both = ['directory', 'check', place('directory.json'), place('empty.csv')]
@@ -122,7 +122,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('show each changed field in a dry run, and ask before a load that removes anything', async () => {
+  test('directory load shows each changed field in a dry run, and asks before it removes anything', async () => {
     const other = writeJson('other.json', {
       ...directory,
       providers: [provider('on-1', { firstName: 'Tobin', licenses: [] }), provider('on-3')],
@@ -182,7 +182,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('refuse a load above --max-changes, also with --yes, after the plan of a dry run', async () => {
+  test('directory load refuses more than --max-changes, also with --yes, and a dry run still shows its plan', async () => {
     const refused = {
       code: 4,
       signal: null,
@@ -202,7 +202,7 @@ describe('cli: the directory commands', () => {
     )
   })
 
-  test('export files that change nothing when they are loaded again, as JSON and CSV', async () => {
+  test('exported files change nothing when they are loaded again, as JSON and CSV', async () => {
     const nothing = 'Nothing to change: 4 regions and providers match the files.\n'
     const exported = write('exported.json', await operator.do('directory', 'export'))
     expect(await operator.do('directory', 'load', exported)).toBe(nothing)
@@ -213,7 +213,7 @@ describe('cli: the directory commands', () => {
     expect(licenses).toStartWith('ref,region,from,until\r\non-2,CA-ON,2020-01-01,\r\n')
   })
 
-  test('replace only the contents of a single table that is loaded', async () => {
+  test('loading a single table replaces only its contents', async () => {
     const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\non-3,CA-ON,2020-01-01\n')
     await operator.do('directory', 'load', licenses, '--yes')
     const providers = await operator.ask<{ ref: string; licenses: unknown[]; workingHours: unknown[] }[]>(
@@ -227,7 +227,7 @@ describe('cli: the directory commands', () => {
     ])
   })
 
-  test('warn and ask before a table with only a header row is loaded, and keep a provider suspended', async () => {
+  test('a table with only a header row causes a warning and a question, and suspended providers stay suspended', async () => {
     await operator.do('provider', 'deactivate', 'on-1', '--yes')
     const none = write('none/licenses.csv', 'ref,region,from\n')
     const warning =
@@ -251,7 +251,7 @@ describe('cli: the directory commands', () => {
     )
   })
 
-  test('never overwrite a file on export without --yes', async () => {
+  test('directory export never overwrites a file without --yes', async () => {
     const args = ['directory', 'export', '--to', place('exported.json')]
     expect(await operator.run(args)).toMatchObject({ code: 2, stdout: '' })
     expect(await operator.do(...args, '--yes')).toBe(`Wrote ${place('exported.json')}.\n`)

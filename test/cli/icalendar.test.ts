@@ -52,12 +52,12 @@ describe('cli: a text in a calendar is read back unchanged', () => {
     `${'x'.repeat(61)},${'y'.repeat(74)};`,
     'a\ttab',
     '\nBEGIN:VEVENT\nfirst',
-  ])('as %p', (text) => {
+  ])('the text %p is read back unchanged', (text) => {
     const [read] = readCalendar(formatCalendar([event({ summary: 'ends', description: text })], at))
     expect(read?.description).toBe(text)
   })
 
-  test('except control characters, and with uniform line breaks', () => {
+  test('control characters are removed from a text, and line breaks become uniform', () => {
     const description = 'a\r\nb\rc\u2028d\u0000e\u007ff\u009bg'
     const [read] = readCalendar(formatCalendar([event({ description })], at))
     expect(read?.description).toBe('a\nb\nc\nd e f g')
@@ -74,7 +74,7 @@ describe('cli: the calendar reader of these tests rejects', () => {
     ['two events of one id', whole.replace('UID:other', 'UID:request-1-1@anteroom')],
     ['an event without a stamp', whole.replace('DTSTAMP:20261201T120000Z\r\n', '')],
     ['a local time', whole.replace('20261202T140000Z', '20261202T140000')],
-  ])('%s', (_, text) => {
+  ])('the reader rejects %s', (_, text) => {
     expect(readCalendar(whole)).toHaveLength(2)
     expect(() => readCalendar(text)).toThrow()
   })

@@ -73,7 +73,7 @@ function newestSealed(): [answers: Buffer, profile: Buffer] {
 }
 
 describe('cli: the member commands', () => {
-  test('show a member by id and by external user id', async () => {
+  test('member show finds a member by id and by external user id', async () => {
     const { member } = await submit('shown')
     const shown = await practice.operator.ask<object>('member', 'show', `${member.id}`)
     expect(shown).toEqual({
@@ -111,7 +111,7 @@ describe('cli: the member commands', () => {
     expect(stdout).toMatch(/^time there +between .* and .*$/m)
   })
 
-  test('show everything to know before a call, and clearly whether a voicemail may be left', async () => {
+  test('member show prints everything to know before a call, and clearly whether a voicemail may be left', async () => {
     const memberData = {
       preferredName: 'Kit',
       preferredPronouns: 'they/them',
@@ -163,11 +163,11 @@ describe('cli: the member commands', () => {
     [['release-email', 999, '--yes'], 3, 'there is no member with that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
-  ])('refuse %p with exit code %p', async (words, code, message) => {
+  ])('member %p is refused with exit code %p', async (words, code, message) => {
     expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${message}\n` })
   })
 
-  test('name the member before they erase, deactivate or release an address', async () => {
+  test('the questions of member erase, deactivate and release-email name the member', async () => {
     const { member } = await submit('asked')
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {
@@ -241,7 +241,7 @@ describe('cli: member find', () => {
 })
 
 describe('cli: a released email address', () => {
-  test('is free for another member, and empty in look-ups', async () => {
+  test('a released email address is free for another member, and empty in look-ups', async () => {
     const wrong = await submit('wrong')
     const mine = { email: 'wrong-email@example.com' }
     const rightful = booking('rightful', undefined, mine)
@@ -272,7 +272,7 @@ describe('cli: a released email address', () => {
 })
 
 describe('cli: member export', () => {
-  test('contains all data of the member, and is audited', async () => {
+  test('an export contains all data of the member, and is audited', async () => {
     const { id, member } = await submit('told')
     const text = await practice.operator.do('member', 'export', `${member.id}`)
     const { member: person, requests } = JSON.parse(text)
@@ -287,7 +287,7 @@ describe('cli: member export', () => {
     expect(await auditOf(`member ${member.id}`)).toEqual([expect.stringContaining('member.export')])
   })
 
-  test('to a file is readable only by its owner, and never overwrites a file', async () => {
+  test('an export to a file is readable only by its owner, and never overwrites a file', async () => {
     const { member } = await submit('filed')
     const file = practice.operator.folder.file('filed.json')
     expect((await act('export', member.id, '--output', file)).stdout).not.toContain('filed-email')
@@ -304,7 +304,7 @@ describe('cli: member export', () => {
 })
 
 describeOfFile('cli: member erase', () => {
-  test('while the service runs leaves no trace of the member, and only the bare facts of their requests', async () => {
+  test('an erasure leaves no trace of the member, and only the bare facts of their requests', async () => {
     const [slot = ''] = await practice.slotsOf('on-1')
     const { id, member } = await submit('gone', { providerId: 1, utcStartTime: slot })
     const gone = newestSealed()
@@ -335,7 +335,7 @@ describeOfFile('cli: member erase', () => {
     expect((await act('show', member.id)).code).toBe(3)
   })
 
-  test('reports that another program still reads the log, and a later erasure removes the traces', async () => {
+  test('an erasure reports that another program still reads the log, and a later one removes the traces', async () => {
     const { member } = await submit('read')
     const [, profile] = newestSealed()
     expect(tracesOf(profile)).not.toEqual([])

@@ -113,7 +113,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
   ]
 
   test.each(commands.map((words) => [words.map(oneLine).join(' '), words] as const))(
-    'with %s',
+    'the output of %s contains no control character',
     async (_, words) => {
       const { code, stdout, stderr } = await operator.run(words)
       // Doctor reports the line that was altered.
@@ -128,7 +128,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     },
   )
 
-  test('in the error of a refused command', async () => {
+  test('the error of a refused command contains no control character', async () => {
     const faulty = operator.folder.file('faulty.json')
     writeFileSync(faulty, JSON.stringify({ regions: [], providers: [{ [named('x')]: 1 }] }))
     const strange: string[][] = [
@@ -151,7 +151,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     }
   })
 
-  test('while an invalid path is reported with a reason', async () => {
+  test('a path with a loop or too long a name is reported with the reason', async () => {
     const loop = operator.folder.file('loop')
     symlinkSync(loop, loop)
     const long = operator.folder.file('x'.repeat(300))
@@ -165,7 +165,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     })
   })
 
-  test('while JSON contains it as an escape, on stdout and in a file', async () => {
+  test('JSON contains control characters as escapes, on stdout and in a file', async () => {
     const [first] = await operator.ask<{ firstName: string }[]>('provider', 'list')
     expect(first?.firstName).toBe(named('First'))
     expect(await operator.do('partner', 'list', '--json')).toContain(
@@ -181,7 +181,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     ])
   })
 
-  test('while a table is as wide as its visible text', async () => {
+  test('a table is as wide as its visible text', async () => {
     const lines = (await operator.do('organization', 'list')).trimEnd().split('\n')
     expect(lines).toEqual([
       `ID  NAME${' '.repeat(oneLine(named('North')).length - 4)}  STATE`,

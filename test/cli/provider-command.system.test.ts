@@ -16,7 +16,7 @@ describe('cli: the provider commands while the service runs', () => {
   const ask = <T>(...args: string[]) => practice.operator.ask<T>('provider', ...args)
   const why = (ref: string, startsAt: string) => ask<Record<string, unknown>>('why', ref, startsAt)
 
-  test('list and show providers by ref or id', async () => {
+  test('provider list and provider show find providers by ref or id', async () => {
     expect(await say('list')).toMatch(/^REF +ID +NAME +STATE +LICENSES .*\non-1 +1 +\S+ \S+ +active +CA-ON /)
     expect((await ask<{ ref: string }[]>('list', '--region', 'ca-qc')).map(({ ref }) => ref)).toEqual([
       'qc-1',
@@ -38,7 +38,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await say('show', 'on-1')).toMatch(/\nLicenses\nREGION +FROM +UNTIL\nCA-ON /)
   })
 
-  test('show the same slots as a search', async () => {
+  test('provider slots shows the same slots as a search', async () => {
     const slots = await ask<{ utcStartTime: string }[]>('slots', 'on-1')
     const found = await practice.slotsOf('on-1')
     expect(slots.length).toBeGreaterThan(0)
@@ -47,7 +47,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await ask('slots', 'on-1', '--region', 'CA-QC')).toEqual([])
   })
 
-  test('explain with why which request has taken a slot', async () => {
+  test('provider why names the request that has taken a slot', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-1)
     expect(await why('on-1', slot)).toMatchObject({ offered: true, reason: null })
     const booked = await practice.service.post(
@@ -61,7 +61,7 @@ describe('cli: the provider commands while the service runs', () => {
     )
   })
 
-  test('add time off at once, list the bookings in it, and can remove it', async () => {
+  test('time off takes effect at once, lists the bookings in it, and can be removed', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-2)
     const dayFrom = (days: number) =>
       new Date(Date.parse(slot) + days * 86_400_000).toISOString().slice(0, 10)
@@ -97,13 +97,13 @@ describe('cli: the provider commands while the service runs', () => {
     ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
     ['2026-12-01', '2026-11-30', 'until: must be after from'],
     ['2026-12-01T10:00', '2026-12-01T10:00', 'until: must be after from'],
-  ])('refuse an absence from %s to %s', async (from, until, fault) => {
+  ])('an absence from %s to %s is refused', async (from, until, fault) => {
     const { code, stderr, stdout } = await run('away', 'on-1', from, until)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toStartWith(`error: ${fault}`)
   })
 
-  test('ask before a deactivation, which takes effect at once and can be undone', async () => {
+  test('provider deactivate asks, takes effect at once, and can be undone', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
     expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
@@ -120,7 +120,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await practice.slotsOf('on-2')).toContain(slot)
   })
 
-  test('list with away the members to call, and a command for each alternative slot', async () => {
+  test('provider away lists the members to call, and a command for each alternative slot', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-4)
     const person = { firstName: 'Ada', lastName: 'Lovelace', phoneNumber: '+1 416 555 0100', state: 'ON' }
     const { body } = await practice.service.post(
@@ -164,7 +164,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(stdout).toMatch(/provider\.time-off-add +provider 3 +field_invalid/)
   })
 
-  test('refuse an unknown provider and an invalid instant with their exit codes', async () => {
+  test('an unknown provider and an invalid instant are refused with their exit codes', async () => {
     expect(await run('show', 'nobody')).toMatchObject({
       code: 3,
       stderr: 'error: there is no provider with that ref or id\nTry: anteroom provider list\n',

@@ -22,7 +22,7 @@ describe('cli: rate limits', () => {
 
   afterAll(() => operator[Symbol.dispose]())
 
-  test('apply by default, with documents served, and the 121st refused token of a minute gets 429', async () => {
+  test('limits apply by default, the documents are served, and the 121st refused token of a minute gets 429', async () => {
     await using service = await operator.serve()
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=30000;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
@@ -41,7 +41,7 @@ describe('cli: rate limits', () => {
     expect(await statusOf(service, '/openapi.json')).toBe(200)
   })
 
-  test('can be set by flags, and --no-docs removes the documents', async () => {
+  test('flags set the limits, and --no-docs removes the documents', async () => {
     const flags = ['--reads-per-minute', '7', '--bookings-per-minute', 'off', '--no-docs']
     await using service = await operator.serve(...flags, '--failed-authentications-per-minute', '1')
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=7;w=60')
@@ -53,7 +53,7 @@ describe('cli: rate limits', () => {
     expect(await statusOf(service, '/openapi.json')).toBe(404)
   })
 
-  test('of one partner can be changed while the service runs, from the next request on', async () => {
+  test('set-rates changes the limits of one partner from the next request on', async () => {
     await using service = await operator.serve()
     const setRates = (...flags: string[]) => operator.do('partner', 'set-rates', 'Lantern', ...flags)
     expect(await setRates('--reads-per-minute', '3', '--bookings-per-minute', 'off')).toBe(
@@ -90,14 +90,14 @@ describe('cli: rate limits', () => {
       ['--bookings-per-minute', 'none'],
       "error: option '--bookings-per-minute <n>' must be off, default or a whole number from 1\n",
     ],
-  ])('of a partner are rejected if none or an invalid one is given: %p', async (flags, stderr) => {
+  ])('set-rates is rejected without a valid rate: %p', async (flags, stderr) => {
     const refused = await operator.run(['partner', 'set-rates', 'Lantern', ...flags])
     expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', stderr])
   })
 })
 
 describe('cli: rate limits of the sandbox', () => {
-  test('are off unless a flag sets them', async () => {
+  test('the sandbox has no limits unless a flag sets them', async () => {
     await using sandbox = await startSandbox(withFewProviders)
     const answers = [await sandbox.get(regions), await sandbox.post(booking('m-1'))]
     expect(answers.map(policyOf)).toEqual([null, null])

@@ -65,7 +65,7 @@ test('cli: request show prints a slot in the time zones of the provider and the 
 })
 
 describe('cli: request decline for a partner since an instant', () => {
-  test('lists the requests, asks, and frees their slots for the next search, but keeps unassigned intakes', async () => {
+  test('declining all of a partner lists the requests, asks, and frees their slots, but keeps unassigned intakes', async () => {
     const { operator, service } = practice
     await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Flood')).trim()
@@ -117,7 +117,7 @@ describe('cli: request decline for a partner since an instant', () => {
     [['--since', '2026-01-01T00:00:00Z']],
     [['1', '--dry-run']],
     [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
-  ])('with %p is refused: it needs an id, or --partner with --since', async (words) => {
+  ])('request decline %p is refused: it needs an id, or --partner with --since', async (words) => {
     expect(await act('decline', ...words, '--yes')).toEqual({
       code: 2,
       signal: null,
@@ -128,7 +128,7 @@ describe('cli: request decline for a partner since an instant', () => {
 })
 
 describe('cli: request assign', () => {
-  test('of an assigned intake asks, and with --yes makes it pending and frees the earlier slot', async () => {
+  test('assigning an intake again asks, and with --yes makes it pending and frees the earlier slot', async () => {
     const id = await submit()
     const [slot = ''] = await practice.slotsOf('on-1')
     await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1', '--slot', slot)
@@ -151,7 +151,7 @@ describe('cli: request assign', () => {
     expect(await show(id)).toMatchObject({ providerId: 3 })
   })
 
-  test('is refused for a booking request, an unknown record or a slot that is not free', async () => {
+  test('request assign is refused for a booking request, an unknown record or a slot that is not free', async () => {
     const [taken = '', other = ''] = await practice.slotsOf('on-2')
     const booked = await submit({ providerId: 2, utcStartTime: taken })
     const intake = await submit()
@@ -172,7 +172,7 @@ describe('cli: request assign', () => {
 })
 
 describe('cli: request accept and decline', () => {
-  test('set the timestamps of a booking, and declining frees its slot for the next search', async () => {
+  test('accept and decline set the timestamps of a booking, and declining frees its slot for the next search', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const id = await submit({ providerId: 2, utcStartTime: slot })
     expect(await practice.slotsOf('on-2')).not.toContain(slot)
@@ -193,7 +193,7 @@ describe('cli: the screening answers of a request', () => {
     return lines.filter((line) => line.includes('read-screening') && line.includes(`"request ${id}"`)).length
   }
 
-  test('are only shown by request show --screening, with total and severity, and each reading is audited', async () => {
+  test('only request show --screening shows the answers, with total and severity, and each reading is audited', async () => {
     const id = await submit(undefined, screening('more than half the days'))
     for (const words of [
       ['show', id],
@@ -226,7 +226,7 @@ describe('cli: the screening answers of a request', () => {
     expect(await readings(id)).toBe(2)
   })
 
-  test('that cannot be read are named, and no severity is shown', async () => {
+  test('answers that cannot be read are named, and no severity is shown', async () => {
     const id = await submit(undefined, screening('rather not say'))
     const { stdout } = await act('show', id, '--screening')
     expect(stdout).toContain('Partial total: 8, of 8 answers')
@@ -235,7 +235,7 @@ describe('cli: the screening answers of a request', () => {
     expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
-  test('put a booking first in request list --risk, which is audited, and other lists mention the risk', async () => {
+  test('request list --risk puts a booking at risk first and is audited, and other lists mention the risk', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const booked = await submit({ providerId: 2, utcStartTime: slot }, screening('Presque tous les jours'))
     const lines = async () =>
@@ -263,7 +263,7 @@ describe('cli: the screening answers of a request', () => {
 })
 
 describe('cli: request list', () => {
-  test('shows the details of each request, and no name of a member', async () => {
+  test('request list shows the details of each request, and no name of a member', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const id = await submit({ providerId: 2, utcStartTime: slot })
     const rows = await practice.operator.ask<{ id: number }[]>('request', 'list')
@@ -283,7 +283,7 @@ describe('cli: request list', () => {
     expect((await act('list')).stdout).not.toMatch(/Robin|Sample|example\.com/)
   })
 
-  test('applies the given filters', async () => {
+  test('request list applies the given filters', async () => {
     const unassigned = await submit()
     const rows = await practice.operator.ask<{ id: number; state: string }[]>(
       'request',
@@ -309,7 +309,7 @@ describe('cli: request list', () => {
     [['--on', '2026-02-30'], 2, /a date as/],
     [['--provider', 'nobody'], 3, /no provider/],
     [['--partner', 'nobody'], 3, /no partner/],
-  ])('with %p is refused with exit code %p', async (words, code, message) => {
+  ])('request list %p is refused with exit code %p', async (words, code, message) => {
     const exit = await act('list', ...words)
     expect([exit.code, exit.stdout]).toEqual([code, ''])
     expect(exit.stderr).toMatch(message)

@@ -166,7 +166,7 @@ describe('cli: a sandbox with a temporary database', () => {
 })
 
 describe('cli: a sandbox that is stopped', () => {
-  test('during its start leaves no file', async () => {
+  test('a sandbox that is stopped during its start leaves no file', async () => {
     using temporary = new Folder()
     await using program = new Program(['sandbox', '--port', '0', '--json'], {
       env: withTemporary(temporary.path),
@@ -197,7 +197,7 @@ test('cli: --open-requests and --email-conflicts-per-hour set the limits of a sa
 })
 
 describe('cli: --port, --host and --base-url of the sandbox', () => {
-  test('set where it listens and how links begin', async () => {
+  test('the options set where the sandbox listens and how links begin', async () => {
     const port = await freePort()
     await using sandbox = await startSandbox([
       '--port',
@@ -224,7 +224,7 @@ describe('cli: --port, --host and --base-url of the sandbox', () => {
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
   })
 
-  test('with a port in use are refused in one line without leaving a file, and the first sandbox goes on', async () => {
+  test('a port in use is refused in one line without leaving a file, and the first sandbox goes on', async () => {
     using temporary = new Folder()
     await using first = await startSandbox(withFewProviders)
     const { port } = new URL(first.report.baseUrl)
@@ -261,7 +261,7 @@ test('cli: --now sets the clock of the sandbox, which then advances', async () =
 })
 
 describe('cli: --database of the sandbox', () => {
-  test('keeps tokens, members, bookings and deactivations', async () => {
+  test('a sandbox with --database keeps tokens, members, bookings and deactivations', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
     const first = await startSandbox(['--database', path])
@@ -286,7 +286,7 @@ describe('cli: --database of the sandbox', () => {
     expect(slot.headers.get('x-error-code')).toBe('slot_unavailable')
   })
 
-  test('without its key is refused, and no new key is made', async () => {
+  test('a database without its key is refused, and no new key is made', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
     const sandbox = await startSandbox(['--database', path, ...withFewProviders])
@@ -304,7 +304,7 @@ describe('cli: --database of the sandbox', () => {
 })
 
 describe('cli: --directory of the sandbox', () => {
-  test('leaves the slots of its own providers free, unlike the built-in directory', async () => {
+  test('a given directory has all slots free, unlike the built-in one', async () => {
     using folder = new Folder()
     const bookedOf = async (name: string, args: string[]) => {
       const path = folder.file(name)
@@ -316,7 +316,7 @@ describe('cli: --directory of the sandbox', () => {
     expect(await bookedOf('built-in', [])).toBeGreaterThan(0)
   })
 
-  test('replaces the built-in directory, and later the stored one', async () => {
+  test('a given directory replaces the built-in one, and later the stored one', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]
     const path = directoryFile(folder, small)
@@ -359,7 +359,7 @@ describe('cli: --directory of the sandbox', () => {
     'providers[1].workingHours[0].end: "09:00" must not equal start',
   ]
 
-  test('with faults prints each of them, and leaves nothing behind', async () => {
+  test('a directory with faults prints each of them, and leaves nothing behind', async () => {
     using folder = new Folder()
     using temporary = new Folder()
     const path = directoryFile(folder, bad)
@@ -379,7 +379,7 @@ describe('cli: --directory of the sandbox', () => {
     expect(readdirSync(temporary.path)).toEqual([])
   })
 
-  test('with faults does not change an existing database', async () => {
+  test('a directory with faults does not change an existing database', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]
     const before = await startSandbox(database)
@@ -422,7 +422,7 @@ describe('cli: invalid options of the sandbox', () => {
     [['--nonsense'], "error: unknown option '--nonsense'\nTry: anteroom sandbox --help\n"],
     [['--prot', '1'], "error: unknown option '--prot'\nTry: --port\n"],
     [['extra'], 'error: too many arguments\nUsage: anteroom sandbox [options]\n'],
-  ])('such as %j are reported on stderr, with exit code 2', async (args, stderr) => {
+  ])('the options %j are reported on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()
     mkdirSync(folder.file('tmp'))
     const exit = await runProgram(['sandbox', '--port', '0', ...args], {

@@ -30,7 +30,7 @@ afterAll(() => {
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => Bun.stringWidth(line)))
 
 describe('cli: output on a terminal', () => {
-  test.each([60, 80, 140])('of tables and records is not wider than %d columns', async (columns) => {
+  test.each([60, 80, 140])('tables and records are not wider than %d columns', async (columns) => {
     for (const words of [
       ['provider', 'list'],
       ['provider', 'show', 'on-001'],
@@ -43,14 +43,14 @@ describe('cli: output on a terminal', () => {
     }
   })
 
-  test('of help is not wider than 80 columns', async () => {
+  test('help is not wider than 80 columns', async () => {
     const { code, shown } = await runOnTerminal(['provider', '--help'], { env })
     expect([code, widest(shown) <= 80]).toEqual([0, true])
     expect(shown).toContain('\n  away <provider> <from> <until>  Record an')
     expect(widest((await runOnTerminal(['sandbox', '--help'], { env })).shown)).toBeLessThanOrEqual(80)
   })
 
-  test('of the audit log shows the outcome at any width, and the actor if one record is listed', async () => {
+  test('the audit log shows the outcome at any width, and the actor if one record is listed', async () => {
     const refused = await runOnTerminal(['partner', 'deactivate', 'North'], { env })
     expect(refused.code).toBe(3)
     const { shown } = await runOnTerminal(['audit', 'list'], { columns: 60, env })
@@ -59,7 +59,7 @@ describe('cli: output on a terminal', () => {
     expect(Bun.stripANSI(one.shown)).toMatch(/^LINE {2}AT {2,}WHO .* OUTCOME/)
   })
 
-  test('of the token list shows each kid in full', async () => {
+  test('the token list shows each kid in full', async () => {
     const name = 'The partner whose name is long'
     await operator.do('partner', 'add', name, '--organization', 'North')
     await operator.do('token', 'issue', name)
@@ -68,26 +68,26 @@ describe('cli: output on a terminal', () => {
     expect(shown).toContain(`\n${token.kid}  The partner`)
   })
 
-  test('of token verify asks for the token', async () => {
+  test('token verify asks for the token', async () => {
     const { code, shown } = await runOnTerminal(['token', 'verify'], { env, answer: 'no-token\r' })
     const text = Bun.stripANSI(shown).replaceAll('\r', '')
     expect(code).toBe(0)
     expect(text).toMatch(/^Token: no-token\nstatus +401\ncode +token_invalid\n/)
   })
 
-  test('has states in color and titles in bold', async () => {
+  test('states are in color and titles in bold', async () => {
     const { shown } = await runOnTerminal(['organization', 'list'], { env })
     expect(shown).toBe('\u001b[1mID  NAME   STATE\u001b[22m\n1   North  \u001b[32mactive\u001b[39m\n')
   })
 
-  test('has no color if NO_COLOR or TERM=dumb is set', async () => {
+  test('output has no color if NO_COLOR or TERM=dumb is set', async () => {
     for (const asked of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
       const { shown } = await runOnTerminal(['organization', 'list'], { env: { ...env, ...asked } })
       expect(shown).toBe('ID  NAME   STATE\n1   North  active\n')
     }
   })
 
-  test('of JSON has neither color nor line wrapping', async () => {
+  test('JSON has neither color nor line wrapping', async () => {
     const { shown } = await runOnTerminal(['provider', 'show', 'on-001', '--json'], { columns: 40, env })
     expect(JSON.parse(shown)).toMatchObject({ ref: 'on-001', bio })
     expect(shown).toBe(Bun.stripANSI(shown))
@@ -100,14 +100,14 @@ describe('cli: output on a terminal', () => {
     ['SIGHUP', 'SIGHUP'],
     ['the answer no', 'n\r'],
     ['an empty answer', '\r'],
-  ])('after %s to a question says that nothing was changed', async (_, answer) => {
+  ])('%s at a question changes nothing, and says so', async (_, answer) => {
     const { code, shown } = await runOnTerminal(['organization', 'deactivate', 'North'], { env, answer })
     expect(code).toBe(2)
     expect(shown).toEndWith('\nerror: not confirmed, so nothing was changed\n')
     expect(await operator.ask('organization', 'list')).toMatchObject([{ name: 'North', active: true }])
   })
 
-  test('after the answer yes confirms the change', async () => {
+  test('the answer yes makes the change', async () => {
     const words = ['organization', 'deactivate', 'North']
     const { code, shown } = await runOnTerminal(words, { env, answer: 'y\r' })
     expect([code, shown.split('\n').slice(-2)]).toEqual([0, ['Organization North is deactivated.', '']])

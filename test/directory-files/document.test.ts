@@ -43,7 +43,7 @@ function faultsOf(document: unknown): string[] {
 const morning = { weekdays: ['monday'], start: '09:00', end: '12:00' }
 
 describe('directory-files: a directory file', () => {
-  test('gets defaults for the fields that it leaves out', () => {
+  test('fields that a file leaves out get defaults', () => {
     const { regions, providers } = readDirectoryFile(
       file({ regions: [region()], providers: [provider('first')] }),
       isZone,
@@ -80,7 +80,7 @@ describe('directory-files: a directory file', () => {
     ])
   })
 
-  test('can set every field', () => {
+  test('a file can set every field', () => {
     const complete = {
       ref: 'third',
       firstName: 'Odette',
@@ -130,7 +130,7 @@ describe('directory-files: a directory file', () => {
     expect(read.providers as unknown).toEqual([complete])
   })
 
-  test('may be empty', () => {
+  test('a file may have no regions and no providers', () => {
     expect(readDirectoryFile({ regions: [], providers: [] }, isZone)).toEqual({ regions: [], providers: [] })
   })
 
@@ -156,7 +156,7 @@ describe('directory-files: a directory file', () => {
       }),
       ['regions[1].id: another region already has this id'],
     ],
-  ])('with %s is rejected', (_, document, faults) => {
+  ])('a file with %s is rejected', (_, document, faults) => {
     expect(faultsOf(document)).toEqual(faults)
   })
 
@@ -178,7 +178,7 @@ describe('directory-files: a directory file', () => {
     ['a region with the id 0', { id: 0 }, 'id: must be at least 1'],
     ['a string as region id', { id: '7' }, 'id: must be an integer'],
     ['a string as the active flag of a region', { active: 'yes' }, 'active: must be true or false'],
-  ])('with %s is rejected', (_, different, fault) => {
+  ])('a file with %s is rejected', (_, different, fault) => {
     expect(faultsOf(withRegion(different))).toEqual([`regions[1].${fault}`])
   })
 
@@ -365,11 +365,11 @@ describe('directory-files: a directory file', () => {
       'minimumNoticeMinutes: must be at most 43200',
     ],
     ['null as the active flag of a provider', { active: null }, 'active: must be true or false'],
-  ])('with %s is rejected', (_, different, fault) => {
+  ])('a file with %s is rejected', (_, different, fault) => {
     expect(faultsOf(withProvider(different))).toEqual([`providers[1].${fault}`])
   })
 
-  test('with many faults gets all of them reported, each with its path', () => {
+  test('a file with many faults gets all of them reported, each with its path', () => {
     const document = {
       regions: [region(), region()],
       providers: [
@@ -400,7 +400,7 @@ describe('directory-files: a directory file', () => {
     )
   })
 
-  test('with a wrong type and a broken rule gets both reported', () => {
+  test('a file with a wrong type and a broken rule gets both reported', () => {
     const document = file({
       providers: [provider('same', { timeZone: 'Nowhere' }), { ...provider('same'), firstName: 5 }],
     })
@@ -413,7 +413,7 @@ describe('directory-files: a directory file', () => {
     )
   })
 
-  test('with hundreds of faults gets each of them reported', () => {
+  test('a file with hundreds of faults gets each of them reported', () => {
     const providers = Array.from({ length: 300 }, (_, index) =>
       provider(`p-${index}`, { timeZone: 'Nowhere' }),
     )
@@ -445,7 +445,7 @@ describe('directory-files: loading a directory file', () => {
     }
   }
 
-  test('with a fault changes nothing', async () => {
+  test('loading a file with a fault changes nothing', async () => {
     await loadDirectory(service.context, file({ regions: [region()] }), service.act())
     const before = await search()
     const bad = file({
@@ -462,7 +462,7 @@ describe('directory-files: loading a directory file', () => {
     expect(await search()).toEqual(before)
   })
 
-  test('accepts current and former names of zones, and no others', async () => {
+  test('current and former names of zones are accepted, and no others', async () => {
     await loadDirectory(service.context, file(), service.act())
     const load = (timeZone: string) =>
       loadDirectory(service.context, file({ providers: [provider('first', { timeZone })] }), service.act())

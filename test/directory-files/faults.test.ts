@@ -22,7 +22,7 @@ const fileRefusal = (...providers: unknown[]) =>
   refusalOf(() => readDirectoryFile({ regions: [region()], providers }, (name) => name === 'America/Toronto'))
 
 describe('directory-files: the faults of a directory', () => {
-  test('of one kind in one column are printed on one line, and kept one by one for programs', () => {
+  test('many faults of one kind in one column are printed on one line, and kept one by one for programs', () => {
     const rows = Array.from({ length: 159 }, (_, index) => `on-1,CA-ON,4/${index + 1}/2012,2030-01-01\n`)
     const mangled = tableRefusal(`ref,region,from,until\n${rows.join('')}nobody,CA-ON,2012-01-04,\n`)
     expect(mangled.lines).toEqual([
@@ -33,7 +33,7 @@ describe('directory-files: the faults of a directory', () => {
     expect(mangled.faults[158]).toMatchObject({ path: 'l.csv line 160, from', value: '4/159/2012' })
   })
 
-  test('are printed one by one if there are no more than three of a kind', () => {
+  test('three faults of one kind are printed one by one', () => {
     const rows = ['x', 'y', 'z'].map((from) => `on-1,CA-ON,${from}\n`)
     expect(tableRefusal(`ref,region,from\n${rows.join('')}`).lines).toEqual([
       'l.csv line 2, from: "x" must be a calendar date, written as YYYY-MM-DD',
@@ -42,7 +42,7 @@ describe('directory-files: the faults of a directory', () => {
     ])
   })
 
-  test('of one kind in a JSON file are printed on one line, across lists', () => {
+  test('many faults of one kind in a JSON file are printed on one line, across lists', () => {
     const many = Array.from({ length: 4 }, (_, index) =>
       provider(`p-${index}`, {
         timeZone: 'Mars/One',
@@ -59,7 +59,7 @@ describe('directory-files: the faults of a directory', () => {
     ])
   })
 
-  test('show the value on one line and shortened, but not the value of an unknown field', () => {
+  test('a fault shows the value on one line and shortened, but not the value of an unknown field', () => {
     const shown = fileRefusal({
       ...provider('first\n\u001b[31m'),
       timeZone: 'x'.repeat(100),

@@ -200,7 +200,10 @@ test('directory-files: a region that a stored provider needs and the file lacks 
 
 test.each([
   ['', 'x.csv: is empty: a header row is required'],
-  ['one,two\n', 'x.csv line 1: the header row matches no table: it must have the columns of one of regions, providers, licenses, schedules'],
+  [
+    'one,two\n',
+    'x.csv line 1: the header row matches no table: it must have the columns of one of regions, providers, licenses, schedules',
+  ],
   [
     'ref,region,from,form,from\n',
     'x.csv line 1: column 4, "form", is not one of ref, region, from, until\nx.csv line 1: the header row has the column from twice',

@@ -81,7 +81,7 @@ async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promi
 }
 
 describe('directory: applying a change', () => {
-  test('of 2,000 providers does not block the event loop, and shows all of them at one moment', async () => {
+  test('a change of 2,000 providers does not block the event loop, and shows all of them at one moment', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[1, [slot(1, now)]]]) })
     const directory = await load()
@@ -97,7 +97,7 @@ describe('directory: applying a change', () => {
     expect(new Set(seen)).toEqual(new Set(['Old 1', `New ${many}`]))
   })
 
-  test('is awaited by a caller that catches up meanwhile', async () => {
+  test('a caller that catches up meanwhile waits for the change', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -110,7 +110,7 @@ describe('directory: applying a change', () => {
     await first
   })
 
-  test('with bookings adds each booked slot once and in order, even if it is sent again', async () => {
+  test('each booked slot is added once and in order, even if it is sent again', async () => {
     const { feed, load } = follow()
     feed.commit({
       providers: named('Old').slice(0, 2),
@@ -144,7 +144,7 @@ describe('directory: applying a change', () => {
     ])
   })
 
-  test('leaves a provider that it does not contain unchanged', async () => {
+  test('a provider that a change does not contain stays unchanged', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[many, [slot(1, now)]]]) })
     const directory = await load()
@@ -157,7 +157,7 @@ describe('directory: applying a change', () => {
     )
   })
 
-  test('lists each record that cannot be read as unlisted, and reports it once', async () => {
+  test('a record that cannot be read is listed as unlisted, and reported once', async () => {
     const { feed, reports, load } = follow()
     const [nowhere, undated, ...others] = named('Sound') as [Provider, Provider, ...Provider[]]
     const lost = { id: many + 1, ref: 'lost', active: true }
@@ -190,7 +190,7 @@ describe('directory: applying a change', () => {
 })
 
 describe('directory: providers with identical list objects', () => {
-  test('share a compiled schedule and licenses, unless a list or the zone differs', async () => {
+  test('providers share a compiled schedule and licenses, unless a list or the zone differs', async () => {
     const { feed, load } = follow()
     const west = { timeZone: 'America/Vancouver' }
     const absent = { timeOff: [{ from: '2027-02-01', until: '2027-02-02' }] }
@@ -213,7 +213,7 @@ describe('directory: providers with identical list objects', () => {
 })
 
 describe('directory: taken slots of the past', () => {
-  test('leave memory gradually after a week as changes are read, and other slots stay', async () => {
+  test('past slots leave memory gradually after a week as changes are read, and other slots stay', async () => {
     const { feed, clock, load } = follow()
     const coming = slot(2, now + 10 * day)
     const providers = named('Booked').slice(0, 100)
@@ -249,7 +249,7 @@ describe('directory: taken slots of the past', () => {
 })
 
 describe('directory: catching up', () => {
-  test('reads nothing and returns no promise while the stamp is the same', async () => {
+  test('catchUp reads nothing and returns no promise while the stamp is the same', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -261,7 +261,7 @@ describe('directory: catching up', () => {
     expect(feed.readings).toBe(2)
   })
 
-  test('reads each time if the feed has no stamp', async () => {
+  test('catchUp reads each time if the feed has no stamp', async () => {
     for (const stamp of [undefined, () => null]) {
       const { feed, load } = follow()
       const directory = await load({ changesSince: feed.changesSince, ...(stamp && { stamp }) })
@@ -271,7 +271,7 @@ describe('directory: catching up', () => {
     }
   })
 
-  test('reads again if something was committed during the last reading', async () => {
+  test('catchUp reads again if something was committed during the last reading', async () => {
     const { feed, stamped, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -287,7 +287,7 @@ describe('directory: catching up', () => {
     expect(directory.catchUp()).toBeUndefined()
   })
 
-  test('is repeated after a failure', async () => {
+  test('catchUp tries again after a failure', async () => {
     const { feed, stamped, load } = follow()
     feed.commit({ providers: named('Old') })
     let isBroken = false

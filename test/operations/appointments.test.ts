@@ -57,7 +57,7 @@ const linesSince = async (line: number) =>
   ])
 
 describe('operations: the appointments of a day', () => {
-  test('include the local times of provider and member, and how to reach the member', async () => {
+  test('an appointment includes the local times of provider and member, and how to reach the member', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z', {
       preferredName: 'Robbie',
       phoneNumber: '+1 604 555 0100',
@@ -87,7 +87,7 @@ describe('operations: the appointments of a day', () => {
     })
   })
 
-  test('are the pending and accepted ones in order of time, and each reading is added to the audit log first', async () => {
+  test('pending and accepted appointments are returned in order of time, and each is audited first', async () => {
     const late = await book('late', 'on-1', '2026-12-02T15:30:00Z')
     const declined = await book('declined', 'on-1', '2026-12-02T14:00:00Z')
     const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')
@@ -104,7 +104,7 @@ describe('operations: the appointments of a day', () => {
     expect(await linesSince(after)).toEqual([])
   })
 
-  test('are not returned if the audit log cannot be written', async () => {
+  test('appointments are not returned if the audit log cannot be written', async () => {
     await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const store = { ...service.context.store, appendAudit: () => Promise.reject(new Error('disk')) }
     const asked = { on: '2026-12-02', provider: null, zone: null }
@@ -112,7 +112,7 @@ describe('operations: the appointments of a day', () => {
     await expect(reading).rejects.toThrow('disk')
   })
 
-  test("are those on the date of each provider's own time zone, or of the zone that is given", async () => {
+  test("a day is a date in each provider's own time zone, or in the zone that is given", async () => {
     // 09:00 on the 3rd in Auckland is 15:00 on the 2nd in Toronto. 09:00 on the 2nd in Vancouver is seven
     // hours behind UTC.
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
@@ -133,7 +133,7 @@ describe('operations: the appointments of a day', () => {
     ])
   })
 
-  test('use the same time zones for today and tomorrow, and are returned with the dates', async () => {
+  test('today and tomorrow are dates in the same time zones, and are returned', async () => {
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const toronto = await book('t', 'on-1', '2026-12-02T14:00:00Z')
     expect(await idsOn('today')).toEqual([['2026-12-01', '2026-12-02'], []])
@@ -144,13 +144,13 @@ describe('operations: the appointments of a day', () => {
     expect(await idsOn('today', { zone: 'Pacific/Auckland' })).toEqual([['2026-12-02'], []])
   })
 
-  test('are returned for a past day too', async () => {
+  test('appointments of a past day are returned too', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     service.setNow('2027-12-02T14:00:00Z')
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [id]])
   })
 
-  test('begin and end at local midnight on a day of a clock change', async () => {
+  test('a day of a clock change begins and ends at local midnight', async () => {
     service.setNow('2027-03-12T14:30:00Z')
     // Midnight of that Monday. A day earlier, midnight was at 05:00 UTC.
     const monday = await book('m', 'night', '2027-03-15T04:00:00Z')
@@ -158,7 +158,7 @@ describe('operations: the appointments of a day', () => {
     expect([await at('2027-03-14'), await at('2027-03-15')]).toEqual([[], [monday]])
   })
 
-  test('of an erased member are returned without the member, and no reading is audited', async () => {
+  test('the appointment of an erased member is returned without the member, and is not audited', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
@@ -174,7 +174,7 @@ describe('operations: the appointments of a day', () => {
     expect(await linesSince(before)).toEqual([])
   })
 
-  test('of a deactivated member are returned, and the reading is audited', async () => {
+  test('the appointment of a deactivated member is returned, and is audited', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).setMemberActive(member?.id as number, false, service.act())
@@ -186,7 +186,7 @@ describe('operations: the appointments of a day', () => {
     expect(await linesSince(before)).toEqual([['request.read-appointment', `request ${id}`, 'done']])
   })
 
-  test('are returned even if the record of the provider or the member cannot be read', async () => {
+  test('appointments are returned even if the record of the provider or the member cannot be read', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const { store } = service.context
     const request = await requireRequest(service.context, id)
@@ -224,14 +224,14 @@ describe('operations: the appointments of a day', () => {
     ])
   })
 
-  test('are empty, without dates, if there is no provider', async () => {
+  test('no appointments and no dates are returned if there is no provider', async () => {
     const empty = await startService({ listens: false, directory: { regions: [], providers: [] } })
     const asked = { on: 'today', provider: null, zone: null }
     const found = readAppointments(empty.context, zones, asked, empty.act())
     expect(await found.finally(() => empty.stop())).toEqual({ dates: [], appointments: [] })
   })
 
-  test('of an invalid day are rejected', async () => {
+  test('an invalid day is rejected', async () => {
     await expect(read('yesterweek')).rejects.toMatchObject({ kind: 'field_invalid' })
   })
 })

@@ -43,7 +43,7 @@ const assign = (id: number, to: Provider, at: number | null = null) =>
   assignProvider(context, id, to, at, act)
 
 describe('operations: an unassigned intake', () => {
-  test('gets a provider, an authorization number and the requested slot, which is taken then', async () => {
+  test('assigning an intake gives it a provider, an authorization number and a slot that is taken then', async () => {
     const assigned = await assign(await submit('a'), on1, first)
     expect(assigned).toMatchObject({ state: 'pending', providerId: on1.id, startsAt: first })
     expect(assigned.authorizationNumber).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/)
@@ -53,14 +53,14 @@ describe('operations: an unassigned intake', () => {
     })
   })
 
-  test('can get a provider without a slot', async () => {
+  test('an intake can be assigned to a provider without a slot', async () => {
     expect(await assign(await submit('a'), on1)).toMatchObject({ state: 'pending', startsAt: null })
     expect(isFree(on1, first)).toBe(true)
   })
 })
 
 describe('operations: an intake that is assigned again', () => {
-  test('may keep its slot', async () => {
+  test('an intake may keep its slot when it is assigned again', async () => {
     const id = await submit('a')
     await assign(id, on1, first)
     expect(await assign(id, on1, first)).toMatchObject({ startsAt: first })
@@ -77,7 +77,7 @@ describe('operations: assigning an intake is refused and changes nothing', () =>
     expect(await actsOf(context).listAudit(1000)).toHaveLength(lines)
   }
 
-  test('if the provider is deactivated', async () => {
+  test('an assignment to a deactivated provider is refused', async () => {
     await actsOf(context).setProviderActive(on1.id, false, act)
     await expectRefused(await submit('a'), on1, null, 'move_unknown')
   })
@@ -87,9 +87,11 @@ describe('operations: assigning an intake is refused and changes nothing', () =>
     ['is outside working hours', first - 6 * 3_600_000],
     ['is in the past', now - 86_400_000],
     ['is beyond the horizon', first + 35 * 86_400_000],
-  ])('if the slot %s', async (_, at) => expectRefused(await submit('a'), on1, at, 'slot_unavailable'))
+  ])('an assignment to a slot that %s is refused', async (_, at) =>
+    expectRefused(await submit('a'), on1, at, 'slot_unavailable'),
+  )
 
-  test('if the intake is closed, even if its slot is taken too', async () => {
+  test('an assignment of a closed intake is refused as such, even if the slot is taken too', async () => {
     const [id, holder] = [await submit('a'), await submit('b')]
     await actsOf(context).close(id, act)
     await assignProvider(context, holder, on1, first, act)
@@ -112,13 +114,13 @@ describe('operations: assigning an intake while another process writes', () => {
     return { ...context, store }
   }
 
-  test('is refused if the provider was deactivated meanwhile', async () => {
+  test('an assignment is refused if the provider was deactivated meanwhile', async () => {
     const id = await submit('a')
     const racing = meanwhile(() => actsOf(context).setProviderActive(on1.id, false, act))
     await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   })
 
-  test('succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
+  test('an assignment succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
     const id = await submit('a')
     const later = meanwhile(() =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
@@ -140,13 +142,13 @@ describe('operations: a warning before an assignment', () => {
     return findAssignmentWarning(context.directory, member, on1, at)
   }
 
-  test("is given if the provider has no license in the member's region, or if the region is unknown", async () => {
+  test("a warning is given if the provider has no license in the member's region, or if the region is unknown", async () => {
     expect(await concern('CA')).toBeNull()
     expect(await concern('IE')).toEqual({ about: 'unlicensed', region: 'IE' })
     expect(await concern('FR')).toEqual({ about: 'region unknown', country: 'FR' })
   })
 
-  test('is given if the license ends before the session or begins after it', async () => {
+  test('a warning is given if the license ends before the session or begins after it', async () => {
     const licenses = [{ region: 'CA-ON', from: '2026-12-02', until: '2026-12-03' }]
     await service.load({ ...directory, providers: [provider('on-1', { licenses })] })
     const days = [-1, 0, 1, 2].map((day) => first + day * 86_400_000)

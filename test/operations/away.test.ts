@@ -57,7 +57,7 @@ async function linesDuring(work: () => Promise<unknown>) {
 }
 
 describe('operations: a provider who is away tomorrow', () => {
-  test('has no slots then, and each affected appointment gets alternative slots', async () => {
+  test('an absent provider has no slots, and each affected appointment gets alternative slots', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const { isKnown, affected } = await take()
     expect(isKnown).toBe(false)
@@ -81,7 +81,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(offers).toMatchObject({ region: { code: 'ON' }, isLicensed: true })
   })
 
-  test('is recorded as away only once, however often it is repeated, and the list is returned again', async () => {
+  test('the same absence is recorded only once, and the list is returned again', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const record = `provider ${named('ill').id}`
     expect(await linesDuring(take)).toEqual([
@@ -99,7 +99,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(startsOf('ill')).toContain('2026-12-02T14:45:00Z')
   })
 
-  test('can be previewed with the same list, which only adds lines to the audit log', async () => {
+  test('a preview returns the same list, and changes nothing except the audit log', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const before = startsOf('ill')
     let preview: unknown
@@ -125,7 +125,7 @@ describe('operations: a provider who is away tomorrow', () => {
     })
   })
 
-  test('affects only appointments whose slot touches the absence and that are not declined or over', async () => {
+  test('an absence affects only appointments that it touches and that are not declined or over', async () => {
     const early = await book('early', '2026-12-02T14:00:00Z')
     const later = await book('later', '2026-12-02T15:30:00Z')
     const declined = await book('declined', '2026-12-02T14:45:00Z')
@@ -148,7 +148,7 @@ describe('operations: a provider who is away tomorrow', () => {
 })
 
 describe('operations: the alternative slots for an absence', () => {
-  test('are offered to one member only, and the next member gets others', async () => {
+  test('an alternative slot is offered to one member only, and the next member gets others', async () => {
     for (const [name, at] of [
       ['a', '2026-12-02T14:00:00Z'],
       ['b', '2026-12-02T14:45:00Z'],
@@ -166,7 +166,7 @@ describe('operations: the alternative slots for an absence', () => {
     expect(new Set(slots).size).toBe(slots.length)
   })
 
-  test('match the language and the modality of the member', async () => {
+  test('alternative slots match the language and the modality of the member', async () => {
     await book('claude', '2026-12-02T14:00:00Z', { preferredSpokenLanguage: 'fr' })
     await book('kim', '2026-12-02T14:45:00Z', { preferredModality: 'by phone' })
     await book('lee', '2026-12-02T15:30:00Z', { preferredModality: 'whatever' })
@@ -178,7 +178,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test("are with providers licensed in the member's region, even if the absent provider is not", async () => {
+  test("alternative slots are with providers licensed in the member's region, even if the absent provider is not", async () => {
     await book('quebec', '2026-12-02T14:00:00Z', { state: 'Quebec' })
     const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: { code: 'QC' }, isLicensed: false })
@@ -186,14 +186,14 @@ describe('operations: the alternative slots for an absence', () => {
     expect(offers?.afterwards).toHaveLength(3)
   })
 
-  test('are in the regions of the absent provider if the region of the member is unknown', async () => {
+  test('alternative slots are in the regions of the absent provider if the region of the member is unknown', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: null, isLicensed: true })
     expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['en-1', 'en-2'])
   })
 
-  test('are none with other providers for a member in a country without licensed providers', async () => {
+  test('a member in a country without licensed providers gets no slots with other providers', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     await book('abroad', '2026-12-02T14:45:00Z', { country: 'FR', state: '' })
     const { affected } = await take()
@@ -205,7 +205,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('begin with the slot at which the absence ends', async () => {
+  test('alternative slots begin when the absence ends', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (
       await take({ from: '2026-12-02T09:00', until: '2026-12-02T09:45' })
@@ -217,7 +217,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('are free', async () => {
+  test('alternative slots are free', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (await take()).affected
     for (const {
@@ -228,7 +228,7 @@ describe('operations: the alternative slots for an absence', () => {
     }
   })
 
-  test('lie later if no provider is free in the following days', async () => {
+  test('alternative slots lie later if no provider is free in the following days', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const weeks = { from: '2026-12-02', until: '2026-12-20' }
     for (const ref of ['en-1', 'en-2']) {
@@ -241,7 +241,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('lie after the last appointment too, even if many providers are free only before it', async () => {
+  test('alternative slots are found after the last appointment too, even if many providers are free only before it', async () => {
     const timeOff = [{ from: '2026-12-05', until: '2026-12-20' }]
     const others = ['a', 'b', 'c', 'd'].map((ref) => provider(ref, { timeOff }))
     await service.load({ regions: [region()], providers: [provider('ill'), ...others] })
@@ -257,7 +257,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('are none for an erased member, and no reading is audited', async () => {
+  test('an erased member gets no alternative slots, and no reading is audited', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
@@ -290,7 +290,7 @@ describe('operations: the dates of an absence', () => {
     ['2026-12-02', '2026-12-01'],
     ['2025-12-02', '2025-12-03'],
     ['2026-12-01T05:00', '2026-12-01T07:00'],
-  ])('%s to %s is rejected', (from, until) => {
+  ])('an absence from %s to %s is rejected', (from, until) => {
     expect(() => parse(from, until)).toThrow(expect.objectContaining({ kind: 'field_invalid' }))
   })
 })

@@ -120,7 +120,9 @@ test('operations: a copy marks its source after it is made, and not while the so
   expect(await marked(false)).toEqual({ deactivated: true, copiedBefore })
   expect(marks).toEqual([{ to: '/there', at: 1_000 }])
   expect(await marked(true)).toEqual({ deactivated: false, copiedBefore })
-  await expect(copy(sourceOf({ markCopied }), emptyTarget(() => []).place)).rejects.toThrow('differs from the source')
+  await expect(copy(sourceOf({ markCopied }), emptyTarget(() => []).place)).rejects.toThrow(
+    'differs from the source',
+  )
   expect(marks.length).toBe(1)
   expect(await marked(false, { markCopied: async () => false })).toEqual({
     deactivated: false,

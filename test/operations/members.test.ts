@@ -53,7 +53,7 @@ function recordsOf(count: number) {
 }
 
 describe('operations: searching for members', () => {
-  test('by name reads a thousand at a time, returns the first fifty and the total, and audits each that is returned', async () => {
+  test('a search by name reads a thousand at a time, returns the first fifty and the total, and audits those', async () => {
     const { records, asked, auditLines } = recordsOf(2_500)
     const { found, count } = await findMembers(records, 'SOUGHT', act)
     expect(count).toBe(63)
@@ -68,7 +68,7 @@ describe('operations: searching for members', () => {
     expect(auditLines()).toEqual([[null, '63 found'], ...ids.map((id) => [`member ${id}`, 'done'])])
   })
 
-  test('by a whole email address or external user id reads no other members', async () => {
+  test('a search by a whole email address or external user id reads no other members', async () => {
     const { records, asked, auditLines } = recordsOf(100)
     expect((await findMembers(records, 'P-7', act)).found).toMatchObject([
       { member: { id: 7 }, by: "partner's id" },
@@ -85,7 +85,7 @@ describe('operations: searching for members', () => {
     ])
   })
 
-  test('by a text that is a name and an external user id finds both', async () => {
+  test('a search by a text that is a name and an external user id finds both', async () => {
     const { records } = recordsOf(50)
     const { found, count } = await findMembers(records, 'Sought', act)
     expect(found.map(({ member: { id }, by }) => [id, by])).toEqual([
@@ -96,7 +96,7 @@ describe('operations: searching for members', () => {
     expect(count).toBe(3)
   })
 
-  test('without a result audits that none was found', async () => {
+  test('a search without a result is audited', async () => {
     const { records, auditLines } = recordsOf(0)
     expect(await findMembers(records, 'sought', act)).toEqual({ found: [], count: 0 })
     expect(auditLines()).toEqual([[null, '0 found']])
@@ -120,7 +120,7 @@ function recordsThat(purge: () => Promise<boolean>): Records {
   return records as unknown as Records
 }
 
-describe('operations: an erasure or a key rotation is complete', () => {
+describe('operations: purging after an erasure or a key rotation', () => {
   const allOf = async (records: Records): Promise<unknown[]> => [
     await eraseMember(records, member, act),
     await finishErasure(records, member.id + 1),
@@ -128,7 +128,7 @@ describe('operations: an erasure or a key rotation is complete', () => {
   ]
   const keptIn = 'In backups.'
 
-  test('but reports that old data is not purged if the storage refuses the purge', async () => {
+  test('an erasure or a key rotation reports that old data is not purged if the storage refuses the purge', async () => {
     for (const kind of ['storage_failed', 'storage_busy'] as const) {
       const records = recordsThat(() => Promise.reject(new Refusal(kind, 'the disk is full')))
       expect(await allOf(records)).toEqual([
@@ -139,7 +139,7 @@ describe('operations: an erasure or a key rotation is complete', () => {
     }
   })
 
-  test('and reports that old data is purged', async () => {
+  test('an erasure or a key rotation reports that old data is purged', async () => {
     expect(await allOf(recordsThat(async () => true))).toEqual([
       { holding: [5], isPurged: true, keptIn },
       { isPurged: true, keptIn },
@@ -147,7 +147,7 @@ describe('operations: an erasure or a key rotation is complete', () => {
     ])
   })
 
-  test('but an unexpected error of the purge is thrown', async () => {
+  test('an unexpected error of the purge is thrown', async () => {
     const records = recordsThat(() => Promise.reject(new Error('a defect')))
     await expect(eraseMember(records, member, act)).rejects.toThrow('a defect')
     await expect(finishErasure(records, member.id + 1)).rejects.toThrow('a defect')

@@ -43,7 +43,7 @@ const isFree = ({ id }: Provider, at: number) => {
 }
 
 describe('operations: moving a request', () => {
-  test('is refused for an unassigned intake, and works once it has a provider', async () => {
+  test('an unassigned intake can be moved only once it has a provider', async () => {
     const { id } = await submit('a', null)
     await expect(move(id, on1, first)).rejects.toMatchObject({
       kind: 'move_unknown',
@@ -71,14 +71,14 @@ describe('operations: moving a request is refused and changes nothing', () => {
     ['is outside working hours', first - 6 * 3_600_000],
     ['is in the past', now - 86_400_000],
     ['is beyond the horizon', first + 35 * 86_400_000],
-  ])('if the slot %s', async (_, at) => {
+  ])('a move to a slot that %s is refused', async (_, at) => {
     const message = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
     expect(message).toStartWith(
       'the slot is not available; for the reason, run: anteroom provider why on-1 2',
     )
   })
 
-  test('if the slot is taken by another member, or overlaps another slot of the member', async () => {
+  test('a move is refused if the slot is taken, or overlaps another slot of the member', async () => {
     const { id } = await book('a')
     await book('b', second)
     await expectRefused(id, on1, second, 'slot_unavailable')
@@ -91,7 +91,7 @@ describe('operations: moving a request is refused and changes nothing', () => {
     await expectRefused(later, on1, first, 'slot_conflicts_with_yours')
   })
 
-  test('if the provider is deactivated, or the request does not exist', async () => {
+  test('a move is refused if the provider is deactivated, or the request does not exist', async () => {
     const { id } = await book('a')
     await actsOf(context).setProviderActive(on2.id, false, act)
     await expectRefused(id, on2, second, 'move_unknown')
@@ -114,7 +114,7 @@ describe('operations: moving a request while another process writes', () => {
     return { ...context, store }
   }
 
-  test('succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
+  test('a move succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
     const { id } = await book('a')
     const away = (day: string) => () => actsOf(context).addTimeOff(on1.id, { from: day, until: day }, act)
     const later = meanwhile(away('2026-12-10'))

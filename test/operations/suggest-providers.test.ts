@@ -119,7 +119,7 @@ describe('operations: the suggestions for an intake', () => {
     suggestions.map(({ provider: { ref } }) => ref)
 
   test.each(['ON', 'on', 'CA-ON', ' Ontario ', 'ONTARIO'])(
-    'of a member in %p are the active providers who are licensed there now',
+    'a member in %p gets the active providers who are licensed there now',
     async (state) => {
       const found = await suggestFor(service, { state })
       expect(refs(found)).toEqual(['on-1', 'on-2', 'both'])
@@ -131,33 +131,33 @@ describe('operations: the suggestions for an intake', () => {
     },
   )
 
-  test('recognize the name of a region without its accents', async () => {
+  test('the name of a region is recognized without its accents', async () => {
     expect(refs(await suggestFor(service, { state: 'quebec' }))).toEqual(['both', 'qc-1'])
   })
 
-  test('count in-person sessions only in the region of the member', async () => {
+  test('in-person sessions count only in the region of the member', async () => {
     const found = await suggestFor(service, { state: 'ON', preferredModality: 'In person' })
     expect(refs(found)).toEqual(['on-2', 'on-1', 'both'])
     expect(found.suggestions[2]?.reasons).toContainEqual({ about: 'modality', fits: false, offered: [] })
   })
 
-  test("put a provider first who speaks the member's language", async () => {
+  test("a provider who speaks the member's language comes first", async () => {
     const found = await suggestFor(service, { state: 'QC', preferredSpokenLanguage: 'fr' })
     expect(refs(found)).toEqual(['qc-1', 'both'])
   })
 
-  test('need no state for a country that is not divided', async () => {
+  test('a country that is not divided needs no state', async () => {
     expect(refs(await suggestFor(service, { country: 'IE', state: 'Leinster' }))).toEqual(['ie-1'])
   })
 
-  test('are all licensed providers of the country, marked as uncertain, if the region is unknown', async () => {
+  test('all licensed providers of the country are suggested as uncertain if the region is unknown', async () => {
     const found = await suggestFor(service, { state: 'Atlantis' })
     expect(refs(found)).toEqual(['on-1', 'on-2', 'both', 'qc-1'])
     const [first] = found.suggestions
     expect(first?.reasons).toContainEqual({ about: 'license', fits: null, regions: ['CA-ON'] })
   })
 
-  test('do not assume the only active region of a divided country', async () => {
+  test('the only active region of a divided country is not assumed for every member', async () => {
     const regions = [region(), { ...quebec, active: false }, countryWide('IE', 'Ireland')]
     await service.load({ regions, providers })
     const { whereabouts, suggestions } = await suggestFor(service, { state: 'QC' })
@@ -170,7 +170,7 @@ describe('operations: the suggestions for an intake', () => {
     ])
   })
 
-  test('count in-person sessions in any region of the country if the region is unknown', async () => {
+  test('in-person sessions count in any region of the country if the region is unknown', async () => {
     const licenses = ['CA-ON', 'CA-QC', 'IE'].map((of) => ({ region: of, from: '2020-01-01' }))
     const abroad = provider('abroad', { licenses, modalities: ['in-person'], inPersonRegions: ['IE'] })
     const regions = [region(), quebec, countryWide('IE', 'Ireland')]
@@ -190,11 +190,11 @@ describe('operations: the suggestions for an intake', () => {
     ])
   })
 
-  test('are none in a country without licensed providers', async () => {
+  test('no provider is suggested in a country without licensed providers', async () => {
     expect(refs(await suggestFor(service, { country: 'FR' }))).toEqual([])
   })
 
-  test('contain only free slots', async () => {
+  test('only free slots are suggested', async () => {
     const { context } = service
     const { suggestions } = await suggestFor(service, { state: 'ON' })
     for (const { provider: found, slots } of suggestions) {

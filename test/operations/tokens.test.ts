@@ -41,7 +41,7 @@ describe('operations: a token that cannot be stored', () => {
     throw new Error('no room')
   }
 
-  test('is not issued, and the next one is', async () => {
+  test('a token that cannot be stored is not issued, and the next one is', async () => {
     await expect(issueFirstToken(service.context, fresh, act, keep)).rejects.toThrow('no room')
     expect(inForce({ partner: fresh })).toEqual([])
     const kept: string[] = []
@@ -50,7 +50,7 @@ describe('operations: a token that cannot be stored', () => {
     expect(inForce({ partner: fresh })).toHaveLength(1)
   })
 
-  test('does not replace the current token', async () => {
+  test('a token that cannot be stored does not replace the current one', async () => {
     const { partner, token } = service.partner
     await expect(rotateToken(service.context, partner, now, act, keep)).rejects.toThrow('no room')
     expect(await verifyToken(service.context, token, now)).toMatchObject({ refusal: null })
@@ -58,7 +58,7 @@ describe('operations: a token that cannot be stored', () => {
 })
 
 describe('operations: a rotation', () => {
-  test('without a delay ends the current token at once', async () => {
+  test('a rotation without a delay ends the current token at once', async () => {
     const { partner, token } = service.partner
     const next = await rotateToken(service.context, partner, now, act)
     expect(await verifyToken(service.context, next, now)).toMatchObject({ refusal: null })
@@ -153,7 +153,7 @@ describe('operations: verifying a token by its kid', () => {
   ]
 
   test.each(rows)(
-    'agrees with the API and with verifying the token itself: %s',
+    '%s gets the same verdict by its kid, by itself and from the API',
     async (_, change, code, why) => {
       const { partner, token } = service.partner
       const [theirs] = (await actsOf(service.context).listPartners()).filter(({ id }) => id === partner.id)
@@ -168,7 +168,7 @@ describe('operations: verifying a token by its kid', () => {
     },
   )
 
-  test('explains a waiting, a cancelled and an unknown token', async () => {
+  test('a waiting, a cancelled and an unknown token are explained', async () => {
     const { partner } = service.partner
     const waiting = kidOf(await at(partner, now + hour))
     const verdict = async (kid: string) => {
@@ -189,7 +189,7 @@ describe('operations: verifying a token by its kid', () => {
     ])
   })
 
-  test("returns today's refusals (UTC) of its partner only", async () => {
+  test("a look-up by kid returns today's refusals (UTC) of its partner only", async () => {
     const { partner, token } = service.partner
     const { context } = service
     const midnight = Date.parse('2026-12-01T00:00:00Z')

@@ -54,7 +54,7 @@ async function contents(tarball: string) {
 }
 
 describe('packages: the sandbox packages', () => {
-  test('are one package per platform and a launcher that depends on exactly these', async () => {
+  test('there is one package per platform, and a launcher that depends on exactly these', async () => {
     expect(names).toEqual([
       ...systems.map((system) => `anteroom-sandbox-${system}-${version}.tgz`),
       `anteroom-sandbox-${version}.tgz`,
@@ -86,7 +86,7 @@ describe('packages: the sandbox packages', () => {
     ['darwin-x64', { os: ['darwin'], cpu: ['x64'] }, 'anteroom'],
     ['win32-x64', { os: ['win32'], cpu: ['x64'] }, 'anteroom.exe'],
   ])(
-    'include for %s one executable that is restricted to that platform, and no script',
+    'the package for %s has one executable, is restricted to that platform, and runs no script',
     async (system, only, file) => {
       const { manifest, names: files } = await contents(`anteroom-sandbox-${system}-${version}.tgz`)
       const documents = ['LICENSE', 'THIRD-PARTY-NOTICES.txt']
@@ -104,7 +104,7 @@ describe('packages: the sandbox packages', () => {
     },
   )
 
-  test('are byte-identical when they are packed again with another umask', () => {
+  test('the packages are byte-identical when they are packed again with another umask', () => {
     const again = folder.file('again')
     const umask = process.umask(0o077)
     try {

@@ -177,34 +177,34 @@ describe('release: the installed packages', () => {
   })
 })
 
-describe('release: a security advisory', () => {
+describe('release: security advisories', () => {
   const advisory = { id: 1, url: 'https://example.com/1', title: 'A fault', vulnerable_versions: '<2.0.0' }
   const bundled = new Map([['bundled', '1.2.3']])
   const told = (name: string, more: object) => JSON.stringify({ [name]: [{ ...advisory, ...more }] })
 
   test.each([
     [
-      'of high severity for a bundled version is listed and blocks the release',
+      'an advisory of high severity for a bundled version is listed and blocks the release',
       told('bundled', { severity: 'high' }),
       true,
     ],
     [
-      'of critical severity for a bundled version is listed and blocks the release',
+      'an advisory of critical severity for a bundled version is listed and blocks the release',
       told('bundled', { severity: 'critical' }),
       true,
     ],
     [
-      'of moderate severity for a bundled version is listed and does not block the release',
+      'an advisory of moderate severity for a bundled version is listed and does not block the release',
       told('bundled', { severity: 'moderate' }),
       false,
     ],
     [
-      'of high severity for another version is listed and does not block the release',
+      'an advisory of high severity for another version is listed and does not block the release',
       told('bundled', { severity: 'high', vulnerable_versions: '>=2.0.0' }),
       false,
     ],
     [
-      'of critical severity for a development package is listed and does not block the release',
+      'an advisory of critical severity for a development package is listed and does not block the release',
       told('other', { severity: 'critical' }),
       false,
     ],
@@ -215,7 +215,7 @@ describe('release: a security advisory', () => {
     expect(finding.lines[0]).toContain('A fault (https://example.com/1)')
   })
 
-  test('check without a registry that serves advisories is reported as not done and does not block the release', () => {
+  test('without a registry that serves advisories, the check is reported as not done and does not block the release', () => {
     expect(judge('{}', bundled)).toEqual({ lines: ['advisories: none'], isBad: false })
     const printed = 'bun audit v1\n\nerror: POST https://registry.example.com/bulk - 405'
     expect(judge(printed, bundled)).toEqual({

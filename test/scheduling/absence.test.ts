@@ -73,13 +73,13 @@ describe('scheduling: a booked session', () => {
       null,
     ],
   ]
-  test.each(rows)('%s', (_, different, step) => {
+  test.each(rows)('a session %s', (_, different, step) => {
     const start = Date.parse(ten) / minuteMillis
     const taken = [start, start + slotMinutes]
     expect(absenceOf(practice({ taken, ...different }), ten)?.step ?? null).toBe(step as never)
   })
 
-  test('is reported with the date of the override or the time off that blocks it', () => {
+  test('a blocked session is reported with the date of the override or the time off', () => {
     const off = practice({ ...works, overrides: [{ date: '2026-12-02', windows: [] }] })
     expect(absenceOf(off, ten)).toEqual({ step: 'override', day })
     const away = practice({ ...works, timeOff: [{ from: '2026-12-02T09:00', until: '2026-12-02T11:00' }] })

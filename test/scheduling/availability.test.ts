@@ -16,7 +16,7 @@ describe('scheduling: working time around the clock', () => {
   const startsOn = (date: string, of: Practice, now: string) =>
     slotsOf(of, now).filter((utc) => localDateInToronto(utc) === date)
 
-  test('from 00:00 to 24:00 every day has slots from the midnight of each date', () => {
+  test('working time from 00:00 to 24:00 every day has slots from the midnight of each date', () => {
     const sixty = practice({ workingHours: [daily('00:00', '24:00', { stepMinutes: 50 })] })
     const dates = ['2026-12-02', '2026-12-03', '2026-12-04']
     for (const date of dates) {
@@ -27,7 +27,7 @@ describe('scheduling: working time around the clock', () => {
     }
   })
 
-  test('has 30 slots on a day of 23 hours and 33 on a day of 25 hours, and starts again at the next midnight', () => {
+  test('a day of 23 hours has 30 slots and a day of 25 hours 33, and the next date starts at midnight', () => {
     const spring = startsOn('2027-03-14', always, '2027-03-12T12:00:00Z')
     expect(spring).toHaveLength(30)
     expect(spring[0]).toBe('2027-03-14T05:00:00Z')
@@ -37,7 +37,7 @@ describe('scheduling: working time around the clock', () => {
     expect(startsOn('2027-11-08', always, '2027-11-05T12:00:00Z')[0]).toBe('2027-11-08T05:00:00Z')
   })
 
-  test('has 960 slots in 30 days', () => {
+  test('working time around the clock has 960 slots in 30 days', () => {
     expect(slotsOf(always, '2026-12-01T05:00:00Z')).toHaveLength(960)
   })
 })

@@ -12,7 +12,7 @@ import {
 import { words } from '../support/words'
 
 describe('scheduling: dates', () => {
-  test('are counted in days from 1970-01-01', () => {
+  test('dates are counted in days from 1970-01-01', () => {
     expect(parseDate('1970-01-01')).toBe(0)
     expect(parseDate('1969-12-31')).toBe(-1)
     expect(parseDate('2000-02-29')).toBe(11_016)
@@ -20,7 +20,7 @@ describe('scheduling: dates', () => {
     expect(parseDate('9999-12-31')).toBe(2_932_896)
   })
 
-  test('survive formatting and parsing', () => {
+  test('dates survive formatting and parsing', () => {
     fc.assert(
       fc.property(fc.integer({ min: -354_285, max: 2_932_896 }), (day) => {
         expect(parseDate(formatDate(day))).toBe(day)
@@ -28,7 +28,7 @@ describe('scheduling: dates', () => {
     )
   })
 
-  test('of the first century keep their century', () => {
+  test('dates of the first century keep their century', () => {
     for (const text of ['0001-01-01', '0050-06-15', '0099-12-31', '0100-01-01']) {
       expect(formatDate(parseDate(text) ?? Number.NaN)).toBe(text)
     }
@@ -48,7 +48,7 @@ describe('scheduling: dates', () => {
     })
   }
 
-  test('have weekdays counted from Monday as 0, also before 1970', () => {
+  test('weekdays are counted from Monday as 0, also before 1970', () => {
     expect(weekdayOf(0)).toBe(3)
     expect(weekdayOf(parseDate('2027-03-14') ?? Number.NaN)).toBe(6)
     expect(weekdayOf(parseDate('1969-12-01') ?? Number.NaN)).toBe(0)
@@ -57,7 +57,7 @@ describe('scheduling: dates', () => {
 })
 
 describe('scheduling: times of day', () => {
-  test('run from 00:00 to 24:00', () => {
+  test('times of day run from 00:00 to 24:00', () => {
     expect(parseTimeOfDay('00:00')).toBe(0)
     expect(parseTimeOfDay('09:30')).toBe(570)
     expect(parseTimeOfDay('23:59')).toBe(1_439)
@@ -87,7 +87,7 @@ describe('scheduling: times of day', () => {
 })
 
 describe('scheduling: instants', () => {
-  test('are milliseconds since 1970-01-01T00:00Z', () => {
+  test('instants are milliseconds since 1970-01-01T00:00Z', () => {
     expect(parseInstant('1970-01-01T00:00:00Z')).toBe(0)
     expect(parseInstant('2027-03-14T06:45:00Z')).toBe(Date.UTC(2027, 2, 14, 6, 45))
     expect(parseInstant('2027-03-14T06:45:30.000Z')).toBe(Date.UTC(2027, 2, 14, 6, 45, 30))
@@ -95,7 +95,7 @@ describe('scheduling: instants', () => {
     expect(parseInstant('0001-01-01T00:00:00Z')).toBe(-62_135_596_800_000)
   })
 
-  test('are formatted with seconds and without a fraction', () => {
+  test('instants are formatted with seconds and without a fraction', () => {
     expect(formatInstant(Date.UTC(2027, 2, 14, 6, 45, 0, 999))).toBe('2027-03-14T06:45:00Z')
     expect(formatInstant(0)).toBe('1970-01-01T00:00:00Z')
   })

@@ -76,7 +76,7 @@ describe('scheduling: conversion of local times to instants', () => {
     })
   }
 
-  test('agrees with a scan of the clock around each change of twelve years in every zone', () => {
+  test('conversion agrees with a scan of the clock around each change of twelve years in every zone', () => {
     const faults: string[] = []
     let changes = 0
     for (const name of moment.tz.names()) {
@@ -115,7 +115,7 @@ describe('scheduling: conversion of local times to instants', () => {
     expect(changes).toBeGreaterThan(2_000)
   })
 
-  test('needs only one offset in a stretch without a change, in every zone', () => {
+  test('conversion in a stretch without a change needs only one offset, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {
@@ -131,7 +131,7 @@ describe('scheduling: conversion of local times to instants', () => {
     }
   })
 
-  test('and back returns the same local time, in every zone', () => {
+  test('conversion to an instant and back returns the same local time, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (
@@ -166,25 +166,25 @@ test('scheduling: an instant is formatted without seconds, and with its offset i
 describe('scheduling: a zone of plain values', () => {
   const fixed: TimeZone = { name: 'Fixed', transitions: [], offsets: [345] }
 
-  test('has one offset if it has no changes', () => {
+  test('a zone without changes has one offset', () => {
     expect(offsetAt(fixed, -1e9)).toBe(345)
     expect(offsetAt(fixed, 1e9)).toBe(345)
     expect(toInstant(fixed, 345)).toBe(0)
     expect(localDay(fixed, -346)).toBe(-1)
   })
 
-  test('has a new offset from the exact minute of its change', () => {
+  test('a new offset applies from the exact minute of the change', () => {
     const zone: TimeZone = { name: 'Two', transitions: [1_000], offsets: [0, 60] }
     expect(offsetAt(zone, 999)).toBe(0)
     expect(offsetAt(zone, 1_000)).toBe(60)
   })
 
-  test('ignores a stretch without length, as in a zone with summer time all year', () => {
+  test('a stretch without length is ignored, as in a zone with summer time all year', () => {
     const zone: TimeZone = { name: 'Summer', transitions: [5_000, 5_000], offsets: [60, 0, 60] }
     for (let local = 4_900; local < 5_200; local++) expect(toInstant(zone, local)).toBe(local - 60)
   })
 
-  test('resolves a local time between two close changes to its first showing, or past the first gap', () => {
+  test('a local time between two close changes becomes its first showing, or moves past the first gap', () => {
     // One hour forward at minute 10,000 and one hour back two hours later.
     const zone: TimeZone = { name: 'Restless', transitions: [10_000, 10_120], offsets: [0, 60, 0] }
     expect(toInstant(zone, 9_999)).toBe(9_999)

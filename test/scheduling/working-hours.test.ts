@@ -41,15 +41,15 @@ describe('scheduling: working time', () => {
   }
   const runs = times(60, 10_000)
 
-  test('equals the merge of every window since 2000', () => {
+  test('working time equals the merge of every window since 2000', () => {
     fc.assert(fc.property(asked, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('equals the merge of every window since 2000 for long and endless chains with pauses', () => {
+  test('working time of long and endless chains equals the merge of every window since 2000', () => {
     fc.assert(fc.property(chained, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('does not depend on the order of the moments that it is asked about', () => {
+  test('working time does not depend on the order of the moments that it is asked about', () => {
     const days = fc.array(fc.integer({ min: -60, max: 60 }), { minLength: 2, maxLength: 8 })
     fc.assert(
       fc.property(fc.oneof(asked, chained), days, ({ practice, now }, moments) => {
@@ -65,7 +65,7 @@ describe('scheduling: working time', () => {
     )
   }, 3_600_000)
 
-  test('of a chain is counted from the skipped hour in which its shifts hand over', () => {
+  test('the grid of a chain is counted from the skipped hour in which its shifts hand over', () => {
     const shift = { stepMinutes: 50 }
     const handover = practice({
       workingHours: [daily('12:00', '02:30', shift), daily('02:20', '12:10', shift)],
@@ -77,7 +77,7 @@ describe('scheduling: working time', () => {
     expectFullMerge({ practice: handover, now: start * minuteMillis })
   })
 
-  test('of a chain is counted from its last weekly pause, on any weekday', () => {
+  test('the grid of a chain is counted from its last weekly pause, on any weekday', () => {
     const step = { stepMinutes: 50 }
     const saturday = ['saturday'] as const
     const others = everyDay.filter((weekday) => weekday !== 'saturday')
@@ -117,7 +117,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     return { schedule: { ...schedule, overrides }, lookups: () => lookups }
   }
 
-  test('needs few look-ups of dates, even after 100 years', () => {
+  test('a chain needs few look-ups of dates, even after 100 years', () => {
     for (const [now, most] of [
       ['2026-12-01T12:00:00Z', 1_500],
       ['2126-12-01T12:00:00Z', 6_000],
@@ -128,7 +128,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     }
   })
 
-  test('needs look-ups only for the dates in range after the first query', () => {
+  test('a chain needs look-ups only for the dates in range after the first query', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless)
     workingTime(schedule, monthFrom(start))
@@ -145,7 +145,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(36 * 6)
   })
 
-  test('with a date off needs look-ups only for the dates in range, on either side of it', () => {
+  test('a chain with a date off needs look-ups only for the dates in range, on either side of it', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless, '2026-12-10')
     const ask = () => {
@@ -159,13 +159,13 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(6 * 25)
   })
 
-  test('without clock changes needs look-ups only for the month and a week', () => {
+  test('a chain without clock changes needs look-ups only for the month and a week', () => {
     const { schedule, lookups } = counted({ ...endless, timeZone: 'UTC' })
     workingTime(schedule, monthFrom(minutes('2026-12-01T12:00:00Z')))
     expect(lookups()).toBeLessThan(60)
   })
 
-  test('is one window, which begins at the last slot at or before the start of the range', () => {
+  test('a chain is one window, which begins at the last slot at or before the start of the range', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const [window, ...others] = workingTime(scheduleOf(endless), monthFrom(start))
     expect(others).toEqual([])

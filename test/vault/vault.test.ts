@@ -14,12 +14,12 @@ describe('vault: a sealed value', () => {
     ['a text', secret],
     ['every byte', Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
     ['a large value', Buffer.alloc(300_000, 'x')],
-  ])('is opened unchanged: %s', (_, plain) => {
+  ])('a sealed value is opened unchanged: %s', (_, plain) => {
     const opened = vault.open(vault.seal(plain, place), place)
     expect(Buffer.from(opened).equals(plain)).toBe(true)
   })
 
-  test('has the format 2, the id of the master key, a nonce of 12 bytes, the ciphertext and a tag of 16 bytes', () => {
+  test('a sealed value has the format 2, the master key id, a 12-byte nonce, the ciphertext and a 16-byte tag', () => {
     const [one, other] = [
       vault.seal(secret, place),
       vault.seal(Buffer.alloc(3), { ...place, table: 'settings' }),
@@ -32,14 +32,14 @@ describe('vault: a sealed value', () => {
     expect(one.length).toBe(1 + 4 + 12 + secret.length + 16)
   })
 
-  test('contains no four bytes of the plaintext', () => {
+  test('a sealed value contains no four bytes of the plaintext', () => {
     const sealed = Buffer.from(vault.seal(secret, place))
     for (let at = 0; at + 4 <= secret.length; at++) {
       expect(sealed.includes(secret.subarray(at, at + 4))).toBe(false)
     }
   })
 
-  test('never repeats its nonce or its ciphertext', () => {
+  test('sealing never repeats a nonce or a ciphertext', () => {
     const sealed = Array.from({ length: 5_000 }, () => Buffer.from(vault.seal(secret, place)))
     expect(new Set(sealed.map((value) => value.subarray(5, 17).toString('hex'))).size).toBe(5_000)
     expect(new Set(sealed.map((value) => value.subarray(17).toString('hex'))).size).toBe(5_000)
@@ -59,11 +59,11 @@ describe('vault: the storage format that all releases share', () => {
     ['email', '6b61b93aa6f1fd1b0f15c32d8875f6ce02dde64088e9dbb3f8f6e66689fa708c'],
     ['idempotency key', 'de47a5df78d373d903e87d8cf35e6c5744b22a8e765d5d4fc134ff65a761661f'],
     ['request body', 'b50cb5bf4a17d9b19f98b8d7d551819ff45e1fc2a84978e543e0b333c79a3bb7'],
-  ] as const)('has a fixed keyed hash for a text used as %s', (purpose, hash) =>
+  ] as const)('the keyed hash of a text used as %s is fixed', (purpose, hash) =>
     expect(Buffer.from(fixed.keyedHash(purpose, 'robin@example.com')).toString('hex')).toBe(hash),
   )
 
-  test('has a fixed hash for an external user id, which depends on the partner', () => {
+  test('the hash of an external user id is fixed and depends on the partner', () => {
     const hashes = [1, 2].map((partnerId) => externalUserIdHash(fixed, partnerId, 'robin').toString('hex'))
     expect(hashes).toEqual([
       '4f81045e8a67986cb2ce1c860cc61d40c1bb39e297573985bf9bdc00041b2769',
@@ -71,11 +71,11 @@ describe('vault: the storage format that all releases share', () => {
     ])
   })
 
-  test('has a fixed format byte and master key id at the start of a sealed value', () => {
+  test('the format byte and the master key id of a sealed value are fixed', () => {
     expect(Buffer.from(fixed.seal(secret, place).subarray(0, 5)).toString('hex')).toBe('0230025e9a')
   })
 
-  test('opens a value that an earlier release sealed', () => {
+  test('a value that an earlier release sealed can be opened', () => {
     const opened = fixed.open(Buffer.from(sealed, 'hex'), place)
     expect(Buffer.from(opened).toString()).toBe('Several days')
   })
@@ -84,7 +84,7 @@ describe('vault: the storage format that all releases share', () => {
 describe('vault: opening a sealed value fails', () => {
   const sealed = vault.seal(secret, place)
 
-  test('with another record key', () => {
+  test('opening with another record key fails', () => {
     expect(() => vault.open(sealed, { ...place, recordKey: 'record-2' })).toThrow()
     expect(() => vault.open(sealed, { ...place, recordKey: '' })).toThrow()
   })
@@ -96,15 +96,15 @@ describe('vault: opening a sealed value fails', () => {
     ['another kid', { context: [3, 'kid-2'] }],
     ['no partner and no kid', { context: [] }],
     ['parts that concatenate to the same text', { column: 'sealed_secretrecord-1', recordKey: '' }],
-  ])('with %s', (_, different) => {
+  ])('opening with %s fails', (_, different) => {
     expect(() => vault.open(sealed, { ...place, ...different })).toThrow()
   })
 
-  test('with another master key', () => {
+  test('opening with another master key fails', () => {
     expect(() => createVault(newMasterKey()).open(sealed, place)).toThrow()
   })
 
-  test('if any byte was changed', () => {
+  test('opening fails if any byte was changed', () => {
     for (let at = 0; at < sealed.length; at++) {
       for (const bit of [0x01, 0x80]) {
         const changed = Uint8Array.from(sealed)
@@ -114,14 +114,14 @@ describe('vault: opening a sealed value fails', () => {
     }
   })
 
-  test('if it was shortened or extended', () => {
+  test('opening fails if the value was shortened or extended', () => {
     for (let length = 0; length < sealed.length; length++) {
       expect(() => vault.open(sealed.subarray(0, length), place), `${length} bytes`).toThrow()
     }
     expect(() => vault.open(Buffer.concat([sealed, Uint8Array.of(0)]), place)).toThrow()
   })
 
-  test('without showing plaintext in the error', () => {
+  test('the error of a failed opening shows no plaintext', () => {
     const changed = Uint8Array.from(sealed)
     changed[24] = (changed[24] as number) ^ 1
     let errorText = ''

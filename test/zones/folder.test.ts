@@ -35,7 +35,7 @@ function folderOf(files: Record<string, Buffer | string>): string {
 }
 
 describe('zones: a zoneinfo folder', () => {
-  test('replaces the built-in data, so that a provider works by the rules of the folder', () => {
+  test('a folder replaces the built-in data, so that a provider works by its rules', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': changed }))
     const summer = practice({
       workingHours: [daily('09:00', '09:45', { from: '2027-07-01', until: '2027-07-01' })],
@@ -44,7 +44,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(slotsOf(summer, '2027-06-30T00:00:00Z', zones)).toEqual(['2027-07-01T14:00:00Z'])
   })
 
-  test('adds its own zones, and leaves the built-in ones that it lacks', () => {
+  test('a folder adds its own zones, and leaves the built-in ones that it lacks', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'America/Argentina/Ushuaia': changed, 'Mars/Olympus': changed }),
     )
@@ -58,7 +58,7 @@ describe('zones: a zoneinfo folder', () => {
     for (const name of notNames) expect([name, zones.find(name)]).toEqual([name, null])
   })
 
-  test('may contain links to files, which are zones under their own names', () => {
+  test('a folder may contain links to files, which are zones under their own names', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'Canada/Eastern': '->../America/Toronto' }),
     )
@@ -68,18 +68,18 @@ describe('zones: a zoneinfo folder', () => {
     } as never)
   })
 
-  test('may contain links to folders', () => {
+  test('a folder may contain links to folders', () => {
     const zones = zonesFromFolder(folderOf({ 'versions/1/Toronto': toronto, America: '->versions/1' }))
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
   })
 
-  test('may contain a link that leads back to a parent folder', () => {
+  test('a folder may contain a link that leads back to a parent folder', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': toronto, 'America/back': '->..' }))
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
     expect(zones.names.length).toBeLessThan(builtInZones().names.length + 10)
   })
 
-  test('adds no zones for other files, or for copies such as posix/ and right/', () => {
+  test('other files, and copies such as posix/ and right/, add no zones', () => {
     const zones = zonesFromFolder(
       folderOf({
         'America/Toronto': toronto,
@@ -96,7 +96,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.names).toEqual(builtInZones().names)
   })
 
-  test('reports its edition, if known, and whether it is older than the built-in one', () => {
+  test('a folder reports its edition, if known, and whether it is older than the built-in one', () => {
     const reported = (files: Record<string, string>) => {
       const folder = folderOf({ 'America/Toronto': toronto, ...files })
       const { edition, age, folder: from, builtIn } = zonesFromFolder(folder)
@@ -114,7 +114,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(reported({})).toEqual(['unknown', 'unknown'])
   })
 
-  test('is read once: later changes have no effect', () => {
+  test('a folder is read once: later changes have no effect', () => {
     const folder = folderOf({ 'America/Toronto': toronto })
     const zones = zonesFromFolder(folder)
     writeFileSync(join(folder, 'America/Toronto'), changed)
@@ -132,7 +132,7 @@ describe('zones: a zoneinfo folder', () => {
     return null
   }
 
-  test('without zones is rejected', () => {
+  test('a folder without zones is rejected', () => {
     for (const folder of [folderOf({ 'zone.tab': 'CA\n' }), folderOf({})]) {
       expect(faultOf(folder)).toBe(
         `the zone folder ${folder} has no zone files: name another one, or leave --zones out`,
@@ -140,7 +140,7 @@ describe('zones: a zoneinfo folder', () => {
     }
   })
 
-  test('that is missing or is not a folder is rejected by name', () => {
+  test('a folder that is missing or is a file is rejected by name', () => {
     const folder = folderOf({ file: 'text', link: '->nowhere' })
     makeFifo(join(folder, 'fifo'))
     expect(faultOf('/nowhere/zoneinfo')).toBe(
@@ -173,7 +173,7 @@ describe('zones: a zoneinfo folder', () => {
     ['a link to itself', '->Toronto', 'is a broken link'],
   ]
   test.each(faults)(
-    'with a zone file that is %s is rejected by the name of the file',
+    'a folder with a zone file that is %s is rejected by the name of the file',
     (_, content, fault) => {
       const folder = folderOf({ 'America/Toronto': content, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
       expect(faultOf(folder)).toBe(
@@ -182,7 +182,7 @@ describe('zones: a zoneinfo folder', () => {
     },
   )
 
-  test('with a pipe among its files is rejected without waiting for the pipe', () => {
+  test('a folder with a pipe among its files is rejected without waiting for the pipe', () => {
     for (const name of ['America/Toronto', 'tzdata.zi', '+VERSION']) {
       const folder = folderOf({ 'America/Vancouver': toronto })
       makeFifo(join(folder, name))

@@ -13,35 +13,35 @@ const libraryOffset = (name: string, instant: number) =>
   0 - Math.round(moment.tz.zone(name)?.utcOffset(instant * minuteMillis) ?? Number.NaN)
 
 describe('zones: the built-in zones', () => {
-  test('are of edition 2026f or later', () => {
+  test('the built-in zones are of edition 2026f or later', () => {
     expect(zones.edition >= '2026f').toBe(true)
     expect(zones.edition).toBe(moment.tz.dataVersion)
     expect([zones.folder, zones.age, zones.builtIn]).toEqual([null, 'current', zones])
   })
 
-  test('include every name of the data, also links, each under its own name', () => {
+  test('the built-in zones include every name of the data, also links', () => {
     expect(zones.names.length).toBeGreaterThanOrEqual(562)
     expect([...zones.names].sort()).toEqual(moment.tz.names().sort())
     for (const name of zones.names) expect(zones.find(name)?.name).toBe(name)
   })
 
-  test('include every name that the runtime knows', () => {
+  test('the built-in zones include every name that the runtime knows', () => {
     const names = Intl.supportedValuesOf('timeZone')
     expect(names.filter((name) => zones.find(name) === null)).toEqual([])
     expect(names.length).toBeGreaterThan(400)
   })
 
   for (const name of notNames) {
-    test(`do not include ${JSON.stringify(name)}`, () => {
+    test(`${JSON.stringify(name)} is not a built-in zone`, () => {
       expect(zones.find(name)).toBeNull()
     })
   }
 
-  test('are the same objects at each look-up', () => {
+  test('each look-up of a zone returns the same object', () => {
     expect(zones.find('America/Toronto')).toBe(zones.find('America/Toronto') as object as never)
   })
 
-  test('give a link the rules of its zone', () => {
+  test('a link has the rules of its zone', () => {
     for (const link of packed.links) {
       const [target = '', alias = ''] = link.split('|')
       expect(zones.find(alias)).toEqual({ ...zones.find(target), name: alias } as never)
@@ -50,7 +50,7 @@ describe('zones: the built-in zones', () => {
 })
 
 describe('zones: the built-in rules', () => {
-  test('have ascending changes, one more offset than changes, and offsets of less than a day', () => {
+  test('each zone has ascending changes, one more offset than changes, and offsets of less than a day', () => {
     for (const name of zones.names) {
       const zone = zones.find(name)
       if (!zone) throw new Error(name)
@@ -62,7 +62,7 @@ describe('zones: the built-in rules', () => {
     }
   })
 
-  test('have whole minutes from 2000 on', () => {
+  test('changes and offsets are whole minutes from 2000 on', () => {
     const from = Date.UTC(2000, 0, 1) / minuteMillis
     for (const name of zones.names) {
       const zone = zones.find(name)
@@ -76,7 +76,7 @@ describe('zones: the built-in rules', () => {
     }
   })
 
-  test('agree with moment-timezone before, at and after each change from 2000 to 2037', () => {
+  test('offsets agree with moment-timezone before, at and after each change from 2000 to 2037', () => {
     const faults: string[] = []
     let compared = 0
     for (const name of zones.names) {
@@ -96,7 +96,7 @@ describe('zones: the built-in rules', () => {
     expect(compared).toBeGreaterThan(10_000)
   })
 
-  test('agree with moment-timezone at any time from 2000 to 2037', () => {
+  test('offsets agree with moment-timezone at any time from 2000 to 2037', () => {
     const minutes = fc.integer({
       min: Date.UTC(2000, 0, 1) / minuteMillis,
       max: Date.UTC(2038, 0, 1) / minuteMillis - 1,
@@ -110,7 +110,7 @@ describe('zones: the built-in rules', () => {
     )
   })
 
-  test("follow the current law of zones for which the runtime's data is out of date", () => {
+  test("zones follow the current law even if the runtime's data is out of date", () => {
     const winter = Date.UTC(2026, 11, 1, 12) / minuteMillis
     const hoursIn = (name: string) => offsetAt(zones.find(name) as never, winter) / 60
     expect({

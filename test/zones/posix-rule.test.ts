@@ -163,12 +163,12 @@ describe('zones: parsing a text that is not a POSIX rule returns null', () => {
     'EST5EDT,M3.2.0,M11.1.0\n',
     'America/Toronto',
   ]) {
-    test(`such as ${JSON.stringify(rule)}`, () => {
+    test(`parsing ${JSON.stringify(rule)} returns null`, () => {
       expect(parsePosixRule(rule)).toBeNull()
     })
   }
 
-  test('such as a rule with a date or time out of range', () => {
+  test('parsing a rule with a date or time out of range returns null', () => {
     const lax = words`
       EST5EDT,M0.2.0,M11.1.0 EST5EDT,M13.2.0,M11.1.0 EST5EDT,M3.0.0,M11.1.0 EST5EDT,M3.6.0,M11.1.0
       EST5EDT,M3.2.7,M11.1.0 EST5EDT,J0,M11.1.0 EST5EDT,J366,M11.1.0 EST5EDT,366,M11.1.0

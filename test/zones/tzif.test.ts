@@ -60,24 +60,24 @@ function builtIn(name: string): TimeZone {
 }
 
 describe('zones: a TZif file', () => {
-  test('with a few changes and a footer gives the zone up to 2037', () => {
+  test('a file with a few changes and a footer gives the zone up to 2037', () => {
     expect(differences(read(slimToronto), builtIn('America/Toronto'))).toEqual([])
   })
 
-  test('applies its own changes before the footer', () => {
+  test('a file applies its own changes before the footer', () => {
     const zone = read(slimToronto)
     expect(offsetAt(zone, minutes('1990-07-01T00:00:00Z'))).toBe(-300)
     expect(offsetAt(zone, minutes('2006-04-02T06:59:00Z'))).toBe(-300)
     expect(offsetAt(zone, minutes('2006-04-02T07:00:00Z'))).toBe(-240)
   })
 
-  test('with only a footer gives the zone from 1970 on', () => {
+  test('a file with only a footer gives the zone from 1970 on', () => {
     const zone = read({ types: [-5 * hour], footer: newYork })
     expect(differences(zone, builtIn('America/Toronto'))).toEqual([])
     expect(offsetAt(zone, minutes('1970-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('with one offset keeps it for all time, whether its footer is empty or not', () => {
+  test('a file with one offset keeps it for all time, whether its footer is empty or not', () => {
     for (const footer of ['<+0545>-5:45', '']) {
       const zone = read({ types: [20_700], footer })
       expect(zone.transitions).toEqual([])
@@ -85,7 +85,7 @@ describe('zones: a TZif file', () => {
     }
   })
 
-  test('may end its changes with permanent summer time', () => {
+  test('a file may end its changes with permanent summer time', () => {
     const zone = read({
       types: [-8 * hour, -7 * hour],
       changes: [[seconds('2026-03-08T10:00:00Z'), 1]],
@@ -108,14 +108,14 @@ describe('zones: a TZif file', () => {
     ['Asia/Beirut', 7_200, 'EET-2EEST,M3.5.0/0,M10.5.0/0'],
   ] as const
   for (const [name, offset, footer] of footers) {
-    test(`with the footer of ${name} agrees with the built-in zone since June 2023`, () => {
+    test(`a file with the footer of ${name} agrees with the built-in zone since June 2023`, () => {
       const since = '2023-06-01'
       const zone = read({ types: [offset], footer })
       expect(differences(zone, builtIn(name)).filter((at) => at > since)).toEqual([])
     })
   }
 
-  test('with summer time all year in its footer never leaves summer time', () => {
+  test('a file with summer time all year in its footer never leaves summer time', () => {
     const zone = read({
       types: [-5 * hour, -4 * hour],
       changes: [[seconds('2026-03-08T07:00:00Z'), 1]],
@@ -128,22 +128,22 @@ describe('zones: a TZif file', () => {
     }
   })
 
-  test('is read from its 64-bit block, past leap seconds and indicators', () => {
+  test('a file is read from its 64-bit block, past leap seconds and indicators', () => {
     expect(differences(read(fullFile), builtIn('America/Toronto'))).toEqual([])
     expect(offsetAt(read(fullFile), minutes('2020-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('may begin with a change at the beginning of time, as old files do', () => {
+  test('a file may begin with a change at the beginning of time, as old files do', () => {
     const changes = [[-(2 ** 59), 0], ...(slimToronto.changes ?? [])] as const
     expect(differences(read({ ...slimToronto, changes }), builtIn('America/Toronto'))).toEqual([])
   })
 
-  test('with an offset in seconds is rounded to minutes', () => {
+  test('an offset in seconds is rounded to minutes', () => {
     expect(read({ types: [-19_052] }).offsets).toEqual([-318])
   })
 
   for (const version of [2, 3, 4]) {
-    test(`of version ${version} is read`, () => {
+    test(`a file of version ${version} is read`, () => {
       expect(differences(read({ ...slimToronto, version }), builtIn('America/Toronto'))).toEqual([])
     })
   }
@@ -160,13 +160,13 @@ describe('zones: a broken TZif file is rejected', () => {
     }
   }
 
-  test('if it is another kind of file', () => {
+  test('another kind of file is rejected', () => {
     for (const text of ['', 'TZ', '# version 2026f\nR d 1916\n', 'x'.repeat(5_000), '\0'.repeat(5_000)]) {
       expect(readTzif('Test/Zone', Buffer.from(text))).toBeNull()
     }
   })
 
-  test('if it is of version 1, which ends in 2037', () => {
+  test('a file of version 1 is rejected, because it ends in 2037', () => {
     expect(() => readTzif('Test/Zone', writeTzif({ ...slimToronto, version: 1 }))).toThrow(
       new Refusal(
         'settings_invalid',
@@ -175,11 +175,11 @@ describe('zones: a broken TZif file is rejected', () => {
     )
   })
 
-  test('if it has no types', () => {
+  test('a file without types is rejected', () => {
     expect(outcomeOf(writeTzif({ types: [], footer: newYork }))).toBe('refused')
   })
 
-  test('if it is cut off before its footer', () => {
+  test('a file that is cut off before its footer is rejected', () => {
     const footer = newYork.length + 2
     const outcomes = new Set<string>()
     for (let length = 0; length <= whole.length - footer; length++) {
@@ -188,7 +188,7 @@ describe('zones: a broken TZif file is rejected', () => {
     expect([...outcomes]).toEqual(['refused'])
   })
 
-  test('if it is cut off within its footer', () => {
+  test('a file that is cut off within its footer is rejected', () => {
     const outcomes = new Set<string>()
     for (let missing = 2; missing <= newYork.length + 1; missing++) {
       outcomes.add(outcomeOf(whole.subarray(0, whole.length - missing)))
@@ -196,27 +196,27 @@ describe('zones: a broken TZif file is rejected', () => {
     expect([...outcomes]).toEqual(['refused'])
   })
 
-  test('if its footer is not a rule', () => {
+  test('a file whose footer is not a rule is rejected', () => {
     for (const footer of ['EST5EDT', 'EST5EDT,M3.2', 'rubbish', 'EST5EDT,M13.2.0,M11.1.0']) {
       expect([footer, outcomeOf(writeTzif({ ...slimToronto, footer }))]).toEqual([footer, 'refused'])
     }
   })
 
-  test('if a change refers to a type that is missing', () => {
+  test('a file with a change to a missing type is rejected', () => {
     const changes = [[seconds('2007-03-11T07:00:00Z'), 7]] as const
     expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
   })
 
-  test('if its changes do not ascend', () => {
+  test('a file whose changes do not ascend is rejected', () => {
     const changes = slimToronto.changes?.toReversed() ?? []
     expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
   })
 
-  test('if an offset is longer than a day', () => {
+  test('a file with an offset of more than a day is rejected', () => {
     expect(outcomeOf(writeTzif({ ...slimToronto, types: [-5 * hour, 400 * hour] }))).toBe('refused')
   })
 
-  test('if it declares more records than it contains', () => {
+  test('a file that declares more records than it contains is rejected', () => {
     const bytes = Buffer.from(whole)
     for (const field of [20, 24, 28, 32, 36, 40]) {
       bytes.writeUInt32BE(0xffff_ffff, whole.lastIndexOf('TZif') + field)
