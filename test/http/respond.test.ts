@@ -51,9 +51,9 @@ test.each<[ifNoneMatch: string, status: number]>([
 })
 
 test.each<[name: string, acceptEncoding: string, coding: string | null]>([
-  ['http: an Accept-Encoding of 1,000 characters is obeyed', `gzip,${','.repeat(995)}`, 'gzip'],
-  ['http: an Accept-Encoding of more than 1,000 characters is ignored', `gzip,${','.repeat(996)}`, null],
-])('%s', async (_, acceptEncoding, coding) => {
+  ['an Accept-Encoding of 1,000 characters is obeyed', `gzip,${','.repeat(995)}`, 'gzip'],
+  ['an Accept-Encoding of more than 1,000 characters is ignored', `gzip,${','.repeat(996)}`, null],
+])('http: %s', async (_, acceptEncoding, coding) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'Accept-Encoding': acceptEncoding })
   const asked = { request, partnerId: 1, status: 200, entry: entryWith({}) }

@@ -377,7 +377,7 @@ export const emailOf = (partner: number, email: number) =>
 export interface Outcome {
   readonly actual: unknown
   readonly expected: unknown
-  /** What changed since the original of a retry. */
+  /** Changes since the original of a retry. */
   readonly since?: readonly string[]
 }
 
