@@ -162,7 +162,7 @@ describe('cli: onboarding partners while the service runs', () => {
       new RegExp(`${inForce} ends now: .* Rotate the token of Lantern\\? \\[y/N\\]`),
     )
     expect(await asked(['partner', 'set-organization', 'Lantern', 'none'], 'n\n')).toMatch(
-      /with HTTP 409\. Change partner Lantern, whose token was last used \S+:00Z\? \[y\/N\]/,
+      /with HTTP 409\. Change the organization of partner Lantern, whose token was last used \S+:00Z\? \[y\/N\]/,
     )
     expect(await asked(['organization', 'deactivate', 'North Care'], 'n\n')).toContain(
       'Refuse all requests of the partners of North Care (Lantern)? [y/N]',

@@ -174,7 +174,10 @@ async function setOrganization(
   const organization = of === 'none' ? null : await requireOrganization(context, of)
   const cutOff = cutOffBy(organization)
   if (partner.organization?.active && cutOff) {
-    await confirm(`${cutOff} Change partner ${partner.name}, ${await lastUse(context, partner)}?`, flags)
+    await confirm(
+      `${cutOff} Change the organization of partner ${partner.name}, ${await lastUse(context, partner)}?`,
+      flags,
+    )
   } else if (partner.organization && organization && partner.organization.id !== organization.id) {
     const from = partner.organization.name
     await confirm(`Partner ${partner.name} acts for ${from}. Change this to ${organization.name}?`, flags)
