@@ -92,8 +92,8 @@ describe('cli: the provider commands while the service runs', () => {
   })
 
   test.each([
-    ['someday', '2026-12-01', 'from: not a date, a local date-time'],
-    ['2026-12-01', '2026-02-30', 'until: not a date, a local date-time'],
+    ['someday', '2026-12-01', 'from: must be a date, a local date-time'],
+    ['2026-12-01', '2026-02-30', 'until: must be a date, a local date-time'],
     ['2026-12-01', '2026-12-02T10:00', 'until: must have the same form as from'],
     ['2026-12-01', '2026-11-30', 'until: must be after from'],
     ['2026-12-01T10:00', '2026-12-01T10:00', 'until: must be after from'],
