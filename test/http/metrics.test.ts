@@ -447,7 +447,7 @@ describeOfFile('http: the dashboard and the alert rules', () => {
       const [name = ''] = alert.split('\n')
       for (const part of ['severity', 'summary', 'description', 'action'])
         expect(alert).toContain(` ${part}: `)
-      expect(alert).toContain(`runbook: docs/metrics.md#${name.toLowerCase()}\n`)
+      expect(alert).toContain('runbook: docs/monitoring.md#alerts\n')
       for (const tried of ['is raised', 'is not raised']) {
         expect(tests).toMatch(new RegExp(`- name: .${name} ${tried}.$`, 'm'))
       }
