@@ -57,12 +57,12 @@ const now = Date.parse('2026-12-01T12:00:00Z')
 
 /** Explains a slot of a practice on a Tuesday at 07:00 in Toronto. */
 async function whyOf(
-  of: Practice,
+  given: Practice,
   startsAt: string,
   different: Partial<Provider> = {},
   regions: readonly Region[] = [ontario, quebec],
 ) {
-  const { context, provider } = await directoryOf(of, different, regions)
+  const { context, provider } = await directoryOf(given, different, regions)
   return explainSlot(context, provider, Date.parse(startsAt), null, now)
 }
 
@@ -356,7 +356,7 @@ test('operations: explainSlot says that a search in a region does not list a pro
 })
 
 test('operations: explainSlot says that a slot over midnight between two licenses of one region is offered', async () => {
-  const of = practice({
+  const given = practice({
     workingHours: [daily('23:30', '00:15')],
     licenses: [
       { from: '2026-12-04', until: '2026-12-31' },
@@ -364,7 +364,7 @@ test('operations: explainSlot says that a slot over midnight between two license
       { from: '2020-01-01', until: '2026-12-03' },
     ],
   })
-  const { context, provider } = await directoryOf(of)
+  const { context, provider } = await directoryOf(given)
   const startsAt = Date.parse('2026-12-04T04:30:00Z')
   for (const region of [null, ontario]) {
     expect(explainSlot(context, provider, startsAt, region, now).offered).toBe(true)

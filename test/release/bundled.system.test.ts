@@ -112,10 +112,10 @@ describe('release: the bill of materials', () => {
 
   test('lists each bundled package with its version, license, package URL, hash and dependencies', () => {
     const { components, dependencies, metadata } = JSON.parse(text)
-    const told = components.filter(({ type }: { type: string }) => type === 'library')
-    expect(told.map(({ name }: { name: string }) => name)).toEqual(names)
+    const listed = components.filter(({ type }: { type: string }) => type === 'library')
+    expect(listed.map(({ name }: { name: string }) => name)).toEqual(names)
     const purl = `pkg:npm/%40sinclair/typebox@${packageJson.dependencies['@sinclair/typebox']}`
-    expect(told.find(({ name }: { name: string }) => name === '@sinclair/typebox')).toEqual({
+    expect(listed.find(({ name }: { name: string }) => name === '@sinclair/typebox')).toEqual({
       type: 'library',
       'bom-ref': purl,
       name: '@sinclair/typebox',
@@ -126,8 +126,10 @@ describe('release: the bill of materials', () => {
     })
     const references = components.map((one: { 'bom-ref': string }) => one['bom-ref'])
     expect(dependencies[0]).toEqual({ ref: `anteroom@${packageJson.version}`, dependsOn: references })
-    const ofAge = dependencies.find(({ ref }: { ref: string }) => ref.startsWith('pkg:npm/age-encryption@'))
-    expect(ofAge.dependsOn.join()).toMatch(/noble\/ciphers.*noble\/curves.*scure\/base/)
+    const ageDependencies = dependencies.find(({ ref }: { ref: string }) =>
+      ref.startsWith('pkg:npm/age-encryption@'),
+    )
+    expect(ageDependencies.dependsOn.join()).toMatch(/noble\/ciphers.*noble\/curves.*scure\/base/)
     expect(metadata.component.properties).toEqual([{ name: 'anteroom:commit', value: source.commit }])
     expect(metadata.timestamp).toBe(source.committedAt)
   })
@@ -180,32 +182,32 @@ describe('release: the installed packages', () => {
 describe('release: security advisories', () => {
   const advisory = { id: 1, url: 'https://example.com/1', title: 'A fault', vulnerable_versions: '<2.0.0' }
   const bundled = new Map([['bundled', '1.2.3']])
-  const told = (name: string, more: object) => JSON.stringify({ [name]: [{ ...advisory, ...more }] })
+  const auditOutput = (name: string, more: object) => JSON.stringify({ [name]: [{ ...advisory, ...more }] })
 
   test.each([
     [
       'an advisory of high severity for a bundled version is listed and blocks the release',
-      told('bundled', { severity: 'high' }),
+      auditOutput('bundled', { severity: 'high' }),
       true,
     ],
     [
       'an advisory of critical severity for a bundled version is listed and blocks the release',
-      told('bundled', { severity: 'critical' }),
+      auditOutput('bundled', { severity: 'critical' }),
       true,
     ],
     [
       'an advisory of moderate severity for a bundled version is listed and does not block the release',
-      told('bundled', { severity: 'moderate' }),
+      auditOutput('bundled', { severity: 'moderate' }),
       false,
     ],
     [
       'an advisory of high severity for another version is listed and does not block the release',
-      told('bundled', { severity: 'high', vulnerable_versions: '>=2.0.0' }),
+      auditOutput('bundled', { severity: 'high', vulnerable_versions: '>=2.0.0' }),
       false,
     ],
     [
       'an advisory of critical severity for a development package is listed and does not block the release',
-      told('other', { severity: 'critical' }),
+      auditOutput('other', { severity: 'critical' }),
       false,
     ],
   ])('%s', (_, printed, isBad) => {

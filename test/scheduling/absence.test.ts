@@ -96,11 +96,11 @@ describe('scheduling: a booked session', () => {
 test('scheduling: a provider is present for every slot that was offered once it is booked', () => {
   let offered = 0
   fc.assert(
-    fc.property(asked, ({ practice: of, now }) => {
-      const { slots } = availabilityOf(of, now)
+    fc.property(asked, ({ practice: given, now }) => {
+      const { slots } = availabilityOf(given, now)
       for (const start of [...slots.slice(0, 3), ...slots.slice(-3)]) {
         offered++
-        const booked = { ...of, taken: [...of.taken, start] }
+        const booked = { ...given, taken: [...given.taken, start] }
         expect(absenceOf(booked, formatInstant(start * minuteMillis))).toBeNull()
       }
     }),

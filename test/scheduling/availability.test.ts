@@ -13,8 +13,8 @@ function on(date: string, start: string, end: string, different: Partial<Practic
 
 describe('scheduling: working time around the clock', () => {
   const always = practice({ workingHours: [daily('00:00', '24:00')] })
-  const startsOn = (date: string, of: Practice, now: string) =>
-    slotsOf(of, now).filter((utc) => localDateInToronto(utc) === date)
+  const startsOn = (date: string, given: Practice, now: string) =>
+    slotsOf(given, now).filter((utc) => localDateInToronto(utc) === date)
 
   test('working time from 00:00 to 24:00 every day has slots from the midnight of each date', () => {
     const sixty = practice({ workingHours: [daily('00:00', '24:00', { stepMinutes: 50 })] })
@@ -60,10 +60,10 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
   })
 
   /** The first slots that only one of two answers has, in the time that both horizons cover. */
-  const moved = (of: Practice, earlier: string, later: string) => {
+  const moved = (given: Practice, earlier: string, later: string) => {
     const horizon = at(earlier) + horizonMinutes * minuteMillis
-    const before = slotsOf(of, earlier).filter((utc) => at(utc) >= at(later))
-    const after = slotsOf(of, later).filter((utc) => at(utc) < horizon)
+    const before = slotsOf(given, earlier).filter((utc) => at(utc) >= at(later))
+    const after = slotsOf(given, later).filter((utc) => at(utc) < horizon)
     expect(before.length + after.length).toBeGreaterThan(0)
     return [
       ...before.filter((utc) => !after.includes(utc)).slice(0, 2),
@@ -132,7 +132,7 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
 describe('scheduling: the edges of the horizon and of the notice', () => {
   const slot = at('2026-12-01T14:00:00Z')
   const one = on('2026-12-01', '09:00', '09:45')
-  const starts = (now: number, of: Practice = one) => availabilityOf(of, now).slots
+  const starts = (now: number, given: Practice = one) => availabilityOf(given, now).slots
 
   test('a slot is offered only if it is less than 30 days ahead, to the millisecond', () => {
     expect(starts(slot - 30 * dayMillis - 1)).toHaveLength(0)

@@ -65,61 +65,63 @@ export function daily(start: string, end: string, different: Partial<WeeklyHours
 const builtIn = builtInZones()
 
 /** The availability of a practice at `now` (ms). Compiles the practice and asks the engine. */
-export function availabilityOf(of: Practice, now: number, zones: ZoneData = builtIn): Availability {
-  const { calendar, licensed } = compile(of, zones)
+export function availabilityOf(given: Practice, now: number, zones: ZoneData = builtIn): Availability {
+  const { calendar, licensed } = compile(given, zones)
   return availabilityAt(calendar, licensed, now)
 }
 
 /** The slots of a practice as UTC timestamps; `now` is a UTC timestamp too. */
-export function slotsOf(of: Practice, now: string, zones: ZoneData = builtIn): string[] {
-  return availabilityOf(of, Date.parse(now), zones).slots.map((start) => formatInstant(start * minuteMillis))
+export function slotsOf(given: Practice, now: string, zones: ZoneData = builtIn): string[] {
+  return availabilityOf(given, Date.parse(now), zones).slots.map((start) =>
+    formatInstant(start * minuteMillis),
+  )
 }
 
 /** Returns whether the slot that starts at a minute is offered at `now` (ms). Asks only for that slot. */
-export function offers(of: Practice, start: number, now: number): boolean {
-  const { calendar, licensed } = compile(of, builtIn)
+export function offers(given: Practice, start: number, now: number): boolean {
+  const { calendar, licensed } = compile(given, builtIn)
   return isAvailableAt(calendar, licensed, start, now)
 }
 
 /** The slots of a practice within a stretch of minutes at `now` (ms). Asks only for that stretch. */
-export function slotsWithinOf(of: Practice, stretch: Interval, now: number): number[] {
-  const { calendar, licensed } = compile(of, builtIn)
+export function slotsWithinOf(given: Practice, stretch: Interval, now: number): number[] {
+  const { calendar, licensed } = compile(given, builtIn)
   return slotsWithin(calendar, licensed, stretch, now)
 }
 
 /** The reason why the slot that starts at a minute is not offered at `now` (ms), or null. */
-export function obstacleOf(of: Practice, start: number, now: number): Obstacle | null {
-  const { calendar, licensed } = compile(of, builtIn)
+export function obstacleOf(given: Practice, start: number, now: number): Obstacle | null {
+  const { calendar, licensed } = compile(given, builtIn)
   return obstacleAt(calendar, licensed, start, now)
 }
 
 /** The reason why the provider cannot hold a session that starts at a UTC timestamp, or null. */
-export function absenceOf(of: Practice, start: string): Absence | null {
-  const { calendar, licensed } = compile(of, builtIn)
+export function absenceOf(given: Practice, start: string): Absence | null {
+  const { calendar, licensed } = compile(given, builtIn)
   return sessionObstacleAt(calendar, licensed, Date.parse(start) / minuteMillis)
 }
 
 /** The compiled schedule of a practice. */
-export function scheduleOf(of: Practice): Schedule {
-  return compile(of, builtIn).calendar.schedule
+export function scheduleOf(given: Practice): Schedule {
+  return compile(given, builtIn).calendar.schedule
 }
 
-function compile(of: Practice, zones: ZoneData): { calendar: Calendar; licensed: Interval[] } {
-  const zone = zones.find(of.timeZone)
-  if (!zone) throw new Error(`no zone ${of.timeZone}`)
+function compile(given: Practice, zones: ZoneData): { calendar: Calendar; licensed: Interval[] } {
+  const zone = zones.find(given.timeZone)
+  if (!zone) throw new Error(`no zone ${given.timeZone}`)
   return {
     calendar: {
-      schedule: compileSchedule(asProvider(of), zone),
-      taken: of.taken.map(slotAt),
-      minimumNoticeMinutes: of.minimumNoticeMinutes,
+      schedule: compileSchedule(asProvider(given), zone),
+      taken: given.taken.map(slotAt),
+      minimumNoticeMinutes: given.minimumNoticeMinutes,
     },
-    licensed: compileLicenses(asProvider(of).licenses, zone).map(({ interval }) => interval),
+    licensed: compileLicenses(asProvider(given).licenses, zone).map(({ interval }) => interval),
   }
 }
 
-function asProvider({ taken: _, licenses, ...of }: Practice): Provider {
+function asProvider({ taken: _, licenses, ...given }: Practice): Provider {
   return {
-    ...of,
+    ...given,
     id: 1,
     ref: 'test',
     firstName: 'Marlow',

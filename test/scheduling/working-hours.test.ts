@@ -104,9 +104,9 @@ describe('scheduling: a chain of windows that never breaks', () => {
   const endless = practice({ workingHours: [daily('08:00', '20:00', step), daily('19:30', '08:30', step)] })
 
   /** A schedule that counts how many dates are looked up in it. */
-  function counted(of: Practice, dayOff?: string) {
+  function counted(given: Practice, dayOff?: string) {
     let lookups = 0
-    const schedule = scheduleOf(of)
+    const schedule = scheduleOf(given)
     class Overrides extends Map<number, []> {
       override get(day: number): [] | undefined {
         lookups++
