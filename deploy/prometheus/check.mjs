@@ -1,5 +1,5 @@
-// Holds what is here to Prometheus's own tools, where they are (Debian: apt-get install prometheus): the configuration, the
-// rules and their tests, each expression of the dashboard, and what the built executable tells.
+// Checks the configuration, the rules and their tests, the expressions of the dashboard and the metrics of the built executable
+// with promtool (Debian: apt-get install prometheus). Skipped without promtool.
 //
 //   node deploy/prometheus/check.mjs dist/anteroom
 
@@ -15,18 +15,18 @@ const here = import.meta.dirname
 const program = resolve(process.argv[2] ?? 'dist/anteroom')
 const patienceMillis = 60_000
 
-/** Runs promtool, which must find nothing wrong. */
+/** Fails if promtool reports errors or warnings. */
 function promtool(args, input = '') {
   const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: here, input, encoding: 'utf8' })
   assert.equal(status, 0, `promtool ${args.join(' ')}: ${stdout}${stderr}`)
-  // It warns of what is no error.
+  // Warnings are on stderr.
   assert.equal(stderr.trim(), '', `promtool ${args.join(' ')}`)
 }
 
-/** The expressions of the dashboard as rules, since promtool parses no expression by itself. */
+/** The expressions of the dashboard as rules, because promtool cannot check a single expression. */
 function rulesOf(dashboard) {
   const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
-  assert.ok(expressions.length > 20, 'the dashboard asks for something')
+  assert.ok(expressions.length > 20, 'the dashboard has expressions')
   const rules = expressions.map((expr, at) => ({
     record: `dashboard:${at}`,
     expr: expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.+'),
@@ -35,7 +35,7 @@ function rulesOf(dashboard) {
   return JSON.stringify({ groups: [{ name: 'dashboard', rules }] })
 }
 
-/** What a service on an empty database tells. */
+/** The metrics of a service with an empty database. */
 async function metricsOf(folder) {
   const env = { ANTEROOM_DATABASE: join(folder, 'anteroom.sqlite') }
   assert.equal(spawnSync(program, ['init'], { env }).status, 0, 'init')
@@ -51,7 +51,7 @@ async function metricsOf(folder) {
     assert.deepEqual(await ended, [0, null], 'exit code and signal')
     return text
   }
-  throw new Error('the service told of no metrics')
+  throw new Error('the service did not print a metrics address')
 }
 
 const hasTool = spawnSync('promtool', ['--version']).status === 0
@@ -59,7 +59,7 @@ if (!hasTool) console.log('skipped: no promtool')
 else {
   const folder = mkdtempSync(join(tmpdir(), 'promtool-'))
   process.on('exit', () => rmSync(folder, { recursive: true }))
-  setTimeout(() => assert.fail('not done after a minute'), patienceMillis).unref()
+  setTimeout(() => assert.fail('the check did not finish within a minute'), patienceMillis).unref()
   promtool(['check', 'config', 'prometheus.yml'])
   promtool(['check', 'rules', 'anteroom-rules.yml'])
   promtool(['test', 'rules', 'anteroom-rules.test.yml'])

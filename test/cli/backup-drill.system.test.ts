@@ -121,7 +121,7 @@ describe('cli: backup drill', () => {
     expect(await lines()).toEqual([...logged, 'database.drill done'])
     expect(await operator.do('token', 'list')).toBe(tokens)
     const findings = await operator.ask<{ check: string; detail: string }[]>('doctor')
-    expect(findings.find(({ check }) => check === 'backup')?.detail).toBe('0 days old; tried 0 days ago')
+    expect(findings.find(({ check }) => check === 'backup')?.detail).toBe('0 days old; last drill 0 days ago')
   })
 
   test('a drill passes during bookings, and prints its figures as JSON', async () => {

@@ -60,7 +60,7 @@ describe('cli: a path that is not a file', () => {
     make(key)
     expect(await refusalOf('organization', 'list', '--master-key-file', key)).toEqual([
       6,
-      'error: what is at the master key path is not a file\n',
+      'error: the master key path is not a file\n',
     ])
   })
 

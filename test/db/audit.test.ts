@@ -206,7 +206,7 @@ describe('db: pruning the audit log', () => {
     const refusal = await prune(place, 'acts', now + 6).catch((error) => error)
     expect([refusal.kind, refusal.message]).toEqual([
       'database_unusable',
-      `the log is broken at line 2: ${asWritten}; nothing was pruned`,
+      `the log is broken at line 2 (${asWritten}); nothing was pruned`,
     ])
     expect(await ids(place)).toHaveLength(10)
     expect(

@@ -1153,7 +1153,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await maintenance.check(now)).toContainEqual({
         check: 'backup',
         state: 'ok',
-        detail: '0 days old; tried 3 days ago',
+        detail: '0 days old; last drill 3 days ago',
       })
     })
 

@@ -117,7 +117,7 @@ describe('vault: an encrypted backup', () => {
       bytes[at] = (bytes[at] ?? 0) ^ 1
       writeFileSync(file('changed'), bytes)
       expect(await refusalOf(opened('changed')), `byte ${at}`).toMatch(
-        /^database_unusable: the (backup is damaged|master key does not open)/,
+        /^database_unusable: the (backup is damaged|master key does not decrypt)/,
       )
     }
     for (const length of [22, 100, 180, 70_000, whole.length - 1]) {

@@ -50,19 +50,19 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
   [
     'a folder instead of a certificate file',
     () => [folder.path, one.key],
-    () => `what is at the TLS certificate path is not a file: ${folder.path}`,
+    () => `the TLS certificate path is not a file: ${folder.path}`,
   ],
   [
     'the key of another certificate',
     () => [one.certificate, two.key],
     () =>
-      `the TLS key ${two.key} does not fit the first certificate in ${one.certificate}; the server's certificate must be first`,
+      `the TLS key ${two.key} does not match the first certificate in ${one.certificate}; the server's certificate must be first`,
   ],
   [
     'a chain that does not begin with the certificate of the key',
     () => [written('turned.crt', `${two.cert}${one.cert}`), one.key],
     () =>
-      `the TLS key ${one.key} does not fit the first certificate in ${folder.file('turned.crt')}; the server's certificate must be first`,
+      `the TLS key ${one.key} does not match the first certificate in ${folder.file('turned.crt')}; the server's certificate must be first`,
   ],
   [
     'a certificate file that is not PEM',
@@ -73,7 +73,7 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
   [
     'a chain with a damaged certificate',
     () => [written('damaged.crt', one.cert + two.cert.replace(/\n\w{8}/, '\nAAAAAAAA')), one.key],
-    () => `certificate 2 of the TLS certificate file ${folder.file('damaged.crt')} cannot be read`,
+    () => `certificate 2 in the TLS certificate file ${folder.file('damaged.crt')} is invalid`,
   ],
   [
     'a certificate file with a private key in it',
