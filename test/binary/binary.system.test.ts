@@ -21,16 +21,16 @@ afterAll(() => built[Symbol.dispose]())
 const command = { command: [executable], env: {} }
 
 describe('binary: the executable', () => {
-  test('is a single file that can be run', () => {
+  test('the build makes a single file that can be run', () => {
     expect(readdirSync(built.path)).toEqual(['anteroom'])
     expect(statSync(executable).mode & 0o111).toBeGreaterThan(0)
   })
 
-  test('does not contain the path of its build folder, so that builds are reproducible', () => {
+  test('the executable does not contain the path of its build folder, so that builds are reproducible', () => {
     expect(readFileSync(executable).includes(root)).toBe(false)
   })
 
-  test('prints its version in an empty folder with an empty environment', async () => {
+  test('the executable prints its version in an empty folder with an empty environment', async () => {
     using folder = new Folder()
     expect(await runProgram(['--version'], { ...command, cwd: folder.path })).toEqual({
       code: 0,

@@ -15,7 +15,7 @@ describe('cli: the text of an age', () => {
     [400 * day, '400 d'],
     // The clock was set back.
     [-hour, '0 min'],
-  ])('for %p ms is %p', (age, text) => expect(ageText(1_000, 1_000 + age)).toBe(text))
+  ])('an age of %p ms is shown as %p', (age, text) => expect(ageText(1_000, 1_000 + age)).toBe(text))
 })
 
 describe('cli: reading a length of time', () => {
@@ -26,9 +26,10 @@ describe('cli: reading a length of time', () => {
     ['2w', 14 * day],
     ['2 w', 14 * day],
     ['0d', 0],
-  ])('accepts %p', (text, length) => expect(lengthOfTime(text)).toBe(length))
+  ])('the length of time %p is accepted', (text, length) => expect(lengthOfTime(text)).toBe(length))
 
-  test.each(['', '3', 'd', '-1d', '1.5h', '3D', '1y', '3m', '999999d'])('rejects %p', (text) =>
-    expect(() => lengthOfTime(text)).toThrow('90min, 12h, 3d or 2w'),
+  test.each(['', '3', 'd', '-1d', '1.5h', '3D', '1y', '3m', '999999d'])(
+    'the length of time %p is rejected',
+    (text) => expect(() => lengthOfTime(text)).toThrow('90min, 12h, 3d or 2w'),
   )
 })

@@ -196,7 +196,7 @@ describe('cli: the audit log', () => {
       )
       expect([pruned.code, pruned.stderr]).toEqual([
         2,
-        'error: --output: the file already exists; choose another path\n',
+        'error: --output: the file already exists\nTry: choose another path\n',
       ])
       const verified = await run('audit', 'verify', '--archive', target)
       expect([verified.code, verified.stdout]).toEqual([

@@ -224,14 +224,14 @@ describe('cli: restore', () => {
   test('restore never overwrites a file, and is refused next to the log of another database', async () => {
     writeFileSync(file('there.sqlite'), 'as it was')
     expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
-      refused('the file already exists; choose another path'),
+      refused('the file already exists\nTry: choose another path'),
     )
     expect(readFileSync(file('there.sqlite'), 'utf8')).toBe('as it was')
     for (const end of ['-wal', '-shm', '-journal']) {
       const left = `${file('log.sqlite')}${end}`
       writeFileSync(left, '')
       expect(await restore(file('backup.age'), file('log.sqlite'))).toEqual(
-        refused(`${left} belongs to another database; move it away first`),
+        refused(`${left} belongs to another database\nTry: move it away first`),
       )
       rmSync(left)
     }

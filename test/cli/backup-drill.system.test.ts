@@ -57,7 +57,7 @@ test('cli: a backup that does not match its manifest is not restored, and the er
       code: 6,
       signal: null,
       stdout: '',
-      stderr: `error: the backup was altered (${fault}); use another backup\n`,
+      stderr: `error: the backup was altered (${fault})\nTry: use another backup\n`,
     })
     expect(existsSync(restored)).toBe(false)
   }

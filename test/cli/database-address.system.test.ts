@@ -33,7 +33,7 @@ test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
   async (words) => {
     const { code, stdout, stderr } = await operator.run([...words.split(' '), address])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('It must be a file, and not a database on a server.')
+    expect(stderr).toContain('must be a file, not the address of a database server')
     expect(stderr).not.toContain('canary')
   },
 )

@@ -237,7 +237,7 @@ async function expectDeactivated(from: string, to: string): Promise<void> {
   })
   const loss = `The database was ${note}. Later changes to the copy are not in this database.`
   expect(await operator.run(['database', 'reactivate', ...at(from)])).toEqual(
-    refused(2, 'this needs --yes where there is no terminal to ask on'),
+    refused(2, 'there is no terminal to ask on\nTry: --yes'),
   )
   expect(await operator.do('database', 'reactivate', '--yes', ...at(from))).toBe(
     `The database is active. ${loss} Make sure that no server uses the copy.\n`,
@@ -331,7 +331,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     expect(await copy(database, server.url)).toEqual(
-      refused(6, `a database already exists at ${server.url}; choose an empty one`),
+      refused(6, `a database already exists at ${server.url}\nTry: choose an empty one`),
     )
     await using strange = await newDatabase()
     await runSql(strange.url, 'CREATE TABLE theirs (id int)')
@@ -343,7 +343,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     )
     expect(await tablesAt(strange.url)).toBe(1)
     expect(await copy(server.url, database)).toEqual(
-      refused(6, 'the file already exists; choose another path'),
+      refused(6, 'the file already exists\nTry: choose another path'),
     )
   })
 
@@ -385,7 +385,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     }
     await using service = await serveAt(server.url)
     expect((await copy(server.url, other.url)).stderr).toStartWith(
-      'error: a server uses the source database, or did a moment ago; stop all servers first, ',
+      'error: a server uses the source database, or did a moment ago\nTry: stop all servers first, ',
     )
     expect(await tablesAt(other.url)).toBe(0)
     expect((await copy(server.url, other.url, '--while-serving')).code).toBe(0)
@@ -472,7 +472,7 @@ describe('cli: database copy', () => {
     using small = new Operator(withFileSizeLimit(100), null)
     const to = small.folder.file('full.sqlite')
     expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
-      refused(6, `no sound copy could be made at ${to}; check the free disk space`),
+      refused(6, `no sound copy could be made at ${to}\nTry: check the free disk space`),
     )
     expect(readdirSync(small.folder.path)).toEqual([])
   })

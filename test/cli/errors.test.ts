@@ -140,9 +140,14 @@ describe('cli: the text of an error', () => {
     expect(errorText(new Refusal('name_taken', 'a\nb', { hint: 'c' }), [])).toBe('error: a\nb\nTry: c')
   })
 
-  test('a refusal that asks to try again says so in the second line', () => {
-    const refusal = new Refusal('storage_busy', 'the service is busy; try again')
-    expect(errorText(refusal, [])).toBe('error: the service is busy\nTry: the same command again')
+  test.each([
+    ['the service is busy; try again', 'the service is busy\nTry: the same command again'],
+    ['the disk is full; free some space', 'the disk is full\nTry: free some space'],
+    ['the file is damaged; run anteroom doctor', 'the file is damaged\nTry: anteroom doctor'],
+    ['the audit log was altered; nothing was copied', 'the audit log was altered; nothing was copied'],
+    ['a: is required\nb: is invalid; use c', 'a: is required\nb: is invalid; use c'],
+  ])('the refusal %p shows its action, if it has one, in a second line', (message, text) => {
+    expect(errorText(new Refusal('storage_busy', message), [])).toBe(`error: ${text}`)
   })
 
   test('a port in use names the option for another port', () => {

@@ -64,7 +64,7 @@ describe('cli: the master key of a database', () => {
     'a key file with mode %s, which others can use, is refused by every command with what to do',
     async (mode) => {
       chmodSync(key, Number.parseInt(mode, 8))
-      const line = refused(`other users can access the master key file ${key}; run chmod 600 ${key}`)
+      const line = refused(`other users can access the master key file ${key}\nTry: chmod 600 ${key}`)
       for (const words of [list, ['doctor'], ['serve', '--base-url', 'https://x.example'], ['migrate']]) {
         expect(await operator.run([...words, ...there]), words[0]).toEqual(line)
       }
@@ -78,7 +78,7 @@ describe('cli: the master key of a database', () => {
     expect((await operator.run([...list, '--master-key-file', link])).code).toBe(0)
     chmodSync(key, 0o644)
     expect(await operator.run([...list, '--master-key-file', link])).toEqual(
-      refused(`other users can access the master key file ${link}; run chmod 600 ${link}`),
+      refused(`other users can access the master key file ${link}\nTry: chmod 600 ${link}`),
     )
     chmodSync(key, 0o600)
     rmSync(link)

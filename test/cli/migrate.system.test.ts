@@ -48,7 +48,7 @@ describe('cli: a path that is not a file', () => {
     expect(await refusalOf('migrate')).toEqual(refused)
     expect(await refusalOf('init')).toEqual([
       6,
-      'error: a file already exists at the database path; choose another path\n',
+      'error: a file already exists at the database path\nTry: choose another path\n',
     ])
     await using sandbox = new Sandbox(['sandbox', '--port', '0', '--database', operator.database])
     expect(await sandbox.exit()).toMatchObject({ code: 6, stderr: refused[1] })
@@ -70,7 +70,7 @@ describe('cli: a path that is not a file', () => {
     make(place)
     expect(await refusalOf('backup', place)).toEqual([
       6,
-      'error: the file already exists; choose another path\n',
+      'error: the file already exists\nTry: choose another path\n',
     ])
   })
 })

@@ -36,7 +36,7 @@ describe('cli: onboarding partners while the service runs', () => {
         code: 6,
         signal: null,
         stdout: '',
-        stderr: 'error: a file already exists at the database path; choose another path\n',
+        stderr: 'error: a file already exists at the database path\nTry: choose another path\n',
       })
     },
   )
@@ -273,7 +273,7 @@ test('cli: commands that do not need the directory do not read it', async () => 
 })
 
 describe('cli: sandbox', () => {
-  test('refuses a production database', async () => {
+  test('the sandbox refuses a production database', async () => {
     using operator = new Operator()
     await operator.do('init')
     const refused = await operator.run(['sandbox', '--port', '0', '--database', operator.database])
@@ -282,7 +282,7 @@ describe('cli: sandbox', () => {
 })
 
 describe('cli: help and version', () => {
-  test('open no database', async () => {
+  test('help and version open no database', async () => {
     using operator = new Operator()
     for (const words of [['--help'], ['--version'], ['help', 'token'], ['token', 'rotate', '--help']]) {
       expect((await operator.run(words)).code, words.join(' ')).toBe(0)

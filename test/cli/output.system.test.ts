@@ -15,9 +15,7 @@ setDefaultTimeout(300_000)
 const trick = '\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028\u200b\u00ad\u3164\ufe0f\u{e0041}'
 const named = (name: string) => `${name}${trick}${name}`
 
-// Only
-// , and \r
-//  in CSV, may end lines. No other control character may be printed.
+// Lines end in \n, and in CSV in \r\n. No other control character may be printed.
 const raw = /[^\P{Cc}\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u
 const isRaw = (text: string) => raw.test(text.replaceAll('\r\n', '\n'))
 

@@ -20,7 +20,7 @@ describe('cli: token --output', () => {
     expect(await operator.run([...issue, file('taken')])).toMatchObject({
       code: 2,
       stdout: '',
-      stderr: 'error: --output: the file already exists; choose another path\n',
+      stderr: 'error: --output: the file already exists\nTry: choose another path\n',
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)

@@ -23,20 +23,20 @@ describe('directory-files: a cell that a spreadsheet would run as a formula', ()
     ["'=1", "''=1"],
     ['hello;=1', "hello;'=1"],
     ['hello\n=1', "hello\n'=1"],
-  ])('is written with a quote in front: %j', (before, after) => {
+  ])('the formula %j is written with a quote in front, as %j', (before, after) => {
     expect(guardFormula(before)).toBe(after)
     expect(unguardFormula(after)).toBe(before)
   })
 
   test.each(['', 'a=b', '2026-01-02', "'tis", "O'Brien", 'a, -b', 'one\ntwo', '#1'])(
-    'does not look like %j, which is written unchanged',
+    'the harmless text %j is written unchanged',
     (plain) => {
       expect(guardFormula(plain)).toBe(plain)
       expect(unguardFormula(plain)).toBe(plain)
     },
   )
 
-  test('is written without a formula, and any text is read back unchanged', () => {
+  test('no text is written as a formula, and any text is read back unchanged', () => {
     fc.assert(
       fc.property(text, (before) => {
         const written = guardFormula(before)
@@ -50,7 +50,7 @@ describe('directory-files: a cell that a spreadsheet would run as a formula', ()
 })
 
 describe('directory-files: CSV rows', () => {
-  test('are read back as they were written', () => {
+  test('CSV rows are read back as they were written', () => {
     // An empty row is skipped, and a row of one empty cell looks like one.
     const rows = fc.array(fc.tuple(fc.constant('row'), text, text), { minLength: 1 })
     fc.assert(
@@ -61,7 +61,7 @@ describe('directory-files: CSV rows', () => {
     )
   })
 
-  test('write numbers without a quote in front', () => {
+  test('numbers are written without a quote in front', () => {
     const rows: CsvCell[][] = [
       ['n', 'text', 'is', 'none'],
       [-5, '-5', true, null],

@@ -34,7 +34,7 @@ const encode = (text: string) => new TextEncoder().encode(text)
 describe('directory-files: a table that a spreadsheet exported', () => {
   const expected = schedulesOf(encode(plain))
 
-  test('is read in its plain form', () => {
+  test('a plain table is read', () => {
     expect(expected[0]?.workingHours).toEqual([
       { weekdays: ['monday', 'tuesday'], start: '09:00', end: '17:00', stepMinutes: 60 },
     ])
@@ -57,11 +57,11 @@ describe('directory-files: a table that a spreadsheet exported', () => {
     ['with empty columns at the end', encode(plain.replaceAll('\n', ',,,\n'))],
     ['with an empty column at the end that rows leave out', encode(plain.replace('\n', ',,\n'))],
     ['with empty rows at the end', encode(`${plain},,,,,,,,\n , ,,,,,,,\n\n`)],
-  ])('is read %s', (_, bytes) => {
+  ])('a table %s is read', (_, bytes) => {
     expect(schedulesOf(bytes)).toEqual(expected)
   })
 
-  test('is rejected with an unnamed column, a short row, or a time with seconds', () => {
+  test('a table with an unnamed column, a short row, or a time with seconds is rejected', () => {
     const faultsOf = (text: string) => faultLines(() => readTables([file('l.csv', text)], stored, isZone))
     expect(faultsOf('ref,region,from,,note\non-1,CA-ON,2020-01-01,,\n')).toEqual([
       'l.csv line 1: column 4, without a name, is not one of ref, region, from, until',
@@ -112,7 +112,7 @@ test('directory-files: tables with any texts are read back as they were written'
 describe('directory-files: checking tables without a database', () => {
   const check = (text: string) => checkTables([file('x.csv', text)], isZone)
 
-  test('counts the rows, and accepts references that it cannot check', () => {
+  test('the check counts the rows, and accepts references that it cannot check', () => {
     expect(check('ref,region,from\non-7,CA-ON,2020-01-01\non-8,GB,2020-01-01\n')).toEqual({ licenses: 2 })
     expect(check(plain)).toEqual({ schedules: 2 })
     expect(
@@ -123,7 +123,7 @@ describe('directory-files: checking tables without a database', () => {
     ).toEqual({ providers: 1 })
   })
 
-  test('compares the tables with each other, and checks the form of region codes', () => {
+  test('the check compares the tables with each other, and checks the form of region codes', () => {
     const profiles = file(
       'p.csv',
       'ref,firstName,lastName,timeZone,languagesSpoken,modalities\nb,Bo,Bee,America/Toronto,en,in-video\n',

@@ -14,7 +14,7 @@ function compiled(different: Partial<Provider>) {
 }
 
 describe('directory: a compiled schedule', () => {
-  test('has weekdays as bits, and no limits if no dates are given', () => {
+  test('a schedule has weekdays as bits, and no limits if no dates are given', () => {
     const hours = { weekdays: ['wednesday', 'monday', 'sunday'], start: '22:00', end: '06:30' } as const
     const until = { ...hours, from: '2026-12-01', until: '2026-12-31', stepMinutes: 60 }
     const window = { startMinute: 1_320, endMinute: 1_830, weekdays: 0b1000101 }
@@ -24,7 +24,7 @@ describe('directory: a compiled schedule', () => {
     ])
   })
 
-  test('without overrides and time off shares its empty lists with others', () => {
+  test('schedules without overrides and time off share their empty lists', () => {
     const [one, other] = [compiled({}), compiled({})]
     expect(one.overrides).toEqual(new Map())
     expect(one.timeOff).toEqual([])
@@ -41,14 +41,14 @@ describe('directory: a compiled schedule', () => {
     'an end of time off': { timeOff: [{ from: '2026-12-01', until: '2026-12-01T25:00' }] },
   }
   for (const [what, different] of Object.entries(unreadable)) {
-    test(`is rejected if ${what} cannot be read`, () => {
+    test(`a schedule is rejected if ${what} cannot be read`, () => {
       expect(() => compiled(different)).toThrow(RangeError)
     })
   }
 })
 
 describe('directory: compiled licenses', () => {
-  test('keep their order, and consecutive licenses of one region are merged into the first', () => {
+  test('licenses keep their order, and consecutive ones of one region are merged into the first', () => {
     const license = (regionId: number, from: string, until: string | null) => ({ regionId, from, until })
     expect(
       compileLicenses(
@@ -67,7 +67,7 @@ describe('directory: compiled licenses', () => {
     ])
   })
 
-  test('are rejected if a date cannot be read', () => {
+  test('licenses are rejected if a date cannot be read', () => {
     expect(() => compileLicenses([{ regionId: 1, from: '2026-02-30', until: null }], utc)).toThrow(RangeError)
   })
 })

@@ -62,7 +62,7 @@ describe.each(
       directory.availabilityAnywhere(listing, now),
   }),
 )('directory: availability %s', (_, ask) => {
-  test('is right at each moment, even if the clock jumps back and forth', async () => {
+  test('availability is right at each moment, even if the clock jumps back and forth', async () => {
     const { directory, listing } = await directoryOf()
     for (const jump of [5, -2, 40, -39, 0, 90, -91, 7, 6, 5, 700, -1]) {
       const now = monday + jump * hour
@@ -90,7 +90,7 @@ describe('directory: the roster of a region', () => {
     { regionId: 2, from: '2020-01-01', until: '2026-12-08' },
   ]
 
-  test('is the same object until a license of the region begins or ends, to the millisecond', async () => {
+  test('a roster is the same object until a license of the region begins or ends, to the millisecond', async () => {
     const { directory } = await directoryOf({ licenses })
     const idsAt = (now: number) => directory.rosterOf(1, now).ids
     const before = directory.rosterOf(1, monday)
@@ -112,7 +112,7 @@ describe('directory: the roster of a region', () => {
     ])
   })
 
-  test('changes only with the licenses, languages, modalities, in-person regions or state of a provider', async () => {
+  test('a roster changes only with the licenses, languages, modalities, in-person regions or state of a provider', async () => {
     const { directory, change } = await directoryOf({
       licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
     })
@@ -151,7 +151,7 @@ describe('directory: the roster of a region', () => {
     expect([1, 2].map((region) => directory.rosterOf(region, monday).ids)).toEqual([[], []])
   })
 
-  test('is in order of id, and without the providers that cannot be read', async () => {
+  test('a roster is in order of id, and without the providers that cannot be read', async () => {
     const { directory, change } = await directoryOf()
     const withId = (id: number) => ({ ...provider, id, ref: `p-${id}` })
     await change({ providers: [30, 10, 20].map(withId) })

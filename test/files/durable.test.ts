@@ -23,7 +23,7 @@ import { Folder } from '../support/folder'
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
 describe('files: a new durable file', () => {
-  test('gets its name only when it is complete, and leaves no temporary file', () => {
+  test('a new file gets its name only when it is complete, and leaves no temporary file', () => {
     using folder = new Folder()
     const path = folder.file('a')
     {
@@ -39,7 +39,7 @@ describe('files: a new durable file', () => {
     expect([readFileSync(path, 'utf8'), modeOf(path)]).toEqual(['whole', '600'])
   })
 
-  test('leaves nothing behind if writing it fails', () => {
+  test('a file whose writing fails leaves nothing behind', () => {
     using folder = new Folder()
     expect(() => {
       using file = beginFile(folder.file('a'))
@@ -53,14 +53,14 @@ describe('files: a new durable file', () => {
     ['a file', (path: string) => writeFileSync(path, 'theirs')],
     ['a folder', (path: string) => mkdirSync(path)],
     ['a dangling link', (path: string) => symlinkSync('/nowhere/at/all', path)],
-  ])('never replaces %s that has its name', (_, make) => {
+  ])('a new file never replaces %s that has its name', (_, make) => {
     using folder = new Folder()
     make(folder.file('a'))
     expect(() => writeDurably(folder.file('a'), 'ours')).toThrow(expect.objectContaining({ code: 'EEXIST' }))
     expect(readdirSync(folder.path)).toEqual(['a'])
   })
 
-  test('is not published if another process takes the name first', () => {
+  test('a file is not published if another process takes the name first', () => {
     using folder = new Folder()
     using file = beginFile(folder.file('a'))
     writeFileSync(folder.file('a'), 'theirs')
@@ -68,7 +68,7 @@ describe('files: a new durable file', () => {
     expect(readFileSync(folder.file('a'), 'utf8')).toBe('theirs')
   })
 
-  test('replaces a file if asked to, also behind a link, but never a folder', () => {
+  test('a durable write replaces a file if asked to, also behind a link, but never a folder', () => {
     using folder = new Folder()
     writeFileSync(folder.file('a'), 'old')
     symlinkSync(folder.file('a'), folder.file('link'))

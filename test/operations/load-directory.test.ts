@@ -77,7 +77,7 @@ async function book(ref: string, utcStartTime: string): Promise<number> {
 describe('operations: the settings that staff made for a provider', () => {
   const illness = { from: '2026-12-02', until: '2026-12-04' }
 
-  test('survive a nightly load: a suspended provider stays hidden, and staff time off stays', async () => {
+  test('a nightly load keeps a suspended provider hidden, and keeps staff time off', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-2'), illness, service.act())
@@ -108,7 +108,7 @@ describe('operations: the settings that staff made for a provider', () => {
     expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed.staySuspended).toEqual([])
   })
 
-  test('are not exported, and loading the export again changes nothing, as JSON or CSV', async () => {
+  test('settings of staff are not exported, and loading the export again changes nothing', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-1'), illness, service.act())
@@ -124,7 +124,7 @@ describe('operations: the settings that staff made for a provider', () => {
     }
   })
 
-  test('keep a provider suspended whom the file reactivates, without a confirmation', async () => {
+  test('a suspended provider whom the file reactivates stays suspended, without a confirmation', async () => {
     await deactivateProvider(service.context, find('off'), service.act())
     const previewed = preview(read(fileWith({ off: { active: true } })))
     expect(previewed).toMatchObject({
@@ -137,7 +137,7 @@ describe('operations: the settings that staff made for a provider', () => {
 })
 
 describe('operations: the preview of a load', () => {
-  test('lists each changed field of a provider, with losses and gains', () => {
+  test('a preview lists each changed field of a provider, with losses and gains', () => {
     const wanted = fileWith({
       'on-1': { timeOff: [], firstName: 'Tobin', timeZone: 'America/Halifax' },
       both: {
@@ -209,7 +209,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('lists a changed region and additions, which need no confirmation', () => {
+  test('a preview lists a changed region and additions, which need no confirmation', () => {
     const regions = [
       { ...region(), stateProvinceLabel: 'Canton' },
       quebec,
@@ -228,7 +228,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(previewed)).toBe(false)
   })
 
-  test('ignores the order of fields and elements, but lists each additional element', async () => {
+  test('a preview ignores the order of fields and elements, but lists each additional element', async () => {
     const [monday, friday] = [
       { date: '2026-12-07', windows: [{ start: '09:00', end: '10:00' }] },
       { date: '2026-12-11', windows: [] },
@@ -257,11 +257,11 @@ describe('operations: the preview of a load', () => {
     ['a provider', { active: false }],
     ['all hours by a change of time zone', { timeZone: 'America/Vancouver' }],
   ]
-  test.each(asked)('needs a confirmation if the load removes %s', (_, different) => {
+  test.each(asked)('a load that removes %s needs a confirmation', (_, different) => {
     expect(needsConfirmation(preview(read(fileWith({ 'on-2': different }))))).toBe(true)
   })
 
-  test('needs a confirmation before a region is deactivated or reactivated', async () => {
+  test('deactivating or reactivating a region needs a confirmation', async () => {
     const without = { ...file, regions: [region(), { ...quebec, active: false }] }
     expect(preview(read(without)).deactivated).toEqual({ regions: ['CA-QC'], providers: [] })
     await nightly(without)
@@ -276,17 +276,20 @@ describe('operations: loading a table with only a header row', () => {
     ['licenses', 'ref,region,from', ['licenses'], ['licenses']],
     ['schedules', 'ref,kind', ['workingHours'], ['workingHours', 'timeOff']],
   ]
-  test.each(rows)('lists and confirms everything that it removes: %s', (table, header, emptied, lost) => {
-    const { context } = service
-    const bytes = new TextEncoder().encode(`${header}\n`)
-    const previewed = preview(readDirectoryTables(context, [{ name: `${table}.csv`, bytes }]))
-    expect(previewed.emptied).toEqual(emptied as never)
-    expect(previewed.losses.map(({ field }) => field)).toEqual(lost as never)
-    expect(previewed.losses[0]?.providers).toBe(4)
-    expect(needsConfirmation(previewed)).toBe(true)
-  })
+  test.each(rows)(
+    'a table of %s with only a header row lists and confirms everything that it removes',
+    (table, header, emptied, lost) => {
+      const { context } = service
+      const bytes = new TextEncoder().encode(`${header}\n`)
+      const previewed = preview(readDirectoryTables(context, [{ name: `${table}.csv`, bytes }]))
+      expect(previewed.emptied).toEqual(emptied as never)
+      expect(previewed.losses.map(({ field }) => field)).toEqual(lost as never)
+      expect(previewed.losses[0]?.providers).toBe(4)
+      expect(needsConfirmation(previewed)).toBe(true)
+    },
+  )
 
-  test('deactivates all providers after a confirmation', () => {
+  test('a table of providers with only a header row needs a confirmation and deactivates all providers', () => {
     const header = 'ref,firstName,lastName,timeZone,languagesSpoken,modalities\n'
     const files = [{ name: 'providers.csv', bytes: new TextEncoder().encode(header) }]
     const previewed = preview(readDirectoryTables(service.context, files))
@@ -294,7 +297,7 @@ describe('operations: loading a table with only a header row', () => {
     expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('does not list what was empty before', async () => {
+  test('a table that was empty before is not listed as emptied', async () => {
     await service.load(fileWith(Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [] }]))))
     const emptied = fileWith(
       Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [], bio: 'New' }])),
@@ -318,45 +321,51 @@ describe('operations: future bookings that a load puts out of availability', () 
     ['outside_hours', { workingHours: [{ weekdays: ['wednesday'], start: '09:00', end: '12:00' }] }],
     ['time_off', { timeOff: [{ from: '2026-12-03', until: '2026-12-03' }] }],
   ]
-  test.each(rows)('are listed with the reason %s: %j', async (reason, different) => {
-    const requestId = await book('on-2', thursday)
-    expect(fallenAfter({ 'on-2': different })).toEqual([
-      {
-        requestId,
-        provider: 'on-2',
-        startsAt: Date.parse(thursday),
-        local: 'Thu 2026-12-03 09:00',
-        timeZone: 'America/Toronto',
-        reason: reason as never,
-      },
-    ])
-  })
+  test.each(rows)(
+    'a booking out of availability is listed with the reason %s: %j',
+    async (reason, different) => {
+      const requestId = await book('on-2', thursday)
+      expect(fallenAfter({ 'on-2': different })).toEqual([
+        {
+          requestId,
+          provider: 'on-2',
+          startsAt: Date.parse(thursday),
+          local: 'Thu 2026-12-03 09:00',
+          timeZone: 'America/Toronto',
+          reason: reason as never,
+        },
+      ])
+    },
+  )
 
-  test.each(rows)('are found by doctor and accept too, with the reason %s: %j', async (reason, different) => {
-    const requestId = await book('on-2', thursday)
-    const document = fileWith({ 'on-2': different })
-    const { fallen } = (await nightly(document)).previewed
-    const { context } = service
-    const now = context.clock.now()
-    expect(listUnavailableBookings(context, now)).toEqual([...fallen])
-    const request = await requireRequest(context, requestId)
-    expect<string | null>(absenceOfRequest(context, request, now)).toBe(reason)
-  })
+  test.each(rows)(
+    'doctor and accept find the booking too, with the reason %s: %j',
+    async (reason, different) => {
+      const requestId = await book('on-2', thursday)
+      const document = fileWith({ 'on-2': different })
+      const { fallen } = (await nightly(document)).previewed
+      const { context } = service
+      const now = context.clock.now()
+      expect(listUnavailableBookings(context, now)).toEqual([...fallen])
+      const request = await requireRequest(context, requestId)
+      expect<string | null>(absenceOfRequest(context, request, now)).toBe(reason)
+    },
+  )
 
-  test('are listed in the time zone that the provider has after the load', async () => {
+  test('a booking is listed in the time zone that the provider has after the load', async () => {
     await book('on-2', wednesday)
     expect(fallenAfter({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
       { local: 'Wed 2026-12-02 06:00', timeZone: 'America/Los_Angeles', reason: 'outside_hours' },
     ])
   })
 
-  test('include those of a deactivated region, unless the provider has a license elsewhere', async () => {
+  test('a booking in a deactivated region is listed, unless the provider has a license elsewhere', async () => {
     const [requestId] = [await book('on-2', wednesday), await book('both', wednesday)]
     const regions = [region({ active: false }), quebec]
     expect(fallenAfter({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
   })
 
-  test('do not include bookings that the provider can still hold, also off the grid', async () => {
+  test('a booking that the provider can still hold is not listed, even off the grid', async () => {
     await book('on-2', wednesday)
     const hours = { weekdays: ['wednesday' as const], start: '08:50', end: '12:00' }
     expect(
@@ -364,7 +373,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     ).toEqual([])
   })
 
-  test('do not include bookings that were out of availability before, declined or over', async () => {
+  test('a booking that was out of availability before, declined or over is not listed', async () => {
     const { context } = service
     await book('on-2', wednesday)
     const declined = await book('both', wednesday)
@@ -381,7 +390,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     expect(fallenAfter({ 'on-1': null })).toEqual([])
   })
 
-  test('stay booked after the load, and are not listed again', async () => {
+  test('a listed booking stays booked after the load, and is not listed again', async () => {
     const requestId = await book('on-2', wednesday)
     const document = fileWith({ 'on-2': { licenses: [] } })
     expect((await nightly(document)).previewed.fallen).toMatchObject([{ requestId }])

@@ -21,8 +21,9 @@ describe('operations: the local time of a member', () => {
     ['AU', 'ＶＩＣ', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
     ['GB', null, only('Tue 2026-12-01 12:00', 'Europe/London')],
     ['FR', 'Bretagne', only('Tue 2026-12-01 13:00', 'Europe/Paris')],
-  ])('in %s, %s, is that of the only zone of the region or country', (country, state, expected) =>
-    expect(there(country, state)).toEqual(expected),
+  ])(
+    'the local time in %s, %s, is that of the only zone of the region or country',
+    (country, state, expected) => expect(there(country, state)).toEqual(expected),
   )
 
   test.each([
@@ -35,26 +36,26 @@ describe('operations: the local time of a member', () => {
     ],
     ['US', 'TN', ['Tue 2026-12-01 06:00', 'Tue 2026-12-01 07:00'], ['America/Chicago', 'America/New_York']],
   ] as const)(
-    "in %s, %s, lies between those of the region's zones",
+    "the local time in %s, %s, lies between those of the region's zones",
     (country, state, [earliest, latest], names) =>
       expect(there(country, state)).toEqual({ earliest, latest, zones: names }),
   )
 
-  test('is a single one while the clocks of a region agree', () => {
+  test('the local time is a single one while the clocks of a region agree', () => {
     expect(there('CA', 'NT')).toEqual(there('CA', 'AB'))
     const [winter, summer] = [noon, Date.UTC(2026, 6, 1, 12)].map((at) => there('US', 'AZ', at))
     expect([winter?.earliest === winter?.latest, summer?.earliest === summer?.latest]).toEqual([true, false])
   })
 
   test.each(['Nowhere', 'CA-ON', 'Ontario'])(
-    'is that of the whole country if the state %s is unknown',
+    'the local time is that of the whole country if the state %s is unknown',
     (state) => {
       const time = there('US', state)
       expect([time?.earliest, time?.latest]).toEqual(['Tue 2026-12-01 02:00', 'Tue 2026-12-01 07:00'])
     },
   )
 
-  test('is unknown if the country is invalid', () => {
+  test('the local time is unknown if the country is invalid', () => {
     expect(there('(unreadable)', null)).toBeNull()
     expect(there('ZZ', null)).toBeNull()
   })

@@ -38,7 +38,7 @@ const line = (actor: string, at = now, outcome: Kind = 'token_invalid') => {
 }
 
 describe('operations: the notebook', () => {
-  test('writes each note once', async () => {
+  test('the notebook writes each note once', async () => {
     const { store, lines, uses } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -49,7 +49,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('keeps notes while the storage is busy, and writes them once and in order afterwards', async () => {
+  test('the notebook keeps notes while the storage is busy, and writes them once and in order afterwards', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -65,7 +65,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('keeps the uses of keys if only they could not be written, and writes no line twice', async () => {
+  test('the notebook keeps the uses of keys if only they could not be written, and writes no line twice', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -78,7 +78,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('writes each note once when two flushes run at once', async () => {
+  test('two flushes at once write each note once', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     let go = () => {}
@@ -96,7 +96,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('keeps a note that is added during a write', async () => {
+  test('a note that is added during a write is kept', async () => {
     const { store, lines, uses } = recorder()
     const notebook = new Notebook()
     // Adds a note during each write.
@@ -128,7 +128,7 @@ describe('operations: the notebook', () => {
     expect(uses.slice(1)).toEqual([[['kid-1', now + minute]]])
   })
 
-  test('writes once after the write under way, however many flushes are requested meanwhile', async () => {
+  test('many flushes during a write cause only one more write', async () => {
     const { lines, state, store } = recorder()
     const notebook = new Notebook()
     const slow = Promise.withResolvers<void>()
@@ -162,7 +162,7 @@ describe("operations: the notebook's look-ups", () => {
     outcome: member ? 'done' : 'done, more members',
   })
 
-  test('are one line for each partner and member in an hour, and a new one in the next hour', async () => {
+  test('look-ups are one line for each partner and member in an hour, and a new one in the next hour', async () => {
     const { store, lines } = recorder()
     const notebook = new Notebook()
     for (let at = now; at < now + 60 * minute; at += minute) {
@@ -176,7 +176,7 @@ describe("operations: the notebook's look-ups", () => {
     expect(lines).toEqual([lookUp(7), lookUp(8), lookUp(7, now, 2), lookUp(7, now + 60 * minute)])
   })
 
-  test('are limited in an hour and while nothing can be written, with one line for all others of each partner', async () => {
+  test('look-ups are limited in an hour and while nothing can be written, with one line for the others of each partner', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy
@@ -193,7 +193,7 @@ describe("operations: the notebook's look-ups", () => {
     expect(lines.slice(-3)).toEqual([lookUp(100_000), lookUp(null, now, 2), lookUp(null)])
   })
 
-  test('are written in batches, and no batch is written twice', async () => {
+  test('look-ups are written in batches, and no batch is written twice', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     const sizes: number[] = []
@@ -217,7 +217,7 @@ describe("operations: the notebook's look-ups", () => {
 })
 
 describe("operations: the notebook's refused authentications", () => {
-  test('are one line for each claimed partner, marked as claimed until the signature was verified', async () => {
+  test('a refusal names the claimed partner, marked as claimed until the signature was verified', async () => {
     const lines = await written((notebook) => {
       for (let times = 0; times < 2; times++) {
         notebook.noteRefusal('token_invalid', '::1', now, 3)
@@ -234,7 +234,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('are one line for each reason and address in a minute, and a new one in the next minute', async () => {
+  test('refusals are one line for each reason and address in a minute, and a new one in the next minute', async () => {
     const lines = await written((notebook) => {
       for (let second = 0; second < 60; second++) {
         notebook.noteRefusal('token_invalid', '::1', now + second * 1_000)
@@ -251,7 +251,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('are limited to a thousand addresses in a minute, with one line for all others and each reason', async () => {
+  test('refusals are limited to a thousand addresses in a minute, with one line for all others and each reason', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 5_000; address++) {
         notebook.noteRefusal('token_invalid', `10.0.0.${address}`, now)
@@ -265,7 +265,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('are listed by address again in the next minute', async () => {
+  test('refusals are listed by address again in the next minute', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 1_200; address++)
         notebook.noteRefusal('token_invalid', `${address}`, now)
@@ -275,7 +275,7 @@ describe("operations: the notebook's refused authentications", () => {
     expect(lines.slice(-2)).toEqual([line('other addresses'), line('late', now + minute)])
   })
 
-  test('are limited while nothing can be written, keeping the oldest, and continue afterwards', async () => {
+  test('refusals are limited while nothing can be written, keeping the oldest, and continue afterwards', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy

@@ -58,7 +58,7 @@ const namesIn = ({ requests }: Awaited<ReturnType<typeof queueBy>>) => {
 }
 
 describe('operations: the request queue in order of risk', () => {
-  test('lists a raised ninth item first, then unclear answers, then severity, then waiting time', async () => {
+  test('the queue lists a raised ninth item first, then unclear answers, then severity, then waiting time', async () => {
     await submit({ none: [], mild: phq9(1, '0'), severe: phq9(3, '0'), alsoSevere: phq9(3, '0') })
     await submit({ booked: phq9(0, '1'), bookedUnclear: phq9(0, 'un peu') }, nine)
     await submit({ raised: phq9(3, '2'), unread: phq9(3, 'often'), french: phq9(0, 'plusieurs jours') })
@@ -81,7 +81,7 @@ describe('operations: the request queue in order of risk', () => {
     expect(namesIn(await queueBy({ filter: { intakesOnly: true } }))).not.toContain('booked')
   })
 
-  test('omits handled requests', async () => {
+  test('the queue omits handled requests', async () => {
     await submit({ accepted: phq9(0, '1'), declined: phq9(0, '1'), waiting: phq9(0, '1') }, nine)
     await place.store.accept(ids.accepted as number, act)
     await place.store.decline(ids.declined as number, act)
@@ -91,7 +91,7 @@ describe('operations: the request queue in order of risk', () => {
     }
   })
 
-  test('can be limited to one state of waiting requests', async () => {
+  test('the queue can be limited to one state of waiting requests', async () => {
     await submit({ intake: phq9(0, '1') })
     await submit({ mild: phq9(1, '0'), raised: phq9(0, '1') }, nine)
     expect(namesIn(await queueBy({ filter: { state: 'pending' } }))).toEqual(['raised', 'mild'])
@@ -99,7 +99,7 @@ describe('operations: the request queue in order of risk', () => {
     expect(namesIn(await queueBy({ filter: { state: 'waiting' } }))).toEqual(['intake', 'raised', 'mild'])
   })
 
-  test('audits each request that it shows with its risk, and no other', async () => {
+  test('the queue audits each request that it shows with its risk, and no other', async () => {
     await submit({ first: phq9(0, '0'), second: phq9(3, '1'), none: [], third: phq9(1, '0') })
     const { id: before } = await place.store.auditHead()
     const linesSince = async () =>
@@ -125,7 +125,7 @@ describe('operations: the request queue in order of risk', () => {
     expect(namesIn(await queueBy({ pageSize: 2, page: 3 }))).toEqual([])
   })
 
-  test('is not returned if the audit log cannot be written', async () => {
+  test('the queue is not returned if the audit log cannot be written', async () => {
     await submit({ first: phq9(0, '1') })
     const store = {
       ...place.store,
@@ -138,17 +138,21 @@ describe('operations: the request queue in order of risk', () => {
 
 describe('operations: isAnyAtRisk', () => {
   const cases: [string, Record<string, readonly ScreeningAnswer[]>, boolean][] = [
-    ['is false without requests', {}, false],
-    ['is false for no answers and for a ninth item of zero', { none: [], severe: phq9(3, '0') }, false],
-    ['is true for a ninth item above zero', { severe: phq9(3, '0'), raised: phq9(0, '1') }, true],
-    ['is true for a ninth item that is unclear', { unread: phq9(0, 'un peu') }, true],
+    ['isAnyAtRisk is false without requests', {}, false],
+    [
+      'isAnyAtRisk is false for no answers and for a ninth item of zero',
+      { none: [], severe: phq9(3, '0') },
+      false,
+    ],
+    ['isAnyAtRisk is true for a ninth item above zero', { severe: phq9(3, '0'), raised: phq9(0, '1') }, true],
+    ['isAnyAtRisk is true for a ninth item that is unclear', { unread: phq9(0, 'un peu') }, true],
   ]
   test.each(cases)('%s', async (_, all, expected) => {
     await submit(all)
     expect(await isAnyAtRisk(records)).toBe(expected)
   })
 
-  test('is false once the request at risk is handled', async () => {
+  test('isAnyAtRisk is false once the request at risk is handled', async () => {
     await submit({ raised: phq9(0, '1') }, nine)
     expect(await isAnyAtRisk(records)).toBe(true)
     await place.store.decline(ids.raised as number, act)
@@ -157,7 +161,7 @@ describe('operations: isAnyAtRisk', () => {
 })
 
 describe('operations: the request queue in order of age or slot', () => {
-  test('is paged, opens no answers, and adds one audit line', async () => {
+  test('a queue by age or slot is paged, opens no answers, and adds one audit line', async () => {
     await submit({ first: phq9(0, '1') })
     await submit({ late: phq9(0, '1') }, nine + minutes(600))
     await submit({ soon: phq9(0, '1') }, nine)

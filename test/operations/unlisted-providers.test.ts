@@ -139,7 +139,7 @@ const faults: [what: string, set: string, fault: string][] = [
 ]
 
 describe.each(faults)('operations: a provider %s', (_, set, fault) => {
-  test('is left out of searches and bookings and reported once, while all else works', async () => {
+  test('an unreadable provider is left out of searches and bookings and reported once, while all else works', async () => {
     damage(set, 'on-2')
     context = await start()
     const report = `provider on-2 is left out of searches: ${fault}`
@@ -156,7 +156,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(reports).toEqual([report])
   })
 
-  test('is left out as soon as another process announces the change, and others are still served', async () => {
+  test('an unreadable provider is left out as soon as another process announces the change', async () => {
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await context.directory.catchUp()
@@ -165,7 +165,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(await endOf(book('on-3'))).toBe('stored')
   })
 
-  test('can be deactivated', async () => {
+  test('an unreadable provider can be deactivated', async () => {
     damage(set, 'on-2')
     context = await start()
     await deactivateProvider(context, requireProviderName(context, 'on-2'), act)
@@ -178,7 +178,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(await found()).toEqual(['on-1', 'on-3'])
   })
 
-  test('is repaired by loading the directory, keeps the id and is listed again', async () => {
+  test('loading the directory repairs the record, which keeps its id and is listed again', async () => {
     damage(set, 'on-2')
     context = await start()
     expect(await loadDirectory(context, file, act)).toEqual({
@@ -202,7 +202,7 @@ describe.each(faults)('operations: a booked slot of a provider %s', (_, set) => 
     return listing !== null && context.directory.isOffered(listing, slotAt, now)
   }
 
-  test('is free after the repair only if the booking was declined meanwhile', async () => {
+  test('a booked slot is free after the repair only if the booking was declined meanwhile', async () => {
     const { id } = await book('on-2')
     expect(offered()).toBe(false)
     damage(set, 'on-2', true)
@@ -230,7 +230,7 @@ test.each(faults)(
 )
 
 describe('operations: a license with an invalid start date', () => {
-  test('leaves its provider out, instead of being valid for ever', async () => {
+  test('an invalid license leaves its provider out, instead of being valid for ever', async () => {
     using database = new Database(place.path)
     database.run("UPDATE licenses SET from_date = '2O20-01-01' WHERE provider_id = 2")
     context = await start()
@@ -240,7 +240,7 @@ describe('operations: a license with an invalid start date', () => {
 })
 
 describe('operations: a key that cannot be opened', () => {
-  test('admits no token, stops neither the start nor other partners, is named by a check, and can be revoked', async () => {
+  test('an unreadable key admits no token, does not stop the start or other partners, is reported, and can be revoked', async () => {
     const token = await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
     const other = await place.store.addPartner('Other', null, act)
     const otherToken = await issueFirstToken(context, other, act)
@@ -270,7 +270,7 @@ describe('operations: a key that cannot be opened', () => {
 })
 
 describe('operations: an intake whose answers cannot be opened', () => {
-  test('is listed for a person to look at, with all others', async () => {
+  test('an intake with unreadable answers is listed for a person to look at, with all others', async () => {
     const submit = (externalUserId: string) => {
       const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
       const screeningAnswers = [{ question: 'Little interest?', answer: '0' }]
@@ -313,7 +313,7 @@ describe('operations: CSV files that name a provider whose record cannot be read
   ]
 
   test.each(given.map((names) => [names.join(', '), names] as const))(
-    'are rejected if they are only %s, because the other fields are unknown',
+    'files with only %s are rejected, because the other fields are unknown',
     (_, names) => {
       try {
         readDirectoryTables(
@@ -333,7 +333,7 @@ describe('operations: CSV files that name a provider whose record cannot be read
     },
   )
 
-  test('repair the record if they contain all fields of the provider', async () => {
+  test('files with all fields of the provider repair the record', async () => {
     const { providers, licenses, schedules } = tables
     const entries = readDirectoryTables(context, [providers, licenses, schedules])
     const comparison = compareWithDirectory(context, entries)

@@ -127,7 +127,7 @@ describe('packages: the sandbox launcher', () => {
   const env = { PATH: process.env.PATH ?? '' }
   const command = at(modules)
 
-  test('passes on arguments, settings, output and the exit code', async () => {
+  test('the launcher passes on arguments, settings, output and the exit code', async () => {
     const words = ['print', 'sandbox', '--now', '', 'a b', '$HOME', '"', '--', '--help']
     const settings = { ANTEROOM_PORT: '1', BUN_INSTALL: '/nowhere' }
     const obeyed = {
@@ -148,11 +148,11 @@ describe('packages: the sandbox launcher', () => {
     })
   })
 
-  test('ends with the signal that killed the executable', async () => {
+  test('the launcher ends with the signal that killed the executable', async () => {
     expect(await runProgram(['die'], { command, env })).toMatchObject({ code: null, signal: 'SIGKILL' })
   })
 
-  test("forwards a signal and exits with the executable's exit code", async () => {
+  test("the launcher forwards a signal and exits with the executable's exit code", async () => {
     const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'].map(async (signal) => {
       await using program = new Program(['wait'], { command, env })
       await eventually('it to wait', () => program.stdout !== '')
@@ -166,7 +166,7 @@ describe('packages: the sandbox launcher', () => {
     await Promise.all(ends)
   })
 
-  test('stops the executable when the shell between npx and the launcher ends', async () => {
+  test('the launcher stops the executable when the shell between npx and itself ends', async () => {
     // npx starts the launcher in a shell that stays alive and forwards no signal.
     const shell = ['sh', '-c', '"$@"; exit', 'sh', ...command]
     await using program = new Program(['wait'], {
@@ -177,7 +177,7 @@ describe('packages: the sandbox launcher', () => {
     expect(await program.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL', stdout: 'ready\nTERM\n' })
   })
 
-  test('explains in one line that there is no executable for this platform, and what to do', async () => {
+  test('the launcher explains in one line that there is no executable for this platform, and what to do', async () => {
     const without = folder.file('without/node_modules')
     const launcher = join(without, 'anteroom-sandbox')
     cpSync(join(modules, 'anteroom-sandbox'), launcher, { recursive: true })
@@ -205,7 +205,7 @@ describe('packages: the sandbox launcher', () => {
     )
   })
 
-  test('starts a sandbox that answers requests and stops', async () => {
+  test('the launcher starts a sandbox that answers requests and stops', async () => {
     const real = folder.file('real/node_modules')
     cpSync(modules, real, { recursive: true })
     const executable = join(real, `@anteroom/sandbox-${here}/bin/anteroom`)

@@ -59,7 +59,7 @@ async function importedNames(): Promise<Set<string>> {
 }
 
 describe('release: the bundled packages', () => {
-  test('are exactly those that the program imports or needs, and none for development only', async () => {
+  test('the bundled packages are exactly those that the program imports or needs', async () => {
     const imported = await importedNames()
     expect(imported.size).toBeGreaterThan(10)
     expect([...imported].filter((name) => !names.includes(name))).toEqual([])
@@ -72,7 +72,7 @@ describe('release: the bundled packages', () => {
     expect(Object.keys(packageJson.dependencies).filter((name) => !names.includes(name))).toEqual([])
   })
 
-  test('have allowed licenses, and a license that is not allowed is reported', () => {
+  test('the bundled packages have allowed licenses, and a license that is not allowed is reported', () => {
     expect(licenseFaults(packages.values())).toEqual([])
     const [one] = packages.values()
     const other = { ...(one as BundledPackage), name: 'other', version: '1.2.3', license: 'AGPL-3.0-only' }
@@ -81,7 +81,7 @@ describe('release: the bundled packages', () => {
     ])
   })
 
-  test('are listed in the notices with their full licenses, together with Bun, and without a path of the build machine', () => {
+  test('the notices list each bundled package and Bun with its full license, and no path of the build machine', () => {
     const notices = noticesOf(packages)
     for (const { name, version, texts } of packages.values()) {
       expect(notices).toContain(`\n${name} ${version} (`)
@@ -104,13 +104,13 @@ describe('release: the bill of materials', () => {
   const sbom = sbomOf(packages, source)
   const text = JSON.stringify(sbom)
 
-  test('is valid CycloneDX 1.6, and an invalid one is reported', async () => {
+  test('the bill of materials is valid CycloneDX 1.6, and an invalid one is reported', async () => {
     const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6)
     expect(await validator.validate(text)).toBeNull()
     expect(await validator.validate(JSON.stringify({ ...sbom, components: [{}] }))).not.toBeNull()
   })
 
-  test('lists each bundled package with its version, license, package URL, hash and dependencies', () => {
+  test('the bill of materials lists each package with its version, license, package URL, hash and dependencies', () => {
     const { components, dependencies, metadata } = JSON.parse(text)
     const listed = components.filter(({ type }: { type: string }) => type === 'library')
     expect(listed.map(({ name }: { name: string }) => name)).toEqual(names)
@@ -134,7 +134,7 @@ describe('release: the bill of materials', () => {
     expect(metadata.timestamp).toBe(source.committedAt)
   })
 
-  test('lists the zone data, and Bun with the libraries that it links and the hash of its executable', () => {
+  test('the bill of materials lists the zone data, and Bun with its libraries and the hash of its executable', () => {
     const { components } = JSON.parse(text)
     expect(components.at(-2)).toMatchObject({ name: 'IANA Time Zone Database', version: zoneData.version })
     const bun = components.at(-1)
@@ -157,7 +157,7 @@ describe('release: the bill of materials', () => {
 })
 
 describe('release: the installed packages', () => {
-  test('have exact versions, no URLs, and no package that reports installations', () => {
+  test('installed packages have exact versions and no URLs, and none reports installations', () => {
     const { dependencies, devDependencies } = packageJson
     const versions = Object.values({ ...dependencies, ...devDependencies })
     expect(versions.filter((version) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version))).toEqual([])
@@ -170,7 +170,7 @@ describe('release: the installed packages', () => {
     )
   })
 
-  test('include the Bun whose hashes are pinned, and the types of the same version', () => {
+  test('the installed Bun is the one whose hashes are pinned, with types of the same version', () => {
     expect(packageJson.packageManager).toBe(`bun@${pinnedBun.version}`)
     expect(packageJson.devDependencies['bun-types']).toBe(pinnedBun.version)
     const hashes = Object.values(pinnedBun.executables).map(({ sha512 }) => sha512)
