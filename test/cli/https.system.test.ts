@@ -59,7 +59,7 @@ test('cli: serve speaks HTTPS by its settings file, and loads a new certificate 
     'warn: --base-url begins with http:, so partners that follow links send their tokens unencrypted',
     'warn: --tls-certificate and --behind-proxy are both set, so only requests through the proxy are accepted, even over HTTPS; without a proxy, remove --behind-proxy (ANTEROOM_BEHIND_PROXY)',
     expect.stringMatching(
-      /^warn: the TLS certificate expires on \S+; renew it, then send SIGHUP (or restart, if systemd passes it as a credential)$/,
+      /^warn: the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\)$/,
     ),
     'warn: the TLS certificate is not for x.example, the host of --base-url; partners will reject it',
     expect.stringMatching(new RegExp(`^warn: settings reloaded: ${inForce}$`)),

@@ -316,7 +316,7 @@ describeOfFile('cli: member erase', () => {
 
     const { code, stdout, stderr } = await act('erase', member.id, '--yes')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toContain('Backups')
+    expect(stdout).toContain('Earlier backups still contain the erased data')
     expect(stdout).toContain(`Requests that still hold a slot: ${id}.`)
     expect(gone.map(tracesOf)).toEqual([[], []])
     expect(stays.map(tracesOf)).not.toContainEqual([])

@@ -108,11 +108,11 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)
   expect(reload(live)).toMatch(
-    /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+; renew it, then send SIGHUP (or restart, if systemd passes it as a credential); applied now: --open-requests$/,
+    /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\); applied now: --open-requests$/,
   )
   // The certificate in force is not reported again.
   expect(reload(live)).toMatch(
-    /^settings reloaded: the TLS certificate expires on \S+; renew it, then send SIGHUP (or restart, if systemd passes it as a credential)$/,
+    /^settings reloaded: the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\)$/,
   )
   expect(certificates).toMatchObject([{ cert: two.cert, key: two.pem }])
 })
