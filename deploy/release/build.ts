@@ -6,21 +6,20 @@ import { noticesOf } from './notices'
 import { type PinnedPlatform, requirePinned } from './pinned'
 import { zoneData } from './zone-data'
 
-/** For which platform an executable is built, of which Bun. */
 export interface Platform {
   readonly target: Bun.Build.CompileTarget
-  /** The path of that platform's Bun; nothing is fetched. */
+  /** Path of that platform's Bun. Nothing is downloaded. */
   readonly bun: string
-  /** What that Bun is held to. */
+  /** The platform whose pinned hash the Bun must have. */
   readonly pin: PinnedPlatform
 }
 
 /**
- * Builds the executable: hardened against what lies in the folder in which it is started, and the same bytes for the same
- * commit in whatever folder it is built.
+ * Builds the executable. It loads no configuration from its working directory. The same commit gives the same bytes in
+ * any folder.
  *
- * @param entry the program's first module; another for what is to be measured beside it
- * @throws AggregateError where it cannot be bundled; Error where the Bun is not the one that is pinned
+ * @param entry the entry module; benchmarks build others
+ * @throws AggregateError if bundling fails; Error if the Bun does not have the pinned hash
  */
 export async function build(outfile: string, entry = 'src/main.ts', platform?: Platform): Promise<void> {
   if (platform) requirePinned(platform.bun, platform.pin)
@@ -37,7 +36,7 @@ export async function build(outfile: string, entry = 'src/main.ts', platform?: P
     },
     compile: {
       outfile: resolve(outfile),
-      // Either could run a script that lies in the folder of the start.
+      // Either could run a script from the working directory.
       autoloadDotenv: false,
       autoloadBunfig: false,
       ...(platform && { target: platform.target, executablePath: platform.bun }),
@@ -45,9 +44,9 @@ export async function build(outfile: string, entry = 'src/main.ts', platform?: P
   })
 }
 
-// `bun deploy/release/build.ts FILE [ENTRY]`: for the platform on which this runs, of the Bun that runs it.
+// `bun deploy/release/build.ts FILE [ENTRY]`: builds for this platform with the Bun that runs this.
 if (import.meta.main) {
   const [outfile, entry] = process.argv.slice(2)
-  if (!outfile) throw new Error('build.ts needs the path of the executable')
+  if (!outfile) throw new Error('missing path of the executable: build.ts FILE [ENTRY]')
   await build(outfile, entry)
 }

@@ -2,17 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { bundling, root } from './bundling'
 
-/** A package of which the executable holds code or data. */
+/** A package with code or data in the executable. */
 export interface BundledPackage {
   readonly name: string
   readonly version: string
   /** An SPDX expression. */
   readonly license: string
-  /** SHA-512 of the package as it was fetched, in hexadecimal, from bun.lock. */
+  /** SHA-512 of the tarball in hexadecimal, from bun.lock. */
   readonly sha512: string
-  /** What must go with each copy: the license and the notices, by their files' names. */
+  /** License and notice texts by file name. Each copy must include them. */
   readonly texts: ReadonlyMap<string, string>
-  /** The folders of the packages that it imports. */
+  /** Folders of the packages that it imports. */
   readonly imports: readonly string[]
 }
 
@@ -21,8 +21,8 @@ const folderOf = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/
 let found: Promise<ReadonlyMap<string, BundledPackage>> | undefined
 
 /**
- * What the bundler itself says it puts into the executable, by the packages' folders in node_modules: not what is
- * installed, of which most is for development, or declared and never imported.
+ * Returns the packages that the bundler puts into the executable, by folder in node_modules. Packages for development
+ * and unused dependencies are not included.
  */
 export function bundledPackages(): Promise<ReadonlyMap<string, BundledPackage>> {
   found ??= findPackages()
@@ -35,12 +35,12 @@ async function findPackages(): Promise<ReadonlyMap<string, BundledPackage>> {
     entrypoints: [join(root, 'src/main.ts')],
     metafile: true,
   })
-  if (!metafile) throw new Error('the bundler does not tell what it bundles')
+  if (!metafile) throw new Error('the bundler returned no metafile')
   const files = Map.groupBy(Object.keys(metafile.inputs), (path) => folderOf.exec(path)?.[0] ?? '')
-  const held = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+  const bundledFiles = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.keys(inputs).filter((path) => inputs[path]?.bytesInOutput),
   )
-  const folders = [...new Set(held.flatMap((path) => folderOf.exec(path)?.[0] ?? []))].sort()
+  const folders = [...new Set(bundledFiles.flatMap((path) => folderOf.exec(path)?.[0] ?? []))].sort()
   return new Map(
     folders.map((folder) => {
       const paths = files.get(folder) ?? []
@@ -53,7 +53,7 @@ async function findPackages(): Promise<ReadonlyMap<string, BundledPackage>> {
 
 function packageIn(folder: string, paths: readonly string[]): Omit<BundledPackage, 'imports'> {
   const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-  if (typeof license !== 'string') throw new Error(`${folder} does not tell its license`)
+  if (typeof license !== 'string') throw new Error(`${folder}/package.json has no license`)
   return {
     name,
     version,
@@ -63,22 +63,22 @@ function packageIn(folder: string, paths: readonly string[]): Omit<BundledPackag
   }
 }
 
-/** The license and notices of a package, and those of the bundled files that others have bundled before us. */
+/** Returns the license and notice files of a package, and the `*.LICENSE.txt` of code that the package itself bundles. */
 function textsIn(folder: string, paths: readonly string[]): ReadonlyMap<string, string> {
   const names = readdirSync(join(root, folder)).filter((name) => /^(licen[cs]e|copying|notice)\b/i.test(name))
-  const beside = paths.map((path) => basename(path)).filter((name) => /\.LICENSE\.txt$/.test(name))
-  const all = [...new Set([...names, ...beside])].sort()
+  const ofFiles = paths.map((path) => basename(path)).filter((name) => /\.LICENSE\.txt$/.test(name))
+  const all = [...new Set([...names, ...ofFiles])].sort()
   return new Map(all.map((name) => [name, readFileSync(join(root, folder, name), 'utf8').trim()]))
 }
 
 type Lock = { readonly packages: Readonly<Record<string, readonly unknown[]>> }
 
-// JSON but for the commas behind the last of each list.
+// JSON with trailing commas.
 const lock: Lock = JSON.parse(readFileSync(join(root, 'bun.lock'), 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
 
 function hashOf(folder: string, id: string): string {
   const [known, , , integrity] = lock.packages[folder.replaceAll(/\/?node_modules\//g, '/').slice(1)] ?? []
   const base64 = /^sha512-(.+)$/.exec(String(integrity))?.[1]
-  if (known !== id || !base64) throw new Error(`bun.lock does not hold ${id}`)
+  if (known !== id || !base64) throw new Error(`bun.lock has no SHA-512 of ${id}`)
   return Buffer.from(base64, 'base64').toString('hex')
 }

@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 
-/** The repository. */
+/** Path of the repository. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * `debug`, far below Elysia, takes supports-color where it is there, as it is for tools of development: the executable
- * would hold what it does not depend on, or look for it where it is started.
+ * `debug`, an indirect dependency of Elysia, uses supports-color if it is installed. Only development tools install it.
+ * Without this plugin it would be bundled, or searched for in the working directory.
  */
 const withoutSupportsColor: Bun.BunPlugin = {
   name: 'without supports-color',
@@ -17,9 +17,9 @@ const withoutSupportsColor: Bun.BunPlugin = {
 }
 
 /**
- * How the program is bundled, compiled or not. Names stay as they are: shortening them has open faults in Elysia and saves
- * next to nothing. Without NODE_ENV, Elysia starts in its development mode, which a request can make work for seconds.
- * In place of __dirname, where pino looks for workers that are not used, the bundler would write the folder of the build.
+ * Bundler options, for the executable and for tests. Identifiers are not minified: Elysia has open bugs with that, and it
+ * saves little. Without NODE_ENV, Elysia runs in development mode, in which one request can take seconds of CPU time.
+ * pino uses __dirname to find workers, which are not used here; the bundler would insert the folder of the build.
  */
 export const bundling = {
   root,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
-// macOS ends a program whose pages are not those of its signature. Bun signs anew what it builds for arm64; for x64 it
-// leaves its own signature, which is of other pages. An ad hoc signature, as Apple's linker writes it, says nothing of
-// who built this: that takes a developer's certificate, and codesign on a Mac replaces this one.
+// macOS kills a program whose pages do not match its code signature. Bun signs arm64 executables that it builds. In x64
+// executables it leaves the signature of Bun itself, which does not match. This module writes an ad hoc signature as Apple's
+// linker does. It does not identify the developer: that needs a certificate, and codesign on a Mac.
 
 const segmentCommand = 0x19
 const signatureCommand = 0x1d
@@ -12,29 +12,32 @@ const pageBits = 12
 const hash = { bytes: 32, type: 2, algorithm: 'sha256' } as const
 
 interface Layout {
-  /** Where the command is that tells where the signature is, which is as far as the file is signed. */
+  /** Offset of the LC_CODE_SIGNATURE load command. */
   readonly signatureAt: number
+  /** Offset of the signature. The bytes before it are signed. */
   readonly signedBytes: number
   readonly text: { readonly from: bigint; readonly bytes: bigint }
-  /** Where the command is of the segment at the file's end, which holds the signature. */
+  /** Offset of the load command of __LINKEDIT, the last segment, which contains the signature. */
   readonly lastAt: number
 }
 
-/** What is wrong with the signature of an executable of macOS (Mach-O, 64 bit); null if nothing. */
+/** Returns why the signature of a macOS executable (64-bit Mach-O) is invalid; null if it is valid. */
 export function signatureFault(file: Buffer): string | null {
   const { signatureAt, signedBytes } = layoutOf(file)
   const end = signedBytes + file.readUInt32LE(signatureAt + 12)
-  if (end !== file.length) return 'the signature does not end the file'
+  if (end !== file.length) return 'the signature is not at the end of the file'
   if (file.readUInt32BE(signedBytes) !== superBlob.magic) return 'there is no signature'
   const at = signedBytes + file.readUInt32BE(signedBytes + 16)
-  if (file.readUInt32BE(at) !== directory.magic) return 'the signature does not begin with hashes'
-  if (file.readUInt32BE(at + 32) !== signedBytes) return 'the signature is of another length'
+  if (file.readUInt32BE(at) !== directory.magic) return 'the signature does not begin with a code directory'
+  if (file.readUInt32BE(at + 32) !== signedBytes) return 'the signature covers another length'
   const hashes = at + file.readUInt32BE(at + 16)
   const expected = hashesOf(file.subarray(0, signedBytes), file.readUInt8(at + 39))
-  return file.subarray(hashes, hashes + expected.length).equals(expected) ? null : 'a page was changed'
+  return file.subarray(hashes, hashes + expected.length).equals(expected)
+    ? null
+    : 'a page does not match its hash'
 }
 
-/** The executable with an ad hoc signature in place of the one that it has. */
+/** Returns the executable with its signature replaced by an ad hoc signature. */
 export function signed(file: Buffer, identifier: string): Buffer {
   const { signatureAt, signedBytes, text, lastAt } = layoutOf(file)
   const pages = Math.ceil(signedBytes / 2 ** pageBits)
@@ -46,7 +49,7 @@ export function signed(file: Buffer, identifier: string): Buffer {
   const lastBytes = BigInt(signedBytes + bytes) - code.readBigUInt64LE(lastAt + 40)
   code.writeUInt32LE(bytes, signatureAt + 12)
   code.writeBigUInt64LE(lastBytes, lastAt + 48)
-  // In memory a segment takes whole pages, of 16 KiB where they are largest.
+  // In memory a segment occupies whole pages. The largest pages have 16 KiB.
   code.writeBigUInt64LE(((lastBytes + 0x3fffn) / 0x4000n) * 0x4000n, lastAt + 32)
 
   const head = Buffer.alloc(superBlob.bytes + directory.bytes)
@@ -68,7 +71,7 @@ function words(into: Buffer, from: number, values: readonly number[]): void {
   for (const [index, value] of values.entries()) into.writeUInt32BE(value, from + index * 4)
 }
 
-/** The hash of each page, the last one as long as it is. */
+/** Returns the hashes of all pages. The last page may be shorter. */
 function hashesOf(code: Buffer, bits: number): Buffer {
   const size = 2 ** bits
   const pages = Array.from({ length: Math.ceil(code.length / size) }, (_, page) =>
@@ -78,14 +81,14 @@ function hashesOf(code: Buffer, bits: number): Buffer {
 }
 
 function layoutOf(file: Buffer): Layout {
-  if (file.readUInt32LE(0) !== 0xfeedfacf) throw new Error('this is no executable of macOS')
+  if (file.readUInt32LE(0) !== 0xfeedfacf) throw new Error('not a 64-bit macOS executable')
   const commands = commandsOf(file)
   const segment = (name: string) =>
     commands.find(({ at, kind }) => kind === segmentCommand && textAt(file, at + 8) === name)?.at
   const signatureAt = commands.find(({ kind }) => kind === signatureCommand)?.at
   const [textSegment, lastAt] = [segment('__TEXT'), segment('__LINKEDIT')]
   if (signatureAt === undefined || textSegment === undefined || lastAt === undefined) {
-    throw new Error('this executable of macOS has no place for a signature')
+    throw new Error('the macOS executable has no signature load command, __TEXT or __LINKEDIT')
   }
   const [from, bytes] = [textSegment + 40, textSegment + 48].map((at) => file.readBigUInt64LE(at))
   const text = { from: from as bigint, bytes: bytes as bigint }

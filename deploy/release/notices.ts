@@ -9,15 +9,15 @@ import { zoneData } from './zone-data'
 const rule = '='.repeat(80)
 
 /**
- * The licenses and notices of all that the executable holds: the packages, the zone data, and Bun with what it links.
+ * Returns the licenses and notices of everything in the executable: packages, zone data, Bun and its libraries.
  *
- * @throws Error where a package has no license's text, neither its own nor the common one of its license's name
+ * @throws Error if a package has no license text, and texts/ has none for its license
  */
 export function noticesOf(packages: ReadonlyMap<string, BundledPackage>): string {
   const sections = [
-    `Anteroom ${productVersion} holds the works of others. What each of them is, and under which terms it is\npassed on, follows.`,
+    `Anteroom ${productVersion} contains third-party software. The following sections list each component\nwith its license.`,
     ...[...packages.values()].map(sectionOf),
-    `IANA Time Zone Database ${zoneData.version} (public domain)\n\nIn the packed form of moment-timezone.`,
+    `IANA Time Zone Database ${zoneData.version} (public domain)\n\nIn the packed format of moment-timezone.`,
     bunSection(),
     ...['LGPL-2.0', 'LGPL-2.1', 'Apache-2.0'].map((name) => `${name}\n\n${commonText(name)}`),
   ]
@@ -27,14 +27,16 @@ export function noticesOf(packages: ReadonlyMap<string, BundledPackage>): string
 function sectionOf({ name, version, license, texts }: BundledPackage): string {
   const own = [...texts].map(([file, text]) => (texts.size > 1 ? `--- ${file}\n\n${text}` : text))
   const said =
-    own.length > 0 ? own : [`The package holds no text of its license. It is:\n\n${commonText(license)}`]
+    own.length > 0
+      ? own
+      : [`The package does not include its license text, which is:\n\n${commonText(license)}`]
   return [`${name} ${version} (${license})`, ...said].join('\n\n')
 }
 
-/** What Bun says of itself: its own page, in the package of its types, which has Bun's version. */
+/** Returns Bun's license page. The bun-types package contains it and has Bun's version. */
 function bunSection(): string {
   if (typesVersion !== Bun.version)
-    throw new Error(`bun-types ${typesVersion} does not tell of Bun ${Bun.version}`)
+    throw new Error(`bun-types ${typesVersion} does not match Bun ${Bun.version}`)
   const page = readFileSync(join(root, 'node_modules/bun-types/docs/project/license.mdx'), 'utf8')
   return `Bun ${Bun.version} (MIT)\n\n${page.replace(/^---\n[\s\S]*?\n---\n/, '').trim()}`
 }

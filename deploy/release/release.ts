@@ -16,14 +16,14 @@ import { hashOf, isPinned, type PinnedPlatform, requirePinned } from './pinned'
 import { sbomOf } from './sbom'
 import { versionFault } from './version'
 
-// `release.ts` makes dist/release; `release.ts --verify` has it made again, elsewhere, and compares.
+// `release.ts` builds dist/release. With --verify it builds the commit again in another folder and compares.
 const isVerifying = process.argv.includes('--verify')
 await release(join(root, 'dist', 'release'))
 if (isVerifying) await verify()
 
-/** Makes all that is delivered, in a folder that gets its name once all of it is there. */
+/** Builds a release. The folder gets its name when it is complete. */
 async function release(folder: string): Promise<void> {
-  // What runs this decides what is built: it is held to its hash as those are that are built in.
+  // The Bun that runs this script is the compiler, so its hash is checked too.
   requirePinned(process.execPath, platformHere())
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const fault = versionFault(version, changelog, commitOf(root), taggedCommit(root, `v${version}`))
@@ -53,37 +53,40 @@ async function release(folder: string): Promise<void> {
 
   rmSync(folder, { recursive: true, force: true })
   renameSync(half, folder)
-  console.log(`dist/release holds ${names.join(', ')}, of commit ${commitOf(root)}`)
+  console.log(`dist/release contains ${names.join(', ')} of commit ${commitOf(root)}`)
 }
 
-/** @throws Error where the document is none that the schema of CycloneDX 1.6 allows */
+/** @throws Error if the document does not match the schema of CycloneDX 1.6 */
 async function validated(text: string): Promise<string> {
   const fault = await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(text)
-  if (fault !== null) throw new Error(`the SBOM breaks its schema: ${JSON.stringify(fault)}`)
+  if (fault !== null) throw new Error(`the SBOM does not match its schema: ${JSON.stringify(fault)}`)
   return text
 }
 
 /** @throws Error on a platform whose Bun is not pinned */
 function platformHere(): PinnedPlatform {
   const here = `${process.platform}-${process.arch}`
-  if (!isPinned(here)) throw new Error(`a release is not built on ${here}`)
+  if (!isPinned(here)) throw new Error(`releases cannot be built on ${here}, whose Bun is not pinned`)
   return here
 }
 
-/** Sees that a Mac can start it. @throws Error where its signature is wrong even then */
+/** Signs the executable if its signature is invalid, so that a Mac starts it. @throws Error if it is still invalid */
 function sign(executable: string): void {
   const file = readFileSync(executable)
   if (signatureFault(file) === null) return
-  const mended = signed(file, 'anteroom')
-  const fault = signatureFault(mended)
+  const repaired = signed(file, 'anteroom')
+  const fault = signatureFault(repaired)
   if (fault !== null) throw new Error(`${executable} cannot be signed: ${fault}`)
-  writeFileSync(executable, mended)
+  writeFileSync(executable, repaired)
 }
 
-/** Makes the commit's release again, from a checkout of its own with dependencies of its own, and compares the hashes. */
+/** Builds the release again in a separate checkout with separate dependencies, and compares the hashes. */
 async function verify(): Promise<void> {
   const commit = commitOf(root)
-  if (!/^[0-9a-f]{40}$/.test(commit)) throw new Error(`only what is committed can be made again: ${commit}`)
+  if (!/^[0-9a-f]{40}$/.test(commit))
+    throw new Error(
+      `only a clean commit can be verified, but this is ${commit}; commit or discard the changes`,
+    )
   const folder = mkdtempSync(join(tmpdir(), 'anteroom-release-'))
   const checkout = join(folder, 'another', 'checkout')
   try {
@@ -94,7 +97,7 @@ async function verify(): Promise<void> {
     )
     const differing = (ours ?? '').split('\n').filter((line) => !theirs?.split('\n').includes(line))
     if (differing.length > 0) throw new Error(`a second build of ${commit} differs:\n${differing.join('\n')}`)
-    console.log(`a second build of ${commit}, in another folder, gave the same bytes`)
+    console.log(`a second build of ${commit} in another folder has the same bytes`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
     await run('git', '-C', root, 'worktree', 'prune')

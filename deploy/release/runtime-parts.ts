@@ -1,14 +1,14 @@
 /** A library that Bun links. */
 export interface RuntimePart {
   readonly name: string
-  /** Its release, or the commit of the fork that Bun builds; null where Bun does not tell. */
+  /** The release, or the commit of Bun's fork; null if Bun does not report it. */
   readonly version: string | null
-  /** An SPDX expression; null where it is no single one of the list. */
+  /** An SPDX license id; null if no single id describes the license. */
   readonly license: string | null
 }
 
-/** By their names in `process.versions`: what Bun tells of what it links, under the licenses that its own page names. */
-const told = {
+/** Linked libraries by key in `process.versions`, with the licenses from Bun's license page. */
+const versioned = {
   webkit: ['WebKit JavaScriptCore', 'LGPL-2.0-or-later'],
   boringssl: ['BoringSSL', null],
   sqlite: ['SQLite', 'blessing'],
@@ -28,8 +28,8 @@ const told = {
   zstd: ['Zstandard', 'BSD-3-Clause'],
 } as const
 
-/** Linked according to Bun's page of licenses, in versions that it does not tell. */
-const untold = {
+/** Linked libraries on Bun's license page whose versions Bun does not report. */
+const unversioned = {
   brotli: 'MIT',
   lsquic: 'MIT',
   'ls-qpack': 'MIT',
@@ -42,15 +42,15 @@ const untold = {
   HdrHistogram_c: 'BSD-2-Clause',
 } as const
 
-/** What the Bun that runs this is made of, as far as it tells: Bun of one version is made of the same on each platform. */
+/** Returns the libraries in the running Bun. All platforms of one Bun version have the same. */
 export function runtimeParts(): RuntimePart[] {
   const versions: Readonly<Record<string, string | undefined>> = process.versions
   return [
-    ...Object.entries(told).map(([key, [name, license]]) => ({
+    ...Object.entries(versioned).map(([key, [name, license]]) => ({
       name,
       version: versions[key] ?? null,
       license,
     })),
-    ...Object.entries(untold).map(([name, license]) => ({ name, version: null, license })),
+    ...Object.entries(unversioned).map(([name, license]) => ({ name, version: null, license })),
   ]
 }

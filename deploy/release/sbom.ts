@@ -4,18 +4,17 @@ import type { BundledPackage } from './bundled'
 import { type RuntimePart, runtimeParts } from './runtime-parts'
 import { zoneData } from './zone-data'
 
-/** From what, and when, the executables were built. */
 export interface Source {
   readonly commit: string
-  /** RFC 3339; null where it is not known. */
+  /** RFC 3339; null if unknown. */
   readonly committedAt: string | null
-  /** The platforms that were built, by their names in src/pinned-bun.json. */
+  /** Built platforms, named as in src/pinned-bun.json. */
   readonly platforms: readonly (keyof typeof executables)[]
 }
 
 /**
- * The bill of materials of the executables (CycloneDX 1.6): each package that is bundled, the zone data, Bun of each
- * platform, and what Bun links. The same for the same commit: its time is the commit's, and it has no serial number.
+ * Returns the software bill of materials (CycloneDX 1.6): bundled packages, zone data, Bun of each platform, and its
+ * libraries. Reproducible: the timestamp is the commit's, and there is no serial number.
  */
 export function sbomOf(packages: ReadonlyMap<string, BundledPackage>, source: Source): object {
   const all = [...packages.values()]
@@ -45,7 +44,7 @@ export function sbomOf(packages: ReadonlyMap<string, BundledPackage>, source: So
         'bom-ref': zones,
         name: 'IANA Time Zone Database',
         version: zoneData.version,
-        description: "As moment-timezone packs it; Bun's own zone data is not used",
+        description: "Packed by moment-timezone. Bun's zone data is not used",
       },
       {
         type: 'platform',
@@ -80,7 +79,7 @@ function packageComponent(one: BundledPackage): object {
   }
 }
 
-/** A package's address (package-url specification): the scope's @ is escaped. */
+/** Returns the package URL. Its specification requires the scope's @ to be escaped. */
 function purlOf({ name, version }: BundledPackage): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
@@ -89,7 +88,7 @@ function licensesOf(id: string): object[] {
   return [{ license: { id } }]
 }
 
-/** The executable of Bun that a platform's is made of. */
+/** Describes the Bun executable that a platform's executable is built from. */
 function bunOf(platform: Source['platforms'][number]): object {
   const pin = executables[platform]
   return {

@@ -1,7 +1,7 @@
 /**
- * Why a version may not be released; null if it may.
+ * Returns why a version cannot be released; null if it can.
  * @param changelog CHANGELOG.md, in Keep a Changelog form
- * @param tagged the commit that the tag of this version names; null without such a tag
+ * @param tagged commit of the tag for this version; null without a tag
  */
 export function versionFault(
   version: string,
@@ -14,7 +14,7 @@ export function versionFault(
     return `CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD"; add it, or change the version in package.json`
   }
   if (tagged !== null && tagged !== commit) {
-    return `version ${version} is already released, as tag v${version} of another commit; raise the version in package.json`
+    return `version ${version} is already released: tag v${version} names another commit; increase the version in package.json`
   }
   return null
 }

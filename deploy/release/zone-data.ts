@@ -1,4 +1,4 @@
 import packed from 'moment-timezone/data/packed/latest.json'
 
-/** The IANA time zone data that is built in. */
+/** The built-in IANA time zone data. */
 export const zoneData = { version: packed.version }

@@ -221,11 +221,13 @@ describe('release: security advisories', () => {
     expect(judge('{}', bundled)).toEqual({ lines: ['advisories: none'], isBad: false })
     const printed = 'bun audit v1\n\nerror: POST https://registry.example.com/bulk - 405'
     expect(judge(printed, bundled)).toEqual({
-      lines: ['advisories: not checked, since no registry serves them here (error: POST the registry - 405)'],
+      lines: [
+        'advisories: not checked, because the registry does not serve them (error: POST the registry - 405)',
+      ],
       isBad: false,
     })
     expect(judge('{"error":"not_found"}', bundled)).toEqual({
-      lines: ['advisories: not checked, since no registry serves them here ({"error":"not_found"})'],
+      lines: ['advisories: not checked, because the registry does not serve them ({"error":"not_found"})'],
       isBad: false,
     })
   })
@@ -241,6 +243,6 @@ test('release: an executable is not built with a Bun that differs from the pinne
     pin: 'linux-arm64',
   })
   const fault = await building.catch(String)
-  expect(fault).toContain(`${bun} is not what src/pinned-bun.json pins: its SHA-512 is `)
+  expect(fault).toContain(`${bun} does not match its hash in src/pinned-bun.json: its SHA-512 is `)
   expect(existsSync(folder.file('anteroom'))).toBe(false)
 })

@@ -61,10 +61,12 @@ test('release: a changed byte, or one added behind the signature of a macOS exec
   const file = signed(executable(10_000, 64), 'anteroom')
   const changed = Buffer.from(file)
   changed[9_999] = 8
-  expect(signatureFault(changed)).toBe('a page was changed')
-  expect(signatureFault(Buffer.concat([file, Buffer.alloc(1)]))).toBe('the signature does not end the file')
+  expect(signatureFault(changed)).toBe('a page does not match its hash')
+  expect(signatureFault(Buffer.concat([file, Buffer.alloc(1)]))).toBe(
+    'the signature is not at the end of the file',
+  )
   const shorter = Buffer.from(file)
   shorter.writeUInt32BE(9_000, 10_000 + 20 + 32)
-  expect(signatureFault(shorter)).toBe('the signature is of another length')
-  expect(() => signatureFault(Buffer.alloc(64))).toThrow('no executable of macOS')
+  expect(signatureFault(shorter)).toBe('the signature covers another length')
+  expect(() => signatureFault(Buffer.alloc(64))).toThrow('not a 64-bit macOS executable')
 })

@@ -15,7 +15,7 @@ test('release: the tagged commit itself can be built again', () => {
 
 test('release: a version that is tagged at another commit is refused', () => {
   expect(versionFault('0.9.0', changelog, 'a', 'b')).toBe(
-    'version 0.9.0 is already released, as tag v0.9.0 of another commit; raise the version in package.json',
+    'version 0.9.0 is already released: tag v0.9.0 names another commit; increase the version in package.json',
   )
 })
 

@@ -41,7 +41,9 @@ test('release: a Bun that differs from the pinned one is neither kept nor starte
   const { exitCode, stdout, stderr } = Bun.spawnSync(words, { cwd: folder.path, env, stderr: 'pipe' })
   expect([exitCode, stdout.toString()]).toEqual([1, ''])
   const { version } = pinnedBun
-  expect(stderr.toString()).toContain(`@${version} is not what src/pinned-bun.json pins: its SHA-512 is `)
+  expect(stderr.toString()).toContain(
+    `@${version} does not match its hash in src/pinned-bun.json: its SHA-512 is `,
+  )
   expect(readdirSync(folder.file('.bun'))).toEqual([])
 })
 
