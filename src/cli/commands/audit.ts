@@ -37,7 +37,7 @@ export function auditCommand(): Command {
     recordsCommand({
       name: 'head',
       description:
-        'Print the id and hash of the newest line, to store elsewhere and verify the log with later',
+        'Print the id and hash of the newest line, to keep elsewhere, for a later check of the log',
       options: [json()],
       examples: ['anteroom audit head'],
       run: head,
