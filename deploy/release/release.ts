@@ -63,7 +63,7 @@ async function validated(text: string): Promise<string> {
   return text
 }
 
-/** @throws Error on a platform whose Bun is not pinned */
+/** @throws Error if Bun is not pinned for this platform */
 function platformHere(): PinnedPlatform {
   const here = `${process.platform}-${process.arch}`
   if (!isPinned(here)) throw new Error(`releases cannot be built on ${here}, whose Bun is not pinned`)

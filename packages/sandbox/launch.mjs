@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * Starts the Anteroom executable that an optional dependency of this package brought for this system, and stands aside:
- * its words, its input and output, the signals that ask it to stop and the way it ends are passed on as they are.
+ * Starts the Anteroom executable, which an optional dependency of this package contains for this system. Passes on arguments, input,
+ * output, signals and exit code.
  *
- * Plain JavaScript without dependencies, for Node 18 or later or any Bun; it asks no network for anything.
+ * Plain JavaScript without dependencies, for Node 18 or later and Bun. Makes no network requests.
  */
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
@@ -17,18 +17,18 @@ const platformPackage = `@anteroom/sandbox-${platform}`
 const parent = process.ppid
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-// The runtime that is built into the executable would obey these, whatever program they were set for.
+// The runtime in the executable would use these variables, even if they were set for another program.
 const runtimeVariable = /^BUN_(BE_BUN|OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/i
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !runtimeVariable.test(name)))
 
 const needsGlibc =
-  'the executable needs glibc, and this Linux has musl (as Alpine has); use one with glibc, such as node:24-slim'
+  'the executable needs glibc, but this Linux has musl (for example Alpine); use an image with glibc, such as node:24-slim'
 
 const executable = findExecutable()
 if (executable) start(executable)
 else refuse(whyMissing())
 
-/** The path of the executable for this system, if its package is installed. */
+/** Undefined if the package for this system is not installed. */
 function findExecutable() {
   try {
     return require.resolve(`${platformPackage}/bin/anteroom${isWindows ? '.exe' : ''}`)
@@ -39,10 +39,10 @@ function findExecutable() {
 
 function start(path) {
   let child
-  // Before it is started: a signal in between would leave it behind, alone.
+  // Before the start, because a signal in between would leave the executable running.
   for (const signal of endingSignals) {
     process.on(signal, () => {
-      // On Windows the console tells it of Ctrl-C itself, and to kill is to cut it off.
+      // On Windows the console sends Ctrl-C to the executable itself, and kill() would end it at once.
       if (!isWindows) child.kill(signal)
     })
   }
@@ -52,7 +52,7 @@ function start(path) {
   if (process.env.npm_lifecycle_event === 'npx') stopWithParent(() => child.kill())
 }
 
-/** npx passes signals on to a shell that it starts in between, and some shells end by them and pass nothing on. */
+/** npx starts a shell, which may end at a signal without passing it on. */
 function stopWithParent(stop) {
   const watch = setInterval(() => {
     if (process.ppid === parent) return
@@ -62,7 +62,7 @@ function stopWithParent(stop) {
   watch.unref()
 }
 
-/** Ends as the executable has ended: by the same signal where it was one. */
+/** Ends with the exit code or the signal of the executable. */
 function endAs(code, signal) {
   process.exitCode = code ?? 128 + constants.signals[signal]
   if (signal === null) return
@@ -83,10 +83,10 @@ function cannotStart(code) {
   return `the executable of ${platformPackage} cannot be started (${code})`
 }
 
-/** Whether this is a Linux without glibc; as far as the runtime tells. */
+/** True on a Linux without glibc. */
 function hasMusl() {
   if (process.platform !== 'linux') return false
-  // Otherwise the report would look up the names of the addresses that this process is connected to.
+  // Otherwise the report would make DNS queries for the addresses of open connections.
   process.report.excludeNetwork = true
   return process.report.getReport().header.glibcVersionRuntime === undefined
 }

@@ -8,21 +8,21 @@ import launcher from './package.json'
 const root = new URL('../..', import.meta.url).pathname
 
 export interface Packing {
-  /** The path of each system's executable. */
+  /** Path of the executable by platform. */
   readonly executables: Partial<Record<DeliveredPlatform, string>>
-  /** The path of the notices of what is built into them, if there are any. */
+  /** Path of the third-party notices, if any. */
   readonly notices?: string
-  /** The folder for the tarballs, which is emptied first. */
+  /** Folder for the tarballs. It is emptied first. */
   readonly folder: string
-  /** From 0, which is quick, to 9, which is small. */
+  /** From 0 (fastest) to 9 (smallest). */
   readonly gzipLevel?: number
 }
 
 /**
- * Packs the npm package of the sandbox and one for each executable, which the first has as its optional dependency of
- * exactly the same version. The same files give the same bytes.
+ * Packs the npm package of the sandbox, and one package for each executable, which are optional dependencies of the first with the
+ * same version. The same files give the same bytes.
  *
- * @returns the names of the tarballs, the package that needs the others last
+ * @returns the names of the tarballs; the sandbox package is last
  */
 export function packSandbox({ executables, notices, folder, gzipLevel = 9 }: Packing): string[] {
   rmSync(folder, { recursive: true, force: true })
@@ -61,19 +61,19 @@ interface Manifest {
   readonly [field: string]: unknown
 }
 
-/** What a package holds beside its package.json: for each name the file that it is a copy of. */
+/** Files of a package: source paths by name. */
 type Contents = Readonly<Record<string, string>>
 
 function nameOf(platform: DeliveredPlatform): string {
   return `@anteroom/sandbox-${platform}`
 }
 
-/** Where launch.mjs looks for it. */
+/** The path that launch.mjs expects. */
 function executableIn(platform: DeliveredPlatform): string {
   return platform === 'win32-x64' ? 'bin/anteroom.exe' : 'bin/anteroom'
 }
 
-/** What keeps a package from all other systems. */
+/** Limits a package to its system. */
 function systemOf(platform: DeliveredPlatform) {
   const [os, cpu] = platform.split('-')
   return { os: [os], cpu: [cpu], ...(os === 'linux' && { libc: ['glibc'] }) }
@@ -87,13 +87,13 @@ function platformManifest(platform: DeliveredPlatform): Manifest {
     license: launcher.license,
     files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
     ...systemOf(platform),
-    // Yarn would otherwise leave it in its archive, where the system cannot start it.
+    // Otherwise Yarn leaves the executable in its archive, where it cannot be started.
     preferUnplugged: true,
     publishConfig: { access: 'public' },
   }
 }
 
-/** The packer is Bun's, which is pinned: npm's bytes change with the npm and the Node that there are. */
+/** Packs with Bun, which is pinned: the bytes that npm writes depend on its version and on Node's. */
 function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLevel: number): string {
   const stage = mkdtempSync(join(tmpdir(), 'anteroom-pack-'))
   try {
@@ -116,7 +116,7 @@ function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLev
   }
 }
 
-/** What was released; without a release, what was built for this machine. */
+/** The released executables, or without a release the one built for this machine. */
 function whatIsThere(): Omit<Packing, 'folder'> {
   const release = join(root, 'dist/release')
   if (!existsSync(release)) {
@@ -126,14 +126,14 @@ function whatIsThere(): Omit<Packing, 'folder'> {
   return { executables: Object.fromEntries(files), notices: join(release, 'THIRD-PARTY-NOTICES.txt') }
 }
 
-/** Why these are not to be packed under this version, as far as this machine can start one of them. */
+/** Returns the reason why the executables must not be packed as this version; checks only one that can run here. */
 function whyNot({ executables }: Omit<Packing, 'folder'>): string | undefined {
   const missing = Object.values(executables).find((path) => !existsSync(path))
-  if (missing) return `there is no ${missing.replace(root, '')}: npm run build makes one`
+  if (missing) return `there is no ${missing.replace(root, '')}; run npm run build`
   const own = executables[`${process.platform}-${process.arch}` as DeliveredPlatform]
   const told = own && Bun.spawnSync([own, '--version']).stdout.toString().split(/\s/)[0]
   if (told && told !== version)
-    return `${own.replace(root, '')} is of version ${told}, and this is ${version}`
+    return `${own.replace(root, '')} is of version ${told} instead of ${version}; build it again`
 }
 
 if (import.meta.main) {

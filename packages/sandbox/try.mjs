@@ -1,10 +1,9 @@
 /**
- * `node packages/sandbox/try.mjs [npm | npm-12 | bun ...]`: what partners do with the packages in dist/packages, done with
- * the npm that there is, with npm 12 and with bunx: from a registry on this machine that holds those packages alone, in
- * empty folders, with an empty home and cache, install scripts refused, and no Bun on the PATH but for bunx.
+ * `node packages/sandbox/try.mjs [npm | npm-12 | bun ...]` installs and starts the packages in dist/packages as partners do, with the
+ * installed npm, with npm 12 and with bunx. It uses a local registry with only these packages, empty folders, an empty home and cache,
+ * no install scripts, and no Bun in PATH except for bunx.
  *
- * Plain JavaScript, since it is what a machine with Node alone runs. npm 12, and a Node that is new enough for it, come
- * from the registry that npm is set up with.
+ * Plain JavaScript, for machines with Node only. npm 12 and its Node come from npm's configured registry.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
@@ -26,12 +25,12 @@ const { version } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8
 const temporary = fs.mkdtempSync(join(tmpdir(), 'anteroom-try-'))
 const running = new Set()
 process.on('exit', () => {
-  // Each leads a group of its own, which whatever it has started is in.
+  // Each child leads a process group with the processes that it started.
   for (const { pid } of running) kill(-pid)
   fs.rmSync(temporary, { recursive: true, force: true })
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(1))
-setTimeout(() => assert.fail('not done after five minutes'), 300_000).unref()
+setTimeout(() => assert.fail('the script did not finish within five minutes'), 300_000).unref()
 
 const registry = await startRegistry()
 const clients = { npm: systemNpm, 'npm-12': newNpm, bun: pinnedBun }
@@ -48,11 +47,11 @@ const forHere = `${name}-${process.platform}-${process.arch}-${version}.tgz`
 assert.deepEqual(
   [...registry.fetched].sort(),
   [`${name}-${version}.tgz`, forHere],
-  'no other system is fetched',
+  'no package for another system is downloaded',
 )
 registry.close()
 
-/** The line with which a partner begins, twice: with nothing there, and with what that has left. */
+/** Starts the sandbox twice, with an empty and with a filled cache. */
 async function tryFirstAndAgain(client) {
   const home = emptyFolder()
   const first = await trySandbox(client, [...client.npx, name], home)
@@ -64,14 +63,14 @@ async function tryFirstAndAgain(client) {
   )
 }
 
-/** A tarball that a partner was handed, whose executable comes from the registry. */
+/** Starts the sandbox from a tarball; its executable comes from the registry. */
 async function tryTarball(client) {
   const file = join(packages, `${name}-${version}.tgz`)
   const ready = await trySandbox(client, client.tarball(file), emptyFolder())
   figure(client, `npm exec --package=./${name}-${version}.tgz`, `ready in ${ready} s`)
 }
 
-/** A project of a partner whose tests start the sandbox, ask it and stop it. */
+/** Runs the tests of a partner's project, which start, call and stop the sandbox. */
 async function tryProject(client) {
   const project = emptyFolder()
   const home = emptyFolder()
@@ -92,7 +91,7 @@ async function tryProject(client) {
   figure(client, 'npm install, npm test; npm ci, npm test', `npm ci with a warm cache in ${installed} s`)
 }
 
-/** The test that README.md shows, word for word. */
+/** The test in README.md. */
 function exampleTest() {
   const readme = fs.readFileSync(join(root, 'packages/sandbox/README.md'), 'utf8')
   const [, code] = /^```js\n(.+?)^```$/ms.exec(readme) ?? assert.fail('README.md shows no test')
@@ -106,10 +105,10 @@ async function tryWithoutOptional(client) {
   const why = `@anteroom/sandbox-${platform} is not installed; install ${name} again on this system, without --omit=optional`
   assert.equal(code, 1)
   assert.ok(output.endsWith(`${name}: ${why}\n`), output)
-  figure(client, '--omit=optional', 'is told in a line')
+  figure(client, '--omit=optional', 'is rejected with a one-line error')
 }
 
-/** Starts the sandbox, calls it, and stops it by a signal to what was started. @returns the seconds until it was ready */
+/** Starts the sandbox, calls it and stops it by a signal. @returns seconds until it was ready */
 async function trySandbox(client, words, home) {
   const folder = emptyFolder()
   const started = performance.now()
@@ -140,7 +139,7 @@ async function trySandbox(client, words, home) {
   await eventually(() => !fs.existsSync(database), 'the temporary database is gone')
   assert.equal(lines.length, 1, 'nothing else on stdout')
   assert.deepEqual(fs.readdirSync(folder), [], 'nothing left in the working folder')
-  // npx ends by the signal where the shell between does; that the sandbox has ended well is seen above.
+  // npx ends by the signal if its shell does. The checks above show that the sandbox ended normally.
   assert.ok(code === 0 || signal === 'SIGTERM', `ended with ${code ?? signal}; on stderr: ${errors}`)
   return ready
 }
@@ -150,7 +149,7 @@ function systemNpm() {
   return npmClient(`npm ${version}, Node ${process.versions.node}`, dirname(process.execPath), 'npm', 'npx')
 }
 
-/** npm 12 asks for a newer Node than others have. */
+/** npm 12 requires a newer Node. */
 async function newNpm() {
   const system = { win32: 'win' }[process.platform] ?? process.platform
   const node = `node-${system}-${process.arch}`
@@ -215,7 +214,7 @@ async function run(client, words, cwd, home) {
   return { code, output }
 }
 
-/** A registry of what is in dist/packages, which knows nothing else. */
+/** Serves only the packages in dist/packages. */
 async function startRegistry() {
   const fetched = new Set()
   const files = fs.readdirSync(packages).filter((file) => file.endsWith('.tgz'))
@@ -262,7 +261,7 @@ function kill(pid) {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
 
