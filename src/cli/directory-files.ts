@@ -94,7 +94,7 @@ function readBytes(path: string): Uint8Array {
 }
 
 function describeFault({ code }: { code?: string }): string {
-  if (code === 'ENOENT') return 'no such file'
+  if (code === 'ENOENT') return 'there is no such file'
   if (code === 'EACCES') return 'permission denied'
   if (code === 'EISDIR') return 'the path is a folder, not a file'
   return 'the file cannot be read'

@@ -81,7 +81,7 @@ function ofUsage(code: string, message: string, command: Command): Described {
     case 'commander.missingMandatoryOptionValue':
       return { what: `missing option '${named}'`, usage }
     case 'commander.optionMissingArgument':
-      return { what: `option '${named}' needs a value`, usage }
+      return { what: `option '${named}' needs a value` }
     case 'commander.excessArguments':
       return { what: 'too many arguments', usage }
     case 'commander.unknownOption': {
@@ -117,12 +117,23 @@ function invalidValueText(message: string): string {
   return `${name} ${plain.replace(/\.$/, '')}`
 }
 
+const actions =
+  'change|check|choose|correct|create|do not|free|give|have|install|issue|make|move|name|omit|pass|remove|renew|' +
+  'report|restart|restore|rotate|run|set|stop|try again|use|verify|wait|write'
+/** Splits a message of one line that ends with an action: `the disk is full; free some space`. */
+const withAction = new RegExp(`^(.*?); ((?:${actions})\\b.*)$`)
+
 function ofRefusal({ message, hint, candidates }: Refusal): Described {
-  const again = /; try again$/
-  if (again.test(message)) return { what: message.replace(again, ''), hint: 'the same command again' }
-  if (candidates === null) return { what: message, hint }
+  if (candidates === null) {
+    const [, what = message, action] = (hint === null && withAction.exec(message)) || []
+    return { what, hint: hint ?? commandIn(action) }
+  }
   const meant = didYouMean(candidates.word, candidates.known)
   return { what: message, hint: meant === null ? `anteroom ${candidates.noun} list` : shellWord(meant) }
+}
+
+function commandIn(action = ''): string {
+  return action.replace(/^run (?=anteroom|chmod)/, '').replace(/^try again$/, 'the same command again')
 }
 
 const systemFaults: Readonly<Record<string, string>> = {

@@ -253,16 +253,16 @@ describe('cli: restore', () => {
     }
     const cases: [string, string[], string | RegExp][] = [
       [file('text'), [], /: the file is not a backup$/],
-      [file('cut.age'), [], /: the backup is damaged; use another backup$/],
+      [file('cut.age'), [], /: the backup is damaged\nTry: use another backup$/],
       [
         file('cut.sqlite'),
         [],
-        /: (the copy is damaged; check the disk, then try again|the database file is damaged; .*)$/,
+        /: (the copy is damaged\nTry: check the disk, then try again|the database file is damaged\nTry: .*)$/,
       ],
       [
         file('backup.age'),
         other,
-        /: the master key does not decrypt the backup; use the master key from the time of the backup$/,
+        /: the master key does not decrypt the backup\nTry: use the master key from the time of the backup$/,
       ],
       [
         file('plain.sqlite'),

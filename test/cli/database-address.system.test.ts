@@ -23,7 +23,7 @@ test('cli: --database with a password is refused before anything is opened', asy
   expect([code, stdout]).toEqual([2, ''])
   expect(stderr).toBe(
     'error: --database: must not contain a password, because every process can read it; ' +
-      'give it by PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE\n' +
+      'use PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE\n' +
       'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server\n',
   )
 })

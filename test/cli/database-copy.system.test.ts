@@ -338,7 +338,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(database, strange.url)).toEqual(
       refused(
         6,
-        'the database has tables of another application in the schema "public"; create a separate database',
+        'the database has tables of another application in the schema "public"\nTry: create a separate database',
       ),
     )
     expect(await tablesAt(strange.url)).toBe(1)
@@ -352,7 +352,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     const wrong = file('wrong.key')
     writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
     const message =
-      'the master key does not fit this database; use the one that the database was created with'
+      'the master key does not fit this database\nTry: use the one that the database was created with'
     expect(await copy(database, server.url, '--master-key-file', wrong)).toEqual(refused(6, message))
     expect(await tablesAt(server.url)).toBe(0)
     await copied(database, server.url)
@@ -370,7 +370,7 @@ describeOnPostgres('cli: database copy is refused', () => {
       expect(await copy(database, server.url)).toEqual(
         refused(
           7,
-          'a server uses the source database; stop it first, or later bookings are missing from the copy. ' +
+          'a server uses the source database\nTry: stop it first, or later bookings are missing from the copy. ' +
             'To try out the copy, use --while-serving',
         ),
       )
@@ -405,7 +405,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the record of providers with id 1 violates a constraint of the new database; correct it first. Nothing was copied.',
+        'the record of providers with id 1 violates a constraint of the new database\nTry: correct it first. Nothing was copied.',
       ),
     )
     damage("UPDATE providers SET bio = NULL, working_hours = '['")
@@ -417,7 +417,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the record of providers with id 1 is damaged (active is not of type flag); restore a backup',
+        'the record of providers with id 1 is damaged (active is not of type flag)\nTry: restore a backup',
       ),
     )
     expect([await tablesAt(server.url), existsSync(file('new.sqlite'))]).toEqual([0, false])

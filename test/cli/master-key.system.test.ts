@@ -53,7 +53,7 @@ describe('cli: the master key of a database', () => {
     const settings = { CREDENTIALS_DIRECTORY: credentials }
     const absent = 'set LoadCredential in the unit, or use --master-key-file'
     expect(await operator.run(list, '', settings)).toEqual(
-      refused(`systemd passed no credential anteroom-master-key; ${absent}`),
+      refused(`systemd passed no credential anteroom-master-key\nTry: ${absent}`),
     )
     copyFileSync(key, join(credentials, 'anteroom-master-key'))
     chmodSync(join(credentials, 'anteroom-master-key'), 0o440)
@@ -90,7 +90,7 @@ describe('cli: the master key of a database', () => {
       chownSync(key, 12_345, 12_345)
       expect(await operator.run([...list, ...there])).toEqual(
         refused(
-          `the master key file ${key} belongs to another user; change its owner, then run chmod 600 ${key}`,
+          `the master key file ${key} belongs to another user\nTry: change its owner, then run chmod 600 ${key}`,
         ),
       )
       chownSync(operator.database, 12_345, 12_345)
@@ -111,10 +111,10 @@ describe('cli: the master key of a database', () => {
     Bun.spawnSync(['mkfifo', operator.folder.file('pipe')])
     // The shell keeps the pipe open while the command runs.
     expect(await operator.runShell('organization list --master-key-fd 3 3<> pipe')).toEqual(
-      refused("what the master key's file descriptor did not end within 10 s; the writer must close it"),
+      refused("the master key's file descriptor did not end within 10 s; the writer must close it"),
     )
     expect((await operator.run(list, 'y\n'.repeat(100_000), { ANTEROOM_MASTER_KEY_FD: '0' })).stderr).toBe(
-      'error: what the master key from the file descriptor is too large\n',
+      'error: the master key from the file descriptor is too large\n',
     )
   })
 })

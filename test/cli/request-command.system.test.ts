@@ -40,7 +40,7 @@ async function expectRefused(id: number, words: (string | number)[], code: numbe
   const { stdout, stderr, ...exit } = await act(...words)
   expect({ code: exit.code, stdout }).toEqual({ code, stdout: '' })
   expect(stderr).toMatch(message)
-  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(stderr).toMatch(/^error: [^\n]+\n((Try|Usage): [^\n]+\n)?$/)
   expect(await practice.store.findRequest(id)).toEqual(before)
 }
 
@@ -164,7 +164,7 @@ describe('cli: request assign', () => {
       /not available.*provider why on-2/,
     )
     await expectRefused(intake, ['assign', intake, ...to('nobody')], 3, /no provider/)
-    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /UTC instant/)
+    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /must be a UTC time/)
     await expectRefused(intake, ['assign', intake], 2, /--provider/)
     await expectRefused(intake, ['assign', 999, ...to('on-2')], 3, /no request/)
     await expectRefused(intake, ['assign', 'x', ...to('on-2')], 2, /whole number/)
@@ -229,9 +229,9 @@ describe('cli: the screening answers of a request', () => {
   test('answers that cannot be read are named, and no severity is shown', async () => {
     const id = await submit(undefined, screening('rather not say'))
     const { stdout } = await act('show', id, '--screening')
-    expect(stdout).toContain('Partial total: 8, of 8 answers')
+    expect(stdout).toContain('Partial total: 8 from 8 answers')
     expect(stdout).toContain('Could not be read: answer 9.')
-    expect(stdout).toContain('could not be read: look at it')
+    expect(stdout).toContain('could not be read. Read the answer.')
     expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
@@ -304,9 +304,9 @@ describe('cli: request list', () => {
   test.each([
     [['--risk', '--sort', 'age'], 2, /--risk cannot be combined with another --sort/],
     [['--risk', '--state', 'closed'], 2, /only waiting requests can be sorted by risk/],
-    [['--state', 'open'], 2, /Allowed choices/],
+    [['--state', 'open'], 2, /must be one of unassigned, pending/],
     [['--age', 'old'], 2, /90min, 12h, 3d or 2w/],
-    [['--on', '2026-02-30'], 2, /a date as/],
+    [['--on', '2026-02-30'], 2, /must be a date, for example 2026-12-01/],
     [['--provider', 'nobody'], 3, /no provider/],
     [['--partner', 'nobody'], 3, /no partner/],
   ])('request list %p is refused with exit code %p', async (words, code, message) => {

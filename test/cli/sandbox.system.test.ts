@@ -402,7 +402,7 @@ describe('cli: --directory of the sandbox', () => {
 describe('cli: invalid options of the sandbox', () => {
   const invalid = (option: string, fault: string) => `error: option '${option}' must be ${fault}\n`
   const port = 'a whole number from 0 to 65535'
-  const instant = 'a UTC instant as 2026-12-01T09:00:00Z, from 2000 to 2498'
+  const instant = 'a UTC time from 2000 to 2498, for example 2026-12-01T09:00:00Z'
   const address = 'an http or https address without a query'
 
   test.each([

@@ -19,7 +19,7 @@ import { eventually, Program, theProgram } from '../support/process'
 setDefaultTimeout(300_000)
 
 const serving = ['serve', '--port', '0', '--base-url', 'https://api.example']
-const refused = [7, 'error: another server already uses this database; stop it first\n']
+const refused = [7, 'error: another server already uses this database\nTry: stop it first\n']
 
 let operator = undefined as unknown as Operator
 let lockFile = ''
@@ -147,14 +147,14 @@ test('db: serve refuses a missing file and files that are not its database, and 
     `error: there is no database at ${operator.database}\nTry: anteroom init\n`,
   ])
   writeFileSync(operator.database, 'x'.repeat(200))
-  expect(await endOfServe()).toEqual([6, 'error: the file is not a readable database; restore a backup\n'])
+  expect(await endOfServe()).toEqual([6, 'error: the file is not a readable database\nTry: restore a backup\n'])
   rmSync(operator.database)
   const theirs = new Database(operator.database)
   theirs.run('CREATE TABLE theirs (id INTEGER)')
   theirs.close()
   expect(await endOfServe()).toEqual([
     6,
-    'error: the database file belongs to another application; choose another path\n',
+    'error: the database file belongs to another application\nTry: choose another path\n',
   ])
   expect(existsSync(lockFile)).toBe(false)
 })

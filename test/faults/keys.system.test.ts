@@ -37,7 +37,7 @@ afterEach(() => operator[Symbol.dispose]())
 
 const rotate = ['key', 'rotate', '--yes']
 const otherKey =
-  'error: the master key does not fit this database; use the one that the database was created with\n'
+  'error: the master key does not fit this database\nTry: use the one that the database was created with\n'
 const listWith = (file: string) => operator.run(['organization', 'list', '--master-key-file', file])
 const contentOf = (file: string) => readFileSync(file, 'utf8')
 

@@ -111,7 +111,7 @@ test('faults: serve and doctor on a full disk say so and end', async () => {
   using crowded = new Operator(withFileSizeLimit(40))
   for (const words of [['serve', '--port', '0', '--base-url', 'https://api.example'], ['doctor']]) {
     const { code, stderr } = await crowded.run([...words, '--database', operator.database])
-    expect([code, stderr]).toEqual([6, 'error: the disk is full; free some space\n'])
+    expect([code, stderr]).toEqual([6, 'error: the disk is full\nTry: free some space\n'])
   }
 })
 

@@ -92,7 +92,7 @@ test('faults: restore refuses a killed database whose log has newer bookings tha
   const { code, stdout, stderr } = await operator.run(words)
   expect([code, stdout]).toEqual([6, ''])
   expect(stderr).toBe(
-    `error: ${path}-wal contains data that the file lacks; make a backup of the database with anteroom backup\n`,
+    `error: ${path}-wal contains data that the file lacks\nTry: make a backup of the database with anteroom backup\n`,
   )
   expect(existsSync(target)).toBe(false)
 })

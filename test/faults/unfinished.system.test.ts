@@ -65,7 +65,7 @@ describe('faults: a killed init', () => {
     const { code, stderr } = await operator.run(['init'])
     expect([code, stderr]).toEqual([
       6,
-      'error: a file already exists at the master key path; choose another path\n',
+      'error: a file already exists at the master key path\nTry: choose another path\n',
     ])
   })
 })
@@ -131,7 +131,7 @@ describe('faults: an interrupted backup', () => {
     })
     expect([code, stdout]).toEqual([6, ''])
     const place = `${operator.database}.copy`
-    expect(stderr).toBe(`error: no sound copy could be made at ${place}; check the free disk space\n`)
+    expect(stderr).toBe(`error: no sound copy could be made at ${place}\nTry: check the free disk space\n`)
     expect(backups()).toEqual([])
     expect(await operator.do('audit', 'list')).not.toContain('database.back-up')
   })

@@ -45,7 +45,7 @@ export function beginOutput(path: string): UnfinishedFile {
     return beginFile(path)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
-    throw new Refusal('field_invalid', '--output: there is already a file at that path')
+    throw new Refusal('field_invalid', '--output: the file already exists; choose another path')
   }
 }
 
