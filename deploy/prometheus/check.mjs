@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 
 const here = import.meta.dirname
 const program = resolve(process.argv[2] ?? 'dist/anteroom')
-const patienceMillis = 60_000
+const timeoutMillis = 60_000
 
 /** Fails if promtool reports errors or warnings. */
 function promtool(args, input = '') {
@@ -59,7 +59,7 @@ if (!hasTool) console.log('skipped: no promtool')
 else {
   const folder = mkdtempSync(join(tmpdir(), 'promtool-'))
   process.on('exit', () => rmSync(folder, { recursive: true }))
-  setTimeout(() => assert.fail('the check did not finish within a minute'), patienceMillis).unref()
+  setTimeout(() => assert.fail('the check did not finish within a minute'), timeoutMillis).unref()
   promtool(['check', 'config', 'prometheus.yml'])
   promtool(['check', 'rules', 'anteroom-rules.yml'])
   promtool(['test', 'rules', 'anteroom-rules.test.yml'])

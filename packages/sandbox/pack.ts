@@ -117,7 +117,7 @@ function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLev
 }
 
 /** The released executables, or without a release the one built for this machine. */
-function whatIsThere(): Omit<Packing, 'folder'> {
+function findExecutables(): Omit<Packing, 'folder'> {
   const release = join(root, 'dist/release')
   if (!existsSync(release)) {
     return { executables: { [`${process.platform}-${process.arch}`]: join(root, 'dist/anteroom') } }
@@ -127,19 +127,19 @@ function whatIsThere(): Omit<Packing, 'folder'> {
 }
 
 /** Returns the reason why the executables must not be packed as this version; checks only one that can run here. */
-function whyNot({ executables }: Omit<Packing, 'folder'>): string | undefined {
+function packingFault({ executables }: Omit<Packing, 'folder'>): string | undefined {
   const missing = Object.values(executables).find((path) => !existsSync(path))
   if (missing) return `there is no ${missing.replace(root, '')}; run npm run build`
   const own = executables[`${process.platform}-${process.arch}` as DeliveredPlatform]
-  const told = own && Bun.spawnSync([own, '--version']).stdout.toString().split(/\s/)[0]
-  if (told && told !== version)
-    return `${own.replace(root, '')} is of version ${told} instead of ${version}; build it again`
+  const built = own && Bun.spawnSync([own, '--version']).stdout.toString().split(/\s/)[0]
+  if (built && built !== version)
+    return `${own.replace(root, '')} has version ${built} instead of ${version}; build it again`
 }
 
 if (import.meta.main) {
   const folder = join(root, 'dist/packages')
-  const found = whatIsThere()
-  const fault = whyNot(found)
+  const found = findExecutables()
+  const fault = packingFault(found)
   if (fault) {
     console.error(`pack:sandbox: ${fault}`)
     process.exit(1)

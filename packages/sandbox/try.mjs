@@ -250,8 +250,8 @@ function emptyFolder() {
   return fs.mkdtempSync(join(temporary, 'empty-'))
 }
 
-async function eventually(isSo, what) {
-  for (const deadline = performance.now() + 5_000; !isSo(); ) {
+async function eventually(isDone, what) {
+  for (const deadline = performance.now() + 5_000; !isDone(); ) {
     assert.ok(performance.now() < deadline, what)
     await new Promise((done) => setTimeout(done, 10))
   }
@@ -269,6 +269,6 @@ function seconds(started) {
   return ((performance.now() - started) / 1000).toFixed(1)
 }
 
-function figure(client, what, told) {
-  console.log(`${client.name}: ${what}: ${told}`)
+function figure(client, what, result) {
+  console.log(`${client.name}: ${what}: ${result}`)
 }

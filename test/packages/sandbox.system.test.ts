@@ -201,7 +201,7 @@ describe('packages: the sandbox launcher', () => {
       `anteroom-sandbox: there is no executable for sunos-${process.arch}, only for ${systems.join(', ')}\n`,
     )
     expect(await stderrOf(musl)).toBe(
-      'anteroom-sandbox: the executable needs glibc, and this Linux has musl (as Alpine has); use one with glibc, such as node:24-slim\n',
+      'anteroom-sandbox: the executable needs glibc, but this Linux has musl (for example Alpine); use an image with glibc, such as node:24-slim\n',
     )
   })
 
