@@ -264,7 +264,7 @@ describe('binary: a start in a hostile folder and environment', () => {
         code: 2,
         signal: null,
         stdout: '',
-        stderr: `error: ${name}: changes how Bun runs this program; unset it\n`,
+        stderr: `error: ${name}: changes how Bun runs this program\nTry: unset it\n`,
       })
     }
     expect(readdirSync(cwd)).toEqual([])

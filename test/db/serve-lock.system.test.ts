@@ -100,7 +100,7 @@ describe('db: a path in the place of the serve lock file', () => {
       await operator.do('init')
       make()
       const before = readdirSync(operator.folder.path)
-      const fault = `${lockFile} is in the way of the lock file; move it away first`
+      const fault = `${lockFile} is in the way of the lock file\nTry: move it away first`
       expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
       expect(readdirSync(operator.folder.path)).toEqual(before)
     },
@@ -111,7 +111,7 @@ test('db: a database with a hard link is refused by either name, because each na
   await operator.do('init')
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
-  const fault = 'the database file has two names (a hard link); remove the unused name'
+  const fault = 'the database file has two names (a hard link)\nTry: remove the unused name'
   expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
   const byLink = await operator.run(['partner', 'list', '--database', second])
   expect([byLink.code, byLink.stderr]).toEqual([6, `error: ${fault}\n`])
@@ -136,7 +136,7 @@ test('db: starting a server removes what an init killed near its end left, inclu
 test('db: init refuses to make a database next to the write-ahead log of another', async () => {
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
-  const fault = `${log} belongs to another database; move it away first`
+  const fault = `${log} belongs to another database\nTry: move it away first`
   expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `error: ${fault}\n` })
   rmSync(log)
 })

@@ -57,9 +57,9 @@ function overwrite(path: string, page: number): void {
   closeSync(file)
 }
 
-const unreadable = 'the file is not a readable database; restore a backup'
+const unreadable = 'the file is not a readable database\nTry: restore a backup'
 const missing = 'there is no database at .*'
-const damaged = /^error: (the database is damaged.*|the file is not a readable database; restore a backup)\n$/
+const damaged = /^error: (the database is damaged|the file is not a readable database)\nTry: [^\n]+\n$/
 
 const refusedAtStart: [string, (path: string) => void, RegExp][] = [
   ['with a damaged header', (path) => writeAt(path, 0, 'XXXX'), new RegExp(unreadable)],
@@ -97,7 +97,7 @@ test.each(refusedAtStart)(
       },
     )
     expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(line)])
-    expect(stderr).toMatch(/^error: [^\n]+\n$/)
+    expect(stderr).toMatch(/^error: [^\n]+\n(Try: [^\n]+\n)?$/)
     expect(stderr).not.toMatch(/sqlite3?_|SQLITE|\.ts\b/)
   },
 )
@@ -142,7 +142,7 @@ describe('faults: damage in pages that the start does not read', () => {
 })
 
 describe('faults: a database file changed under a running server', () => {
-  const notes = 'uses of tokens, look-ups and refused authentications'
+  const notes = 'token uses, member look-ups and refused authentications'
   // Stopping the server would lose data that only its open file still has.
   const lost =
     'the database file was removed or replaced; do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'

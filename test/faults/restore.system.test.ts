@@ -112,8 +112,8 @@ describe('faults: a backup copied over a database whose server was killed', () =
         const refused = await operator.run(args)
         expect([refused.code, refused.stdout]).toEqual([6, ''])
         expect(refused.stderr).toBe(
-          `error: ${path}-wal belongs to another database, for example because a backup was copied over a running database; ` +
-            `move ${path}-wal and ${path}-shm away, then start again\n`,
+          `error: ${path}-wal belongs to another database, for example because a backup was copied over a running database\n` +
+            `Try: move ${path}-wal and ${path}-shm away, then start again\n`,
         )
       }
       expect(readFileSync(path).equals(before)).toBe(true)
