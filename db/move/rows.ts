@@ -123,7 +123,7 @@ function nameOf(table: CopiedTable, row: Row): string {
 export function constraintBroken(table: CopiedTable, line: string, constraint: string | null): Refusal {
   const rule = ['a constraint of the new database', constraint].filter(Boolean).join(', ')
   return unusable(
-    `${nameOf(table, JSON.parse(line))} violates ${rule}; correct it first. Nothing was copied.`,
+    `${nameOf(table, JSON.parse(line))} violates ${rule}, so nothing was copied; correct it first`,
   )
 }
 

@@ -405,7 +405,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(file('damaged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the record of providers with id 1 violates a constraint of the new database\nTry: correct it first. Nothing was copied.',
+        'the record of providers with id 1 violates a constraint of the new database, so nothing was copied\nTry: correct it first',
       ),
     )
     damage("UPDATE providers SET bio = NULL, working_hours = '['")

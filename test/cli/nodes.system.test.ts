@@ -88,7 +88,7 @@ describeOnPostgres('cli: init on a server', () => {
     const { code, stderr } = await init()
     expect(code).toBe(6)
     expect(stderr).toEndWith(
-      ': the role lacks a privilege; use the owner of the database and its tables, or have an administrator run, in this database, CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO the role\n',
+      ': the role lacks a privilege\nTry: use the owner of the database and its tables, or have an administrator run, in this database, CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO the role\n',
     )
     const key = readFileSync(ANTEROOM_MASTER_KEY_FILE)
     await runSql(empty.url, 'CREATE EXTENSION btree_gist; GRANT CREATE ON SCHEMA public TO bystander')

@@ -126,8 +126,8 @@ test('cli: restore --against refuses a database that is not a later state of the
     await other.do('organization', 'add', 'Elsewhere')
     writeFileSync(file('text'), 'no database')
     for (const [against, fault] of [
-      [other.database, 'the database is not a later state of the backup; omit the option'],
-      [file('text'), 'the file is not a readable database; restore a backup'],
+      [other.database, 'the database is not a later state of the backup\nTry: omit the option'],
+      [file('text'), 'the file is not a readable database\nTry: restore a backup'],
       [file('absent'), `there is no database at ${file('absent')}`],
     ] as const) {
       expect(await restore('refused.sqlite', '--yes', '--against', against)).toEqual({

@@ -81,7 +81,7 @@ const codes: readonly Row[] = [
   [
     /^(UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/,
     'denied',
-    "the server's certificate is not signed by a trusted authority; set sslrootcert=FILE to the certificate of its authority",
+    "the server's certificate is not signed by a trusted authority; pass the certificate of its authority with sslrootcert=FILE",
   ],
   [
     /^28|CERT|^ERR_POSTGRES_(TLS|SSL|AUTH|SASL|PASSWORD|CHANNEL|SERVER_SIGNATURE|UN(SUPPORTED|KNOWN)_AUTH)/,
@@ -94,7 +94,7 @@ const codes: readonly Row[] = [
 /** Messages for failures that may pass without a change of settings. */
 const passing: Partial<Record<Meaning, string>> = {
   unreachable: 'no server answers; check that it runs, and check its host name and port',
-  readOnly: 'the server is a read-only standby; also name the primary, as in host1,host2',
+  readOnly: 'the server is a read-only standby; name the primary too, as in host1,host2',
   full: 'the server is out of connections, memory or disk space',
 }
 

@@ -25,7 +25,7 @@ test('postgres: a clock difference above 100 ms is logged once, and again when t
   const { watch, note } = watching()
   expect(watch.difference).toBeNull()
   expect(note(100)).toEqual([])
-  expect(note(-350)).toEqual([`warn: ${off} 350 ms behind this machine's; ${remedy}`])
+  expect(note(-350)).toEqual([`warn: ${off} 350 ms behind this machine's clock; ${remedy}`])
   expect(watch.difference).toBe(-350)
   expect([...note(420), ...note(90), ...note(120)]).toEqual([])
   expect(watch.isFit).toBe(true)
@@ -40,14 +40,16 @@ test('postgres: a late answer whose uncertainty exceeds the difference is not lo
 
 test('postgres: a node more than a minute off is not ready until its clock is within half a minute', () => {
   const { watch, note } = watching()
-  expect(note(60_000)).toEqual([`warn: ${off} 60 s ahead of this machine's; ${remedy}`])
+  expect(note(60_000)).toEqual([`warn: ${off} 60 s ahead of this machine's clock; ${remedy}`])
   expect(watch.isFit).toBe(true)
-  expect(note(3_600_000)).toEqual([`error: not ready: ${off} 3600 s ahead of this machine's; ${remedy}`])
+  expect(note(3_600_000)).toEqual([
+    `error: not ready: ${off} 3600 s ahead of this machine's clock; ${remedy}`,
+  ])
   expect([...note(-7_200_000), ...note(45_000)]).toEqual([])
   expect(watch.isFit).toBe(false)
   expect(note(1_500)).toEqual([
     'info: ready again',
-    `warn: ${off} 1500 ms ahead of this machine's; ${remedy}`,
+    `warn: ${off} 1500 ms ahead of this machine's clock; ${remedy}`,
   ])
   expect(watch.isFit).toBe(true)
   expect(note(3_600_000)).toHaveLength(1)
@@ -76,7 +78,7 @@ describeOnPostgres('postgres: the clock of the database server', () => {
     await eventually('the first clock reading', () => health.size !== null)
     health.noteStored()
     expect(await watched.isReady()).toBe(false)
-    expect(logged).toEqual([`not ready: ${off} 3600 s behind this machine's; ${remedy}`])
+    expect(logged).toEqual([`not ready: ${off} 3600 s behind this machine's clock; ${remedy}`])
     expect(health.clockDifference).toBe(-3_600_000)
     expect(health.size).toBeGreaterThan(1_000_000)
     expect(read).toHaveBeenCalledTimes(1)
