@@ -190,7 +190,7 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     return run(`add ${name} ${columns}`, make, row)
   }
 
-  /** Lists of ids share one statement, whatever their length. */
+  /** Lists of ids of any length share one statement. */
   const idIn = (column: SQLiteColumn, ids: readonly number[]) =>
     ids.length === 1 ? eq(column, id) : isAmong(column, all)
   const idsIn = (ids: readonly number[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })
