@@ -441,6 +441,7 @@ export function storeContract(open: () => Promise<Place>): void {
     const ids = await Promise.all(providers.map(({ ref }) => store.findProviderId(ref)))
     expect(ids).toEqual([first, second])
     expect(await store.findProviderId('nobody')).toBeNull()
+    expect((await store.listProviderRefs()).sort()).toEqual(providers.map(({ ref }) => ref).sort())
     const zones = providers.map(({ timeZone }) => timeZone)
     expect((await store.listTimeZones()).sort()).toEqual([...new Set(zones)].sort())
   })

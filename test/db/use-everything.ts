@@ -86,6 +86,7 @@ export async function callStore(place: Place): Promise<void> {
   await store.findRequest(id)
   await store.listSlotsBetween(now, now + minutes(24 * 60))
   await store.findProviderId('on-1')
+  await store.listProviderRefs()
   await store.listTimeZones()
   await store.readScreening(id, act)
   await store.addNote(id, 'Called back', act)
@@ -150,7 +151,7 @@ export async function callMaintenance(
   await maintenance.findLastBackups()
   const copy = maintenance.backUp(target, null, act)
   if (copies) await copy
-  else await expect(copy).rejects.toThrow('backed up')
+  else await expect(copy).rejects.toThrow('back up a PostgreSQL database')
   await maintenance.noteDrill(act)
   await maintenance.verifyAudit(null)
   await maintenance.forgetChanges()
