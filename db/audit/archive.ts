@@ -93,7 +93,7 @@ async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | 
   appendFileSync(file.path, `${formatArchiveEnd(log.hashes, archive)}\n`)
   const verdict = await check(log, file.path, null)
   if (!verdict.intact) {
-    throw unusable(`the log is broken at line ${verdict.id} (${verdict.fault}); nothing was pruned`)
+    throw unusable(`the log is broken at line ${verdict.id} (${verdict.fault}), so nothing was pruned`)
   }
   file.publish()
   return archive
@@ -136,7 +136,7 @@ async function remove(
   let [waiting, removed]: [AuditLine[], number] = [[], 0]
   const removeWaiting = async () => {
     const gone = await removeLines(chain, headOf(waiting.at(-1) ?? head), removed === 0 ? [entry] : [])
-    if (gone === 0) throw unusable('the log differs from the archive; no more lines were removed')
+    if (gone === 0) throw unusable('the log differs from the archive, so no more lines were removed')
     return gone
   }
   for await (const line of linesIn(target)) {

@@ -131,7 +131,7 @@ async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promi
   const verdict = await verify(null)
   if (!verdict.intact) {
     const fault = `line ${verdict.id}: ${verdict.fault}`
-    throw unusable(`the audit log of ${whose} was altered (${fault}); nothing was copied`)
+    throw unusable(`the audit log of ${whose} was altered (${fault}), so nothing was copied`)
   }
   // An intact log has a state.
   const { acts, refusals } = (await walked.stand()).state as AuditSpans

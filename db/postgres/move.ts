@@ -195,6 +195,6 @@ async function at<T>(place: string, work: () => Promise<T>): Promise<T> {
     if (!(failure instanceof DatabaseFailure)) throw failure
     const kind = passing.has(failure.meaning) ? 'storage_busy' : 'database_unusable'
     const what = isBroken(failure) ? 'the connection to the server was lost' : failure.message
-    throw new Refusal(kind, `${place}: ${what}; nothing was copied`, { cause: failure })
+    throw new Refusal(kind, `nothing was copied: ${place}: ${what}`, { cause: failure })
   }
 }

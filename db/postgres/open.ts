@@ -141,7 +141,7 @@ async function untilFree<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const inUse =
-  'another upgrade or a transaction that reads the tables, for example a dump, blocks the upgrade; nothing was changed; ' +
+  'another upgrade or a transaction that reads the tables, for example a dump, blocks the upgrade, so nothing was changed; ' +
   'try again when it has ended'
 
 /** @throws Refusal database_unusable if there is no database, or one with another purpose */

@@ -117,11 +117,8 @@ function invalidValueText(message: string): string {
   return `${name} ${plain.replace(/\.$/, '')}`
 }
 
-const actions =
-  'change|check|choose|correct|create|do not|free|give|have|install|issue|make|move|name|omit|pass|remove|renew|' +
-  'report|restart|restore|rotate|run|set|stop|try again|unset|use|verify|wait|write'
 /** Splits a message of one line that ends with an action: `the disk is full; free some space`. */
-const withAction = new RegExp(`^(.*?); ((?:${actions})\\b.*)$`)
+const withAction = /^(.*?); (.*)$/
 
 function ofRefusal({ message, hint, candidates }: Refusal): Described {
   if (candidates === null) {

@@ -131,7 +131,7 @@ function socketOf({ host, port }: Query): DatabaseHost {
 function hostsOf(authority: string, { host, port }: Query): DatabaseHost[] {
   if (host !== undefined || port !== undefined)
     throw new Fault(
-      'has host or port as a parameter and a host before the name; parameters are for sockets only',
+      'has host or port as a parameter and a host before the name; use parameters for sockets only',
     )
   return authority.split(',').map((each) => {
     const [, bracketed, name, port] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(.*))?$/s.exec(each) ?? []
@@ -154,13 +154,13 @@ function portOf(text: string | undefined): number {
 function sslModeOf(mode: string | undefined, hosts: readonly DatabaseHost[]): DatabaseAddress['sslMode'] {
   if (mode !== undefined && mode !== 'disable' && mode !== 'verify-full') {
     throw new Fault(
-      'sslmode: must be verify-full, or disable on this machine; other modes can be intercepted',
+      'sslmode: must be verify-full, or disable on this machine, because other modes can be intercepted',
     )
   }
   const isLocal = hosts.every(({ host }) => isLoopback(host))
   if (!isLocal && mode !== 'verify-full') {
     throw new Fault(
-      'sslmode: must be verify-full for a host on another machine; other modes can be intercepted',
+      'sslmode: must be verify-full for a host on another machine, because other modes can be intercepted',
     )
   }
   return mode ?? 'disable'

@@ -52,7 +52,10 @@ export type Kind = PartnerKind | OperatorKind
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  /** @param message names the field and the fault, never a submitted value, an internal name or a secret */
+  /**
+   * @param message names the field and the fault, never a submitted value, an internal name or a secret. What helps
+   * against the fault follows a semicolon: `the disk is full; free some space`. No other semicolon is in it.
+   */
   constructor(
     readonly kind: Kind,
     message: string,

@@ -19,7 +19,7 @@ export function readCertificate(files: CertificateFiles, now: number): Certifica
   const chain = chainIn(cert, files.certificate)
   const key = readPem(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
-    const first = `the first certificate in ${files.certificate}; the server's certificate must be first`
+    const first = `the first certificate in ${files.certificate}; put the server's certificate first`
     throw unusableCertificate(`the TLS key ${files.key} does not match ${first}`)
   }
   const [from, until] = [Math.max(...chain.map(beginOf)), Math.min(...chain.map(end))]
@@ -67,7 +67,8 @@ function chainIn(text: string, path: string): X509Certificate[] {
   const holdsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
   if (holdsKey && blocks)
     throw unusableCertificate(`${file} also contains a private key; move the key to a separate file`)
-  if (holdsKey) throw unusableCertificate(`${file} contains a private key; did you swap it with --tls-key?`)
+  if (holdsKey)
+    throw unusableCertificate(`${file} contains a private key; swap it with --tls-key, or name another file`)
   if (!blocks) throw unusableCertificate(`${file} contains no PEM certificate (-----BEGIN CERTIFICATE-----)`)
   return blocks.map((block, at) => {
     try {

@@ -62,7 +62,7 @@ const [timeoutMillis, pauseMillis] = [10_000, 10]
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
   if (found.isCharacterDevice() || found.isDirectory()) {
-    throw unusableFile(`the ${what}'s file descriptor is a device or folder; it must be a file or pipe`)
+    throw unusableFile(`the ${what}'s file descriptor is a device or folder; use a file or a pipe`)
   }
   const pipe = found.isFIFO() ? openPatiently(descriptor) : null
   try {
@@ -101,7 +101,9 @@ function readToEnd(descriptor: number, what: string): string {
     } else length += read
     if (length === mostBytes) throw unusableFile(`the ${what} from the file descriptor is too large`)
   }
-  throw unusableFile(`the ${what}'s file descriptor did not end within 10 s; the writer must close it`)
+  throw unusableFile(
+    `the ${what}'s file descriptor did not end within 10 s; close it in the program that writes it`,
+  )
 }
 
 /** Null if there is no data yet. */

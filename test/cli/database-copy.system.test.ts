@@ -432,7 +432,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(await copy(file('forged.sqlite'), server.url)).toEqual(
       refused(
         6,
-        'the audit log of the database was altered (line 2: the line was altered); nothing was copied',
+        'the audit log of the database was altered (line 2: the line was altered), so nothing was copied',
       ),
     )
     expect(await tablesAt(server.url)).toBe(0)
@@ -518,7 +518,7 @@ describeOnPostgres('cli: database copy that is interrupted', () => {
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url, 'pg_terminate_backend(pid)'))
     expect(await program.exit()).toEqual(
-      refused(7, `${server.url}: the connection to the server was lost; nothing was copied`),
+      refused(7, `nothing was copied: ${server.url}: the connection to the server was lost`),
     )
     expect(await tablesAt(server.url)).toBe(0)
   })

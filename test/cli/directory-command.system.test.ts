@@ -188,8 +188,8 @@ describe('cli: the directory commands', () => {
       signal: null,
       stdout: '',
       stderr:
-        'error: the files change 3 regions and providers; the limit is 1 (50% of 3); ' +
-        'nothing was changed\n',
+        'error: the files change 3 regions and providers, more than the limit of 1 (50% of 3), ' +
+        'so nothing was changed\n',
     }
     const load = ['directory', 'load', place('other.json'), '--max-changes']
     expect(await operator.run([...load, '50%', '--yes'])).toEqual(refused)

@@ -144,7 +144,7 @@ describe('cli: the text of an error', () => {
     ['the service is busy; try again', 'the service is busy\nTry: the same command again'],
     ['the disk is full; free some space', 'the disk is full\nTry: free some space'],
     ['the file is damaged; run anteroom doctor', 'the file is damaged\nTry: anteroom doctor'],
-    ['the audit log was altered; nothing was copied', 'the audit log was altered; nothing was copied'],
+    ['the audit log was altered, so nothing was copied', 'the audit log was altered, so nothing was copied'],
     ['a: is required\nb: is invalid; use c', 'a: is required\nb: is invalid; use c'],
   ])('the refusal %p shows its action, if it has one, in a second line', (message, text) => {
     expect(errorText(new Refusal('storage_busy', message), [])).toBe(`error: ${text}`)

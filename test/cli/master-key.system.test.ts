@@ -102,7 +102,7 @@ describe('cli: the master key of a database', () => {
   test('the key is not awaited forever from an open pipe, a device or a closed descriptor', async () => {
     const start = performance.now()
     expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
-      refused("the master key's file descriptor is a device or folder; it must be a file or pipe"),
+      refused("the master key's file descriptor is a device or folder\nTry: use a file or a pipe"),
     )
     expect(await operator.runShell('organization list --master-key-fd 9 9<&-')).toEqual(
       refused("the master key's file descriptor is not open"),
@@ -111,7 +111,9 @@ describe('cli: the master key of a database', () => {
     Bun.spawnSync(['mkfifo', operator.folder.file('pipe')])
     // The shell keeps the pipe open while the command runs.
     expect(await operator.runShell('organization list --master-key-fd 3 3<> pipe')).toEqual(
-      refused("the master key's file descriptor did not end within 10 s; the writer must close it"),
+      refused(
+        "the master key's file descriptor did not end within 10 s\nTry: close it in the program that writes it",
+      ),
     )
     expect((await operator.run(list, 'y\n'.repeat(100_000), { ANTEROOM_MASTER_KEY_FD: '0' })).stderr).toBe(
       'error: the master key from the file descriptor is too large\n',

@@ -103,7 +103,7 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
   set('ANTEROOM_OPEN_REQUESTS=4')
   put(two.cert, one.pem)
   expect(reload(live)).toBe(
-    `settings not reloaded, the previous ones still apply: the TLS key ${key} does not match the first certificate in ${certificate}; the server's certificate must be first`,
+    `settings not reloaded, the previous ones still apply: the TLS key ${key} does not match the first certificate in ${certificate}; put the server's certificate first`,
   )
   expect([limits, certificates]).toEqual([[], []])
   put(two.cert, two.pem)

@@ -206,7 +206,7 @@ describe('db: pruning the audit log', () => {
     const refusal = await prune(place, 'acts', now + 6).catch((error) => error)
     expect([refusal.kind, refusal.message]).toEqual([
       'database_unusable',
-      `the log is broken at line 2 (${asWritten}); nothing was pruned`,
+      `the log is broken at line 2 (${asWritten}), so nothing was pruned`,
     ])
     expect(await ids(place)).toHaveLength(10)
     expect(
@@ -272,7 +272,7 @@ describe('db: pruning the audit log', () => {
       .catch((error) => error)
     expect(theirs).toMatchObject({
       kind: 'database_unusable',
-      message: 'the log differs from the archive; no more lines were removed',
+      message: 'the log differs from the archive, so no more lines were removed',
     })
     expect(await other.store.listAudit(100)).toHaveLength(10)
     expect(await other.store.verifyAudit(null)).toMatchObject({ intact: true })

@@ -132,7 +132,9 @@ describe('db: a SQLite database with an older schema', () => {
     const path = makeDatabase(folder)
     const before = readFileSync(path)
     using _lock = takeServeLock(path)
-    expect(await refusalOf(() => open(path, { alone: true }))).toStartWith('storage_busy: another server already uses ')
+    expect(await refusalOf(() => open(path, { alone: true }))).toStartWith(
+      'storage_busy: another server already uses ',
+    )
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 

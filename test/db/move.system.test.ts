@@ -279,7 +279,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
       return idsIn(source, 'members')
     })
     expect(await refusalOf(() => before)).toBe(
-      `storage_busy: ${place.url}: the connection to the server was lost; nothing was copied`,
+      `storage_busy: nothing was copied: ${place.url}: the connection to the server was lost`,
     )
   })
 })

@@ -147,7 +147,10 @@ test('db: serve refuses a missing file and files that are not its database, and 
     `error: there is no database at ${operator.database}\nTry: anteroom init\n`,
   ])
   writeFileSync(operator.database, 'x'.repeat(200))
-  expect(await endOfServe()).toEqual([6, 'error: the file is not a readable database\nTry: restore a backup\n'])
+  expect(await endOfServe()).toEqual([
+    6,
+    'error: the file is not a readable database\nTry: restore a backup\n',
+  ])
   rmSync(operator.database)
   const theirs = new Database(operator.database)
   theirs.run('CREATE TABLE theirs (id INTEGER)')
@@ -167,6 +170,6 @@ test.if(canMount)('db: serve in a read-only folder is refused and says what it n
   const child = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, path, ...theProgram, ...serving], {
     env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
   })
-  const fault = `${lockFile} cannot be created; serve needs write access to the folder of the database`
+  const fault = `${lockFile} cannot be created; give the user that runs serve write access to the folder of the database`
   expect([child.exitCode, child.stderr.toString()]).toEqual([6, `error: ${fault}\n`])
 })

@@ -286,7 +286,7 @@ describe('domain: the limit of changes of a load', () => {
     [
       { most: 3, isPercent: false },
       load(4, 10),
-      'the files change 4 regions and providers; the limit is 3; nothing was changed',
+      'the files change 4 regions and providers, more than the limit of 3, so nothing was changed',
     ],
     [{ most: 0, isPercent: false }, { ...nothing, unchanged: 10 }, null],
     // 10% of the 40 existing records: 1 is deactivated and 39 are unchanged.
@@ -294,18 +294,18 @@ describe('domain: the limit of changes of a load', () => {
     [
       { most: 10, isPercent: true },
       load(5, 39),
-      'the files change 5 regions and providers; the limit is 4 (10% of 40); nothing was changed',
+      'the files change 5 regions and providers, more than the limit of 4 (10% of 40), so nothing was changed',
     ],
     [
       { most: 10, isPercent: true },
       load(4, 38),
-      'the files change 4 regions and providers; the limit is 3 (10% of 39); nothing was changed',
+      'the files change 4 regions and providers, more than the limit of 3 (10% of 39), so nothing was changed',
     ],
     [{ most: 10, isPercent: true }, { ...nothing, added: ['new'], unchanged: 0 }, null],
     [
       { most: 0, isPercent: false },
       { ...nothing, added: ['new'], unchanged: 0 },
-      'the files change 1 regions and providers; the limit is 0; nothing was changed',
+      'the files change 1 regions and providers, more than the limit of 0, so nothing was changed',
     ],
   ]
   test.each(rows)('%j applied to %j', (limit, of, message) => {

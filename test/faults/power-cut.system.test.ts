@@ -238,7 +238,8 @@ describe.each([
       const leaves = cut < moments.length ? 'nothing' : pick(random, unsyncedRemains)
       using operator = operatorWith(cutPower(steps, before, moment, leaves, random))
       const { code, stderr } = await operator.run(init)
-      const wasThere = stderr === 'error: a file already exists at the database path\nTry: choose another path\n'
+      const wasThere =
+        stderr === 'error: a file already exists at the database path\nTry: choose another path\n'
       const context = [where, seed, cut, leaves, moment]
       expect([...context, wasThere ? '' : stderr]).toEqual([...context, ''])
       if (moment === Infinity) expect([code, wasThere]).toEqual([6, true])

@@ -56,13 +56,13 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
     'the key of another certificate',
     () => [one.certificate, two.key],
     () =>
-      `the TLS key ${two.key} does not match the first certificate in ${one.certificate}; the server's certificate must be first`,
+      `the TLS key ${two.key} does not match the first certificate in ${one.certificate}; put the server's certificate first`,
   ],
   [
     'a chain that does not begin with the certificate of the key',
     () => [written('turned.crt', `${two.cert}${one.cert}`), one.key],
     () =>
-      `the TLS key ${one.key} does not match the first certificate in ${folder.file('turned.crt')}; the server's certificate must be first`,
+      `the TLS key ${one.key} does not match the first certificate in ${folder.file('turned.crt')}; put the server's certificate first`,
   ],
   [
     'a certificate file that is not PEM',
@@ -84,7 +84,8 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
   [
     'a swap of certificate file and key file',
     () => [one.key, one.certificate],
-    () => `the TLS certificate file ${one.key} contains a private key; did you swap it with --tls-key?`,
+    () =>
+      `the TLS certificate file ${one.key} contains a private key; swap it with --tls-key, or name another file`,
   ],
   [
     'a certificate instead of a key',

@@ -4,9 +4,9 @@ import { Refusal } from '../../../src/domain/errors'
 const messages = {
   /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database was lost, and it is unknown if the change was stored',
-  retry: 'the database could not process this now; nothing was stored',
+  retry: 'the database could not process this now, so nothing was stored',
   /** No connection became free in time, or the pool is closed. */
-  busy: 'no connection to the database server became free in time; nothing was stored',
+  busy: 'no connection to the database server became free in time, so nothing was stored',
   unreachable: 'the database server cannot be reached',
   full: 'the database server is out of connections, memory or disk space',
   /** Another host may be the primary. Nothing was committed. */

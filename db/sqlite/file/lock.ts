@@ -25,7 +25,7 @@ export function takeServeLock(
     return { [Symbol.dispose]: lock.close.bind(lock) }
   } catch (error) {
     if (isBusy(error)) throw new Refusal('storage_busy', busy)
-    throw unusable(`${place} cannot be locked; it must belong to the user that runs serve`)
+    throw unusable(`${place} cannot be locked; change its owner to the user that runs serve`)
   }
 }
 
@@ -74,7 +74,9 @@ function makeEmptyFile(place: string, database: string): void {
   try {
     closeSync(openSync(place, 'a', 0o600))
   } catch {
-    throw unusable(`${place} cannot be created; serve needs write access to the folder of the database`)
+    throw unusable(
+      `${place} cannot be created; give the user that runs serve write access to the folder of the database`,
+    )
   }
   const { uid, gid } = statSync(database)
   // If root starts the service once, the service's user can still start it the next time.

@@ -94,7 +94,7 @@ export function requireFewChanges(
   const allowed = limit.isPercent ? Math.floor((stored * limit.most) / 100) : limit.most
   if (count <= allowed || (limit.isPercent && stored === 0)) return
   const most = limit.isPercent ? `${allowed} (${limit.most}% of ${stored})` : allowed
-  const why = `the files change ${count} regions and providers; the limit is ${most}; nothing was changed`
+  const why = `the files change ${count} regions and providers, more than the limit of ${most}, so nothing was changed`
   throw new Refusal('too_many_changes', why)
 }
 

@@ -137,7 +137,7 @@ export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts):
 /** Returns a refusal if no provider can be assigned, otherwise null. */
 export function refuseAssignment(request: RequestRecord): Refusal | null {
   if (!request.isIntake) {
-    const why = 'only an intake can be assigned; a booking request already has a provider and a slot'
+    const why = 'only an intake can be assigned, because a booking request already has a provider and a slot'
     return new Refusal('move_unknown', why)
   }
   return refuseErased(request) ?? refuseTransition(request, 'assigned')

@@ -49,7 +49,9 @@ describeOnPostgres('postgres: health of a database', () => {
       expect(await watched.isReady()).toBe(false)
       await connection.send('COMMIT')
     }, 5_000)
-    expect(logged).toEqual(['not ready: the database could not process this now; nothing was stored (55P03)'])
+    expect(logged).toEqual([
+      'not ready: the database could not process this now, so nothing was stored (55P03)',
+    ])
     await Bun.sleep(1_050)
     expect(await watched.isReady()).toBe(true)
     expect(logged.slice(1)).toEqual(['ready again'])
