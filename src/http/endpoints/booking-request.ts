@@ -65,10 +65,7 @@ const MemberData = Type.Object(
     maritalStatus: Type.Optional(Line('Marital status, free text')),
     clientType: Type.Optional(Line('Type of client, free text')),
     leaveVoicemail: Type.Optional(
-      Choice(['Yes', 'No'], {
-        title: 'LeaveVoicemail',
-        description: 'Yes if the provider may leave a voicemail, otherwise No',
-      }),
+      Choice(['Yes', 'No'], { title: 'LeaveVoicemail', description: 'May the provider leave a voicemail?' }),
     ),
     phoneNumber: Type.Optional(
       Text({
@@ -124,27 +121,17 @@ const MemberReference = Type.Object(
   { title: 'MemberReference', description: 'The member that the request is for' },
 )
 
+const Timestamp = Type.String({ format: 'date-time' })
+
 const BookingResponse = Type.Object(
   {
     id: Id('Id of the booking request or intake'),
-    providerId: nullable(
-      Type.Integer({ format: 'int64' }),
-      'Id of the provider; null for an intake until a provider is assigned',
-    ),
-    authorizationNumber: nullable(
-      Type.String(),
-      'Authorization number; null for an intake until a provider is assigned',
-    ),
+    providerId: nullable(Type.Integer({ format: 'int64' }), 'Null for an intake without a provider'),
+    authorizationNumber: nullable(Type.String(), 'Null for an intake without a provider'),
     phoneNumber: Type.String({ description: 'Phone number of the member; empty if unknown' }),
     preferredModality: Type.String({ description: 'Preferred form of session; empty if unknown' }),
-    acceptedAt: nullable(
-      Type.String({ format: 'date-time' }),
-      'Time of acceptance, in UTC; null until the request is accepted',
-    ),
-    declinedAt: nullable(
-      Type.String({ format: 'date-time' }),
-      'Time in UTC at which the request was declined or the intake was closed; otherwise null',
-    ),
+    acceptedAt: nullable(Timestamp, 'Null until the request is accepted'),
+    declinedAt: nullable(Timestamp, 'When the request was declined or the intake closed; otherwise null'),
     member: MemberReference,
     utcStartTime: nullable(SlotTime, 'Start of the slot; null for an intake without a slot'),
   },
