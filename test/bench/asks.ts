@@ -68,7 +68,7 @@ function bearer(token: string) {
 }
 
 /**
- * The response of a service that has warmed up for this request.
+ * Warms up the service with this request and returns its next response.
  *
  * @throws Error if the status or the encoding is not the expected one
  */

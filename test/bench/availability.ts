@@ -41,7 +41,7 @@ interface Implementation {
   json(): Uint8Array
 }
 
-/** Computes the slots of an uncached provider with the service and with plain Temporal, and compares the speed. */
+/** Compares the service with plain Temporal at computing the slots of a provider that is not cached. */
 export async function benchAvailability(): Promise<Row[]> {
   const [ours, theirs] = [service(), plain()]
   deepStrictEqual(

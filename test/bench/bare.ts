@@ -8,7 +8,7 @@ interface Prepared {
   readonly base64: string
 }
 
-/** The headers that a client needs to decode the body. The bare server sends no others of the service. */
+/** The headers that a client needs to decode the body. The bare server repeats only these headers of the service. */
 const neededHeaders = ['content-type', 'content-encoding']
 
 /** A bare server that repeats one response of a service. Disposing it ends the process. */

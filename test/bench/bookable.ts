@@ -24,7 +24,7 @@ export interface Bookable {
   readonly folder: string
   /** The URL of a PostgreSQL database. */
   readonly database?: string | undefined
-  /** The number of writes in one transaction; the default if omitted. */
+  /** The largest number of writes in one transaction. */
   readonly largestGroup?: number | undefined
 }
 

@@ -10,7 +10,8 @@ import { Serving } from './service'
 const [connections, seconds, providers] = [4, 2, 60]
 const mostSlots = 10_000_000
 
-// The statements of a booking, in the same round trips. Each value is derived from three random numbers.
+// The statements of a booking, grouped into the same round trips as in the service. All their values are derived from
+// three random numbers: id, provider and slot.
 const hash = (which: number) => `sha256(convert_to('${which} ' || :id::text, 'UTF8'))`
 const bytes = (length: number) => `decode(repeat('ab', ${length}), 'hex')`
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
@@ -49,7 +50,7 @@ const ending = [
 
 type Values = Readonly<Record<string, number>>
 
-/** The largest random number of each kind. The smallest is 1. */
+/** The largest value of each random number. The smallest value is 1. */
 const bounds = { id: 1_000_000_000_000, provider: providers, slot: mostSlots }
 
 export interface Transacting {
@@ -60,7 +61,7 @@ export interface Transacting {
   readonly seconds: number
 }
 
-/** Compares the statements of a booking through our client with the same through pgbench. */
+/** Runs the statements of a booking through our client and through pgbench, and compares the rates. */
 export async function transactionRows(server: Postgres, database: string): Promise<Row[]> {
   // Creates the tables and a directory.
   await (await Serving.start(providers, server.urlOf(database)))[Symbol.asyncDispose]()
@@ -90,7 +91,7 @@ export function pgbenchPath(): string | null {
 }
 
 function toPrepared(text: string) {
-  // Like pgbench: each mention of a value is a separate parameter.
+  // As in pgbench, a value that a statement uses twice is two parameters.
   const names: string[] = []
   const own = text.replaceAll(/(?<!:):(\w+)/g, (_, name) => `$${names.push(name)}`)
   return { own, values: (drawn: Values) => names.map((name) => drawn[name] as number) }
@@ -160,6 +161,6 @@ export async function bookByPgbench(
   const child = Bun.spawn([pgbench, ...words, ...where], { stdout: 'pipe', stderr: 'pipe' })
   const [printed, complaint] = await Promise.all([child.stdout.text(), child.stderr.text()])
   if ((await child.exited) !== 0) throw new Error(`pgbench: ${complaint.trim()}`)
-  // pgbench prints no rate if there were no transactions.
+  // Without a transaction, pgbench prints no rate.
   return Number(/tps = ([\d.]+) \(without initial/.exec(printed)?.[1] ?? 0)
 }

@@ -54,7 +54,7 @@ async function benchSearches(server: BookingsService): Promise<Row> {
   )
 }
 
-/** Open loop: requests arrive at four times the capacity, whether earlier ones are answered or not. */
+/** Sends bookings at four times the capacity (open loop: they do not wait for earlier responses). */
 async function benchFlood(server: BookingsService): Promise<Row[]> {
   const floods: Measured[] = []
   const capacities: number[] = []

@@ -15,7 +15,7 @@ const bookingsOfRound = 50
 /** How long a process must use no CPU time to count as idle. */
 const quietMillis = 1_000
 
-/** A measurement: a figure, and the CPU time of the service's process, always in the same unit. */
+/** A measurement: a figure, and the CPU time that the service used for it. The unit depends on the row. */
 interface Point {
   readonly figure: number
   readonly cpu: number
@@ -44,7 +44,7 @@ export async function benchGrowth(): Promise<Row[]> {
   const free = await Promise.all(services.all.map(freeSlots))
   return [
     ...starts,
-    // Runs once after each start, on another thread, and delays no request.
+    // The service checks its database once after each start, on another thread, so the check delays no request.
     ...rowsOf('database check after a start', 's', named, [checks]),
     ...(await curve('warm search', 'a second', named, services.all, (serving) =>
       perSecond(serving, search(serving)),

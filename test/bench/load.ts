@@ -6,9 +6,9 @@ import { booking } from '../support/builders'
 export interface Load {
   readonly baseUrl: string
   readonly token: string
-  /** Paths to GET in rotation; none to submit requests for new members. */
+  /** Paths to GET in rotation. An empty list submits booking requests and intakes of new members instead. */
   readonly paths: readonly string[]
-  /** Slots for the submitted requests; intakes if omitted. */
+  /** The slots to book. Without them, the load submits intakes. */
   readonly slots?: Slots
   readonly connections: number
   readonly seconds: number
@@ -25,13 +25,14 @@ export interface Slots {
 }
 
 /**
- * For each status: the number of responses, the responses per second during the load, and the median and 99th percentile
- * in ms. In an open loop the time starts when a request is due, even if it waited for a connection or for this process,
- * and includes responses after the end of the load. This avoids coordinated omission.
+ * For each status: the number of responses, the responses per second during the load, and the median and the 99th
+ * percentile of the response time in ms. In an open loop the response time starts when the request is due, even if the
+ * request then waits for a connection or for this process. Responses after the end of the load count in the percentiles.
+ * This avoids coordinated omission.
  */
 export type Measured = Record<string, { count: number; perSecond: number; p50: number; p99: number }>
 
-/** How long to wait for responses after the end of the load. Later ones count as `unanswered`. */
+/** How long to wait for responses after the end of the load. Requests without a response by then count as `unanswered`. */
 const patienceMillis = 3_000
 
 /** Runs a load in a separate process. */
@@ -54,7 +55,7 @@ if (import.meta.main) {
 interface Connection {
   dueAt: number
   received: Buffer
-  /** Missing bytes of the response; null until its head has arrived. */
+  /** The number of body bytes that have not arrived yet; null until the head has arrived. Not used for a chunked body. */
   missing: number | null
   isChunked: boolean
   status: string
@@ -166,10 +167,10 @@ function flush(socket: Socket): void {
   if (unsent.length > 0) socket.data.unsent = unsent.subarray(Math.max(0, socket.write(unsent)))
 }
 
-/** Processes a part of a response. Only the end of the body matters. */
+/** Processes a part of a response. Looks only for the end of the response, not at its body. */
 function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) => void): void {
   const { data } = socket
-  // Keeps the whole head, but of a body only the last bytes, which may be the start of the last chunk.
+  // Until the head is complete, keeps all bytes. After that, keeps only the last few: they may begin the last chunk.
   const kept = data.missing === null ? data.received : data.received.subarray(-lastChunk.length)
   data.received = Buffer.concat([kept, bytes])
   let body = bytes.length

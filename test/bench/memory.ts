@@ -6,7 +6,7 @@ const providers = 10_000
 const pages = providers / 20
 const [readings, pauseMillis] = [5, 500]
 
-/** The memory of providers, beyond that of an empty service. */
+/** The memory that providers need: the memory of a filled service minus that of an empty one. */
 export async function benchMemory(): Promise<Row[]> {
   await using empty = await Serving.start(0)
   await using filled = await Serving.start(providers)

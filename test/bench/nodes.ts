@@ -12,16 +12,16 @@ import { takeTurns } from './wrk'
 const embedded = 'the embedded engine'
 const [providers, connections, nodeCount] = [60, 64, 4]
 const member = 'member-1001'
-/** The duration of a round in ms, and the callers of each node. */
+/** The duration of a round (ms) and the number of concurrent callers of each node. */
 const [millis, callers] = [2_000, 64]
 /** Warm-up rounds: each process needs CPU time to compile its code. */
 const roundsToWarmUp = 5
 
-/** Compares a node on PostgreSQL with the embedded engine, four nodes with one, and our client with pgbench. */
+/** Compares PostgreSQL with the embedded engine, four nodes with one node, and our PostgreSQL client with pgbench. */
 export async function benchNodes(): Promise<Row[]> {
   const why = whyNoPostgres()
   if (why !== null) return [{ name: 'all rows of this part', figure: `skipped: ${why}` }]
-  // With fsync, as durable as the SQLite file.
+  // With fsync, PostgreSQL is as durable as the SQLite file.
   await using server = await startPostgres({ fsync: true, settings: { max_connections: 200 } })
   return [
     ...(await compareWithEmbedded(server)),

@@ -8,13 +8,13 @@ export interface Row {
   readonly figure: string
   /** With the unit, and the name of the reference unless it is a bare server. */
   readonly reference?: string
-  /** Figure divided by reference: the median of the rounds. */
+  /** The median of the rounds' ratios. A ratio is the figure divided by the reference. */
   readonly ratio?: number
   /** The smallest and the largest ratio of the rounds. */
   readonly spread?: readonly [smallest: number, largest: number]
-  /** The median ratio by CPU time of the two servers, which other processes affect little. */
+  /** The median ratio of the CPU time that the two servers used. Other processes affect CPU time little. */
   readonly cpuRatio?: number
-  /** `>= 0.90`, `<= 4 MB`, `< 500 ms`: for the ratio, or for the figure if there is no ratio. */
+  /** A bound of the ratio, or of the figure if there is no ratio: `>= 0.90`, `<= 4 MB` or `< 500 ms`. */
   readonly goal?: string
 }
 
@@ -29,11 +29,11 @@ export interface Turns {
   readonly unit: string
   /** The name of the reference unless it is a bare server. */
   readonly referenceName?: string | undefined
-  /** Ratios by CPU time. */
+  /** The ratio of the two servers' CPU time in each round. */
   readonly cpuRatios?: readonly number[]
 }
 
-/** Makes a row of medians. Each ratio compares figures of one round. */
+/** Makes a row of the rounds' medians. Each ratio compares two figures of the same round. */
 export function comparing(spec: RowSpec, { ours, theirs, unit, referenceName, cpuRatios }: Turns): Row {
   const ratios = ours.map((figure, round) => figure / (theirs[round] as number))
   const [figure, reference] = [ours, theirs].map((figures) => `${toText(median(figures))} ${unit}`)
@@ -55,7 +55,7 @@ export function toText(figure: number): string {
 /**
  * Returns whether a row meets its goal; null without a goal.
  *
- * @throws Error if the goal does not have a form above
+ * @throws Error if the goal is not written like the examples at `Row.goal`
  */
 export function isMet({ figure, ratio, goal }: Row): boolean | null {
   if (goal === undefined) return null
@@ -70,7 +70,7 @@ export function isMet({ figure, ratio, goal }: Row): boolean | null {
 /** The name and the goal of a row. */
 export type RowSpec = Pick<Row, 'name' | 'goal'>
 
-/** Measures a row. A failure becomes a row, so that the other results are kept. */
+/** Measures a row. Returns a failed row if the measurement throws, so that the other rows are still printed. */
 export async function attempt(spec: RowSpec, measure: (spec: RowSpec) => Promise<Row>): Promise<Row> {
   try {
     return await measure(spec)

@@ -10,7 +10,7 @@ const pageSize = 20
 const middle = { ofFew: 2, ofMany: many / pageSize / 2 }
 /** Two of nine providers match. */
 const filter = { text: '&language=fr&modality=telephonic', middle: Math.floor(many / 9 / pageSize) }
-/** The first page is not cold, because it is requested to learn its size. */
+/** Excludes the first page: it is already cached, because a request has measured its size. */
 const coldPagesOfRound = Math.floor((many / pageSize - 1) / (rounds + 1))
 
 /** Searches of few and of many providers, compared with a bare server that sends the same bytes. */

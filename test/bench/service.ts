@@ -13,7 +13,7 @@ const limits = [
   '--email-conflicts-per-hour',
 ].flatMap((flag) => [flag, endless])
 
-/** The setting of busy services: a log line for each request costs 5 µs. */
+/** Busy services use this setting, because a log line for each request costs 5 µs. */
 const logged = ['--log-requests', 'errors']
 
 /** Logs to a file, because a process that reads the log would use the same CPU. */

@@ -54,7 +54,7 @@ async function ofMany(spec: RowSpec): Promise<Row> {
   return { ...spec, figure: `${toText(median(took) / 1_000)} s` }
 }
 
-/** From the start of a process to the end of its first response, in ms: wall time, and CPU time of the main thread. */
+/** The wall time, and the CPU time of the main thread, from the start of a process to the end of its first response. */
 export interface Start {
   readonly millis: number
   readonly cpuMillis: number

@@ -6,19 +6,20 @@ import { Refusal } from '../../src/domain/errors'
 import { systemClock } from '../../src/domain/ports/time'
 import { fill, offerOf, openBookable } from './bookable'
 
-// A node without HTTP in its own process. For each line of JSON it books, and prints the bookings per second. Takes Bookable
-// as JSON. The first node on a database creates the directory.
+// A node without HTTP in its own process. Its argument is a Bookable as JSON. Each input line is an Asked as JSON: the node
+// books, then prints its bookings per second. The first node on a database creates the directory.
 
-/** The slots to book, which differ from those of other nodes. */
+/** A round of bookings. Nodes that book concurrently get different slots. */
 export interface Asked {
   readonly callers: number
   readonly millis: number
-  /** The index of the first slot, and the distance to the next. */
+  /** The index of the first slot to book. */
   readonly first: number
+  /** The distance from one slot to the next, as a number of slots. */
   readonly step: number
 }
 
-/** How often a node reads the changes of the others. */
+/** How often a node reads the changes that other nodes made. */
 const followingMillis = 100
 
 const service = await openBookable(JSON.parse(process.argv[2] as string))
@@ -42,7 +43,7 @@ async function bookFor({ callers, millis, first, step }: Asked): Promise<number>
     while (performance.now() < endsAt) {
       const isStored = await book(first + begun++ * step).then(
         () => true,
-        // A busy machine may answer storage_busy; then continue with another slot.
+        // On a busy machine a booking can fail with storage_busy. The caller then continues with the next slot.
         (error) =>
           error instanceof Refusal && error.kind === 'storage_busy' ? false : Promise.reject(error),
       )

@@ -30,7 +30,7 @@ export class StoreNode implements AsyncDisposable {
     const ending = stack.move()
     let booked = 0
     return {
-      /** Books with some nodes concurrently. Returns the total bookings per second. */
+      /** Books with the first `count` nodes concurrently. Returns the total bookings per second. */
       async book({ count, ...rest }: Pick<Asked, 'callers' | 'millis'> & { readonly count: number }) {
         const asked = all.slice(0, count).map((node, index) => {
           return node.#book({ ...rest, first: booked + index, step: count })

@@ -54,7 +54,7 @@ export async function takeTurns(
   return comparingRounds(spec, taken, referenceName)
 }
 
-/** Makes the row of such rounds. */
+/** Makes a row from rounds that measured two targets in turn. */
 export function comparingRounds(
   spec: RowSpec,
   taken: readonly (readonly [ours: Round, theirs: Round])[],
