@@ -120,7 +120,7 @@ async function readConcerned(
 function requireListing({ directory }: Context, { id, ref }: Provider): Listing {
   const listing = directory.findAnyListing(id)
   if (listing) return listing
-  throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run doctor for the reason`)
+  throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run anteroom doctor`)
 }
 
 /** Parses an absence from its boundaries in a directory file's format. @throws Refusal field_invalid */

@@ -52,7 +52,7 @@ export async function placeRequest(
       if (!listing) {
         const why = directory.findAnyListing(provider.id)
           ? 'is deactivated'
-          : 'is left out of searches; run doctor for the reason'
+          : 'is left out of searches; run anteroom doctor'
         throw new Refusal('move_unknown', `provider ${provider.ref} ${why}`)
       }
       if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
@@ -65,7 +65,7 @@ export async function placeRequest(
   } catch (error) {
     if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
     const why = `anteroom provider why ${provider.ref} ${formatInstant(startsAt)}`
-    throw new Refusal('slot_unavailable', `the slot is not available; for the reason, run: ${why}`)
+    throw new Refusal('slot_unavailable', `the slot is not available; run ${why}`)
   }
   return requireRequest(context, requestId)
 }

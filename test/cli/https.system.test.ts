@@ -21,7 +21,7 @@ test('cli: serve refuses plain HTTP beyond loopback and an unusable certificate,
     signal: null,
     stdout: '',
     stderr:
-      'error: --host: without HTTPS, requests to 0.0.0.0 cross the network unencrypted; put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine), set --tls-certificate and --tls-key, or listen on loopback with --host 127.0.0.1\n',
+      'error: --host: without HTTPS, requests to 0.0.0.0 cross the network unencrypted\nTry: put it behind an HTTPS proxy and set --behind-proxy (ANTEROOM_BEHIND_PROXY) to its address (127.0.0.1 if it is on this machine), set --tls-certificate and --tls-key, or listen on loopback with --host 127.0.0.1\n',
   })
   expect(await serve('--tls-certificate', file('no.crt'), '--tls-key', file('no.key'))).toEqual({
     code: 2,

@@ -161,7 +161,7 @@ describe('cli: request assign', () => {
       intake,
       ['assign', intake, ...to('on-2', taken)],
       4,
-      /not available.*provider why on-2/,
+      /not available\nTry: anteroom provider why on-2 /,
     )
     await expectRefused(intake, ['assign', intake, ...to('nobody')], 3, /no provider/)
     await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /must be a UTC time/)

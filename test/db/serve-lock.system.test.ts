@@ -170,6 +170,6 @@ test.if(canMount)('db: serve in a read-only folder is refused and says what it n
   const child = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, path, ...theProgram, ...serving], {
     env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
   })
-  const fault = `${lockFile} cannot be created; give the user that runs serve write access to the folder of the database`
+  const fault = `${lockFile} cannot be created\nTry: give the user that runs serve write access to the folder of the database`
   expect([child.exitCode, child.stderr.toString()]).toEqual([6, `error: ${fault}\n`])
 })

@@ -74,7 +74,7 @@ describe('operations: moving a request is refused and changes nothing', () => {
   ])('a move to a slot that %s is refused', async (_, at) => {
     const message = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
     expect(message).toStartWith(
-      'the slot is not available; for the reason, run: anteroom provider why on-1 2',
+      'the slot is not available; run anteroom provider why on-1 2',
     )
   })
 
