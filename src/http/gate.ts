@@ -129,7 +129,7 @@ class Gate {
     this.#refuse = refusing(serving.context, forwarding.clientOf)
   }
 
-  /** Runs the checks in order (decisions, Order of checks). Awaits only promises: each await costs a tick. */
+  /** Runs the checks in order (docs/architecture.md, Order of checks). Awaits only promises: each await costs a tick. */
   async answer(route: Route, { request, params, entry }: Incoming): Promise<Response> {
     const { context, isSandbox } = this.serving
     const { spend, reads, bookings, queue } = this.admission

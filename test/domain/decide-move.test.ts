@@ -63,7 +63,7 @@ const inState = (state: RequestState): RequestRecord =>
 
 describe('domain: transitions of a request', () => {
   const [yes, no] = ['done', 'move_unknown']
-  /** The table "States" in decisions.md, for an intake. A booking request differs only in that it cannot be assigned. */
+  /** The transitions of an intake. A booking request differs only in that it cannot be assigned. */
   const table: [RequestState, string[]][] = [
     // accept, decline, assign, close, move
     ['unassigned', [no, no, yes, yes, no]],

@@ -75,7 +75,7 @@ const held = (asked: Asked, holder: SubmissionFacts['holders'][number]) => ({
   facts: { ...asked.facts, holders: [...asked.facts.holders, holder] },
 })
 
-/** In the order of "Order of checks" in decisions.md, after a stale decision. */
+/** In the order of docs/architecture.md, after a stale decision. */
 const faults: readonly Fault[] = [
   [
     'stale',

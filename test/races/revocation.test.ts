@@ -14,7 +14,7 @@ import { times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { turns } from '../support/turns'
 
-// A request that was in flight during a revocation must not be stored after it (decisions.md, After the body). A change
+// A request that was in flight during a revocation must not be stored after it (the token is checked again after the body). A change
 // of any partner makes the service verify all tokens again, and a second change can happen in the meantime.
 
 setDefaultTimeout(3_600_000)

@@ -227,7 +227,7 @@ export class Oracle {
     return this.#kept.filter(({ at }) => this.now < at + keptMillis)
   }
 
-  /** The order of checks is that of decisions.md. */
+  /** The order of checks is that of docs/architecture.md. */
   #refuse(partner: number, body: Body): PartnerAnswer | null {
     const { email = '' } = body.memberData
     const member = this.find(partner, body.user.external_user_id)

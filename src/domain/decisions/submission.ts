@@ -63,7 +63,7 @@ export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
 }
 
 /**
- * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks). The slot
+ * Decides whether a submission is stored. The order of checks is fixed (docs/architecture.md, Order of checks). The slot
  * comes before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A refusal
  * that must be audited is the answer of an outcome.
  */
@@ -178,7 +178,7 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   }
 }
 
-/** How long a response is stored for retries (decisions, Idempotency-Key). */
+/** How long a response is stored for retries. */
 const replayMillis = dayMillis
 
 export interface KeptAnswer {
