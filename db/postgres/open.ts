@@ -166,5 +166,5 @@ export async function proveDatabase(
 }
 
 function none(name: string): Refusal {
-  return unusable(`there is no database at ${name}`, 'anteroom init')
+  return unusable(`there is no database at ${name}`, 'the right --database, or anteroom init for a new one')
 }

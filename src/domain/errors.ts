@@ -54,7 +54,7 @@ export class Refusal extends Error {
 
   /**
    * @param message names the field and the fault, never a submitted value, an internal name or a secret. What helps
-   * against the fault follows a semicolon: `the disk is full; free some space`. No other semicolon is in it.
+   * against the fault follows the first semicolon: `the disk is full; free some space`.
    */
   constructor(
     readonly kind: Kind,

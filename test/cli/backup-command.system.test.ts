@@ -49,7 +49,7 @@ const refused = (message: string, code = 6) => ({
 })
 const leftOf = (name: string) => readdirSync(operator.folder.path).filter((found) => found.startsWith(name))
 
-/** Checks that a database has all of the operator's data. */
+/** Checks that a database contains the screening answer, the provider and an intact audit log. */
 async function expectComplete(database: string): Promise<void> {
   const at = ['--database', database, '--master-key-file', key]
   expect(await operator.do('request', 'show', '1', '--screening', ...at)).toContain('Canaryanswer')
@@ -58,7 +58,7 @@ async function expectComplete(database: string): Promise<void> {
 }
 
 describe('cli: backup', () => {
-  test('a backup shows nothing without its key: no names, no schema, no provider and no database header', async () => {
+  test('a backup shows no name, no schema and no database header without its key', async () => {
     expect(await operator.do('backup', file('backup.age'))).toBe(
       `Created the backup ${file('backup.age')}. To restore it, you need the master key, which is not in it.\n`,
     )
@@ -75,7 +75,7 @@ describe('cli: backup', () => {
       'members',
     ]
     expect(words.filter((word) => backup.includes(word))).toEqual([])
-    // The search finds these words in the database itself.
+    // The search works: it finds these words in the database file, which is not encrypted as a whole.
     const inTheClear = [
       'Canary',
       'SQLite format',
@@ -93,7 +93,7 @@ describe('cli: backup', () => {
     ])
   })
 
-  test('backup prints what was made as JSON', async () => {
+  test('backup --json prints the file and the manifest of the backup', async () => {
     expect(await operator.ask('backup', file('told.age'))).toEqual({
       backup: file('told.age'),
       encrypted: true,
@@ -120,7 +120,7 @@ describe('cli: backup', () => {
     await expectComplete(file('of-plain.sqlite'))
   })
 
-  test('each recipient that was named can open a backup', async () => {
+  test('a backup opens with the identity of a recipient', async () => {
     const identity = await generateIdentity()
     const recipient = await identityToRecipient(identity)
     const twice = [
@@ -137,7 +137,7 @@ describe('cli: backup', () => {
     await expectComplete(file('a.sqlite'))
   })
 
-  // Runs the source, because the executable ignores preloaded files.
+  // Runs the source files with Bun, because the executable ignores --preload.
   const quick = [
     process.execPath,
     '--preload',
@@ -178,7 +178,7 @@ describe('cli: backup', () => {
     [['--plain', '--passphrase-file', 'x']],
     [['--passphrase-file', 'x', '--recipient', 'age1x']],
     [['--recipient', 'canary']],
-  ])('backup %p is refused and makes nothing', async (flags) => {
+  ])('backup with the options %p is refused and creates no file', async (flags) => {
     const { code, stdout, stderr } = await operator.run(['backup', file('refused'), ...flags])
     expect([code, stdout, leftOf('refused')]).toEqual([2, '', []])
     expect(stderr).not.toContain('canary')
@@ -186,14 +186,14 @@ describe('cli: backup', () => {
 })
 
 describe('cli: restore', () => {
-  test('restore makes a database that only its owner can read, even from a backup that others can read', async () => {
+  test('restore creates a database that only its owner can read, even from a backup that others can read', async () => {
     copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
     chmodSync(file('readable.sqlite'), 0o644)
     expect((await restore(file('readable.sqlite'), file('of-readable.sqlite'))).code).toBe(0)
     expect(statSync(file('of-readable.sqlite')).mode & 0o777).toBe(0o600)
   })
 
-  test('restore refuses a pipe or a folder at once, and does not call it damaged', async () => {
+  test('restore refuses a pipe or a folder without waiting: the path is not a file', async () => {
     Bun.spawnSync(['mkfifo', file('pipe')])
     for (const backup of [file('pipe'), '/dev/stdin', operator.folder.path]) {
       expect(await restore(backup, file('piped.sqlite'))).toEqual(refused('the backup path is not a file'))
@@ -201,7 +201,7 @@ describe('cli: restore', () => {
     expect(leftOf('piped')).toEqual([])
   })
 
-  test('restore makes a database that only its owner can read, and uses the key that is set', async () => {
+  test('restore from an encrypted backup uses the configured key, and the database is complete', async () => {
     const { code, stdout } = await restore(file('backup.age'), file('restored.sqlite'))
     expect([code, stdout.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, 'INSTANT')]).toEqual([
       0,
@@ -213,7 +213,7 @@ describe('cli: restore', () => {
     await expectComplete(file('restored.sqlite'))
   })
 
-  test('restore uses the key next to the new database if no other is set', async () => {
+  test('restore uses the key next to the new database if no other key is configured', async () => {
     copyFileSync(key, `${file('fresh.sqlite')}.key`)
     chmodSync(`${file('fresh.sqlite')}.key`, 0o600)
     const words = ['restore', file('backup.age'), '--to', file('fresh.sqlite'), '--yes']
@@ -221,7 +221,7 @@ describe('cli: restore', () => {
     expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
-  test('restore never overwrites a file, and is refused next to the log of another database', async () => {
+  test('restore never overwrites a file, and is refused if the new path has the log of another database next to it', async () => {
     writeFileSync(file('there.sqlite'), 'as it was')
     expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
       refused('the file already exists\nTry: choose another path'),
@@ -231,13 +231,15 @@ describe('cli: restore', () => {
       const left = `${file('log.sqlite')}${end}`
       writeFileSync(left, '')
       expect(await restore(file('backup.age'), file('log.sqlite'))).toEqual(
-        refused(`${left} belongs to another database\nTry: move it away first`),
+        refused(
+          `${left} belongs to another database\nTry: check that no server runs, then move it away (docs/incident.md)`,
+        ),
       )
       rmSync(left)
     }
   })
 
-  test('a failed restore leaves nothing: no backup, a damaged one, another key or a sandbox', async () => {
+  test('restore creates no file if the backup is missing, damaged or of a sandbox, or if the master key is another one', async () => {
     const to = file('nothing.sqlite')
     writeFileSync(file('text'), 'canary')
     copyFileSync(file('backup.age'), file('cut.age'))

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await operator.do('member', 'erase', '--partner', 'Lantern', '--external-id', 'P-erased', '--yes')
 })
 afterAll(() => operator[Symbol.dispose]())
-// The next test uses a database again that this one copied.
+// A copied database is deactivated. The next test uses it again.
 afterEach(async () => {
   await operator.run(['database', 'reactivate', '--yes'])
 })
@@ -83,7 +83,7 @@ async function copied(from: string, to: string, ...flags: string[]): Promise<Cop
   return JSON.parse(stdout)
 }
 
-/** Every value of every table that is copied, and the highest id that each table assigned. */
+/** Every value of every table that a copy includes, and the highest id that each of these tables has assigned. */
 function contentOf(path: string): Record<string, unknown> {
   using content = new Database(path, { readonly: true })
   const names = content
@@ -120,7 +120,7 @@ const memberId = async (place: string, externalId: string) =>
   ).id
 
 describeOnPostgres('cli: database copy from a file to a server and back', () => {
-  test('a copy to a server and back keeps every record, id and sealed value byte for byte, and the audit log', async () => {
+  test('a copy to a server and back leaves every record, id and sealed value byte for byte the same, and the audit log intact', async () => {
     await using server = await newDatabase()
     const there = await copied(database, server.url)
     const back = await copied(server.url, file('back.sqlite'))
@@ -142,7 +142,7 @@ describeOnPostgres('cli: database copy from a file to a server and back', () => 
       )
   })
 
-  test('a copy keeps tokens and idempotency keys valid, and assigns no id again', async () => {
+  test('a copy accepts the same tokens and idempotency keys as its source, and reuses no id of an erased member', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     {
@@ -151,7 +151,7 @@ describeOnPostgres('cli: database copy from a file to a server and back', () => 
       expect((await service.post(booking('P-4', await slotAt(service)), token)).status).toBe(201)
       await service.stop()
     }
-    // The fourth member was erased.
+    // Id 4 belonged to the erased member.
     expect(await memberId(server.url, 'P-4')).toBe(5)
     expect(await operator.do('request', 'show', '1', '--screening', ...at(server.url))).toContain(
       'Several days',
@@ -253,7 +253,7 @@ async function expectDeactivated(from: string, to: string): Promise<void> {
   await service.stop()
 }
 
-/** Copies a database. Returns the printed result and the note in the source. */
+/** Copies a database. Returns the printed result and what status of the source then says about the copy. */
 async function noteOf(from: string, to: string) {
   const { deactivated, copiedBefore } = await copied(from, to)
   const { stdout } = await operator.run(['status', '--json', ...at(from)])
@@ -273,7 +273,7 @@ describe('cli: a database that was copied', () => {
     ),
   )
 
-  test('the source of a copy is deactivated and notes the absolute path, and the copy is active', async () => {
+  test('the source of a copy is deactivated and shows the absolute path of the copy, and the copy is active', async () => {
     copyFileSync(database, file('left.sqlite'))
     await expectDeactivated(file('left.sqlite'), file('taken.sqlite'))
     await isActive(file('taken.sqlite'))
@@ -282,7 +282,7 @@ describe('cli: a database that was copied', () => {
     expect(JSON.parse(stdout).copied.to).toBe(file('near.sqlite'))
   })
 
-  test('a database can be copied again with a notice about the first copy', async () => {
+  test('a database can be copied again, and a notice mentions the first copy', async () => {
     copyFileSync(database, file('twice.sqlite'))
     const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))
     const { code, stderr } = await copy(file('twice.sqlite'), file('practice.sqlite'), '--while-serving')
@@ -298,7 +298,7 @@ describe('cli: a database that was copied', () => {
     for (const each of ['first', 'practice', 'third']) await isActive(file(`${each}.sqlite`))
   })
 
-  test('a database copied with --while-serving is still served and changed', async () => {
+  test('a database copied with --while-serving stays active', async () => {
     copyFileSync(database, file('served.sqlite'))
     const { deactivated } = await copied(file('served.sqlite'), file('tried.sqlite'), '--while-serving')
     expect(deactivated).toBe(false)
@@ -306,7 +306,7 @@ describe('cli: a database that was copied', () => {
     await operator.do('organization', 'add', 'One truth', ...at(file('served.sqlite')))
   })
 
-  test('a copy by a read-only role does not deactivate the source, and a notice says so', async () => {
+  test('a copy by a read-only database role does not deactivate the source, and a notice says so', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     await runSql(
@@ -327,7 +327,7 @@ describe('cli: a database that was copied', () => {
 describeOnPostgres('cli: a database that was copied', () => {})
 
 describeOnPostgres('cli: database copy is refused', () => {
-  test('a target that has tables, ours or others, is refused', async () => {
+  test('a target that already has tables, of this or of another application, is refused', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     expect(await copy(database, server.url)).toEqual(
@@ -347,7 +347,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     )
   })
 
-  test('another master key than that of the source is refused', async () => {
+  test('a master key that is not that of the source is refused', async () => {
     await using server = await newDatabase()
     const wrong = file('wrong.key')
     writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
@@ -440,7 +440,7 @@ describeOnPostgres('cli: database copy is refused', () => {
 })
 
 describe('cli: database copy', () => {
-  test('database copy checks its options before it opens anything, and prints no password', async () => {
+  test('database copy refuses addresses with passwords before it opens a database, and prints no password', async () => {
     const address = 'postgres://anteroom:canary@localhost:1/anteroom'
     const { code, stdout, stderr } = await operator.run([
       'database',
@@ -459,16 +459,19 @@ describe('cli: database copy', () => {
     )
     const nothing = file('nothing.sqlite')
     expect(await copy(nothing, file('new.sqlite'))).toEqual(
-      refused(6, `there is no database at ${nothing}\nTry: anteroom init`),
+      refused(
+        6,
+        `there is no database at ${nothing}\nTry: the right --database, or anteroom init for a new one`,
+      ),
     )
   })
 
-  test('a copy from file to file uses the same master key', async () => {
+  test('a copy from file to file has the same contents', async () => {
     await copied(database, file('second.sqlite'))
     expect(contentOf(file('second.sqlite'))).toEqual(contentOf(database))
   })
 
-  test('database copy leaves nothing if the disk is full', async () => {
+  test('database copy leaves no file if the disk is full', async () => {
     using small = new Operator(withFileSizeLimit(100), null)
     const to = small.folder.file('full.sqlite')
     expect(await small.run(['database', 'copy', '--from', database, '--to', to, ...atKey])).toEqual(
@@ -478,7 +481,7 @@ describe('cli: database copy', () => {
   })
 })
 
-describeOnPostgres('cli: database copy that is interrupted', () => {
+describeOnPostgres('cli: an interrupted database copy', () => {
   const large = file('large.sqlite')
   const many = times(8_000, 20_000)
 
@@ -492,14 +495,14 @@ describeOnPostgres('cli: database copy that is interrupted', () => {
 
   const begin = (from: string, to: string) =>
     new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
-  /** Returns whether a copy is at its members. Runs `call` on the connection of the copy. */
+  /** Returns whether a copy is inserting members now. Evaluates `call` for the connection that inserts them. */
   const isFilling = async (url: string, call = 'pid') => {
     const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"
     const rows = await runSql(url, `SELECT ${call} FROM pg_stat_activity WHERE ${working}`)
     return rows.length > 0
   }
 
-  test('a killed copy leaves nothing on a server, and can be repeated', async () => {
+  test('a killed copy leaves no table on the server, and can be repeated', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url))
@@ -507,13 +510,13 @@ describeOnPostgres('cli: database copy that is interrupted', () => {
     expect((await program.exit()).signal).toBe('SIGKILL')
     expect(await tablesAt(server.url)).toBe(0)
     expect((await operator.run(['status', ...at(server.url)])).stderr).toBe(
-      `error: there is no database at ${server.url}\nTry: anteroom init\n`,
+      `error: there is no database at ${server.url}\nTry: the right --database, or anteroom init for a new one\n`,
     )
     expect((await copied(large, server.url)).tables.members?.rows).toBe(many + 3)
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
   })
 
-  test('a copy whose server connection breaks reports that, and leaves nothing', async () => {
+  test('a copy that loses its connection to the server reports the loss, and leaves no table on the server', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url, 'pg_terminate_backend(pid)'))

@@ -136,7 +136,7 @@ test('db: starting a server removes what an init killed near its end left, inclu
 test('db: init refuses to make a database next to the write-ahead log of another', async () => {
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
-  const fault = `${log} belongs to another database\nTry: move it away first`
+  const fault = `${log} belongs to another database\nTry: check that no server runs, then move it away (docs/incident.md)`
   expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `error: ${fault}\n` })
   rmSync(log)
 })
@@ -144,7 +144,7 @@ test('db: init refuses to make a database next to the write-ahead log of another
 test('db: serve refuses a missing file and files that are not its database, and makes no lock file', async () => {
   expect(await endOfServe()).toEqual([
     6,
-    `error: there is no database at ${operator.database}\nTry: anteroom init\n`,
+    `error: there is no database at ${operator.database}\nTry: the right --database, or anteroom init for a new one\n`,
   ])
   writeFileSync(operator.database, 'x'.repeat(200))
   expect(await endOfServe()).toEqual([

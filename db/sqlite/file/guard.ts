@@ -35,7 +35,7 @@ export function recognizeFile(path: string, mayBeVacant: boolean): void {
 function recognize(path: string, mayBeVacant: boolean): void {
   if (isVacant(path)) {
     if (mayBeVacant) return
-    throw unusable(`there is no database at ${path}`, 'anteroom init')
+    throw unusable(`there is no database at ${path}`, 'the right --database, or anteroom init for a new one')
   }
   if (!isDatabase(path)) throw unusable('the file is not a readable database; restore a backup')
   const head = readHead(path)

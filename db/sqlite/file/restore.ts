@@ -54,7 +54,9 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
 export function requireNothingAt(path: string, taken = 'the file already exists; choose another path'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable(taken)
-  if (left) throw unusable(`${left} belongs to another database; move it away first`)
+  // A running server may still have that database open, although its file was deleted.
+  const way = 'check that no server runs, then move it away (docs/incident.md)'
+  if (left) throw unusable(`${left} belongs to another database; ${way}`)
 }
 
 function diffFrom(replaced: Database, path: string): RestoreDiff {
