@@ -8,7 +8,7 @@ import type { Running } from './running'
 import { dayMillis } from './wall-clock'
 import { contextOf, urlOf, type World } from './world'
 
-/** Everything that partners and staff can see of a world through each process, and the same according to the oracle. */
+/** Returns all data that partners and staff can see through each process, and the same data according to the oracle. */
 export async function compareWith(world: World): Promise<{ actual: unknown; expected: unknown }> {
   const actual = await Promise.all(
     world.site.running.map(async (running) => ({
@@ -108,7 +108,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
     keys: oracle.partners.map(({ id }) =>
       keys.filter(({ partnerId }) => partnerId === id).map(({ startsAt, endsAt }) => [startsAt, endsAt]),
     ),
-    // Only changes: look-ups and refused tokens are recorded later, asynchronously.
+    // Compares only the lines of changes. Those of look-ups and refused tokens are written later, asynchronously.
     audit: audit
       .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
       .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),

@@ -7,7 +7,7 @@ export interface Dice {
   /** Returns true with the given probability, from 0 to 1. */
   chance(share: number): boolean
   pick<T>(from: readonly T[]): T
-  /** Makes one of several values; each share is its relative probability. */
+  /** Makes one of several values. Each share is the relative probability of its value. */
   weighed<T>(kinds: readonly (readonly [share: number, make: () => T])[]): T
 }
 

@@ -4,7 +4,7 @@ import type { Dice } from './dice'
 import type { Absence } from './oracle-directory'
 import { dateOf, zoneNames } from './wall-clock'
 
-// Random directory files: always the same few regions and providers, with different details.
+// Random directory files. All contain the same few regions and providers, but some lack one, and the details differ.
 
 export const providerCount = 5
 
@@ -30,7 +30,7 @@ const usualHours: Record<Zone, readonly [start: string, end: string]> = {
   'Asia/Kolkata': ['19:00', '22:00'],
 }
 
-/** A random directory file. @param today the day near which everything begins and ends */
+/** A random directory file. @param today licenses, overrides and time off begin and end within weeks of this day */
 export function directoryFileFrom(dice: Dice, today: number): DirectoryFile {
   const places = Array.from({ length: providerCount }, (_, place) => place)
   return {
@@ -81,7 +81,7 @@ function providerFrom(dice: Dice, place: number, today: number): ProviderInFile 
   }
 }
 
-/** Nearly always in Ontario. Some begin or end during the simulation, and some follow one another. */
+/** All providers have licenses in Ontario. Some licenses begin or end during the simulation, and some are consecutive. */
 function licensesFrom(dice: Dice, today: number): ProviderInFile['licenses'] {
   const ontario = dice.pick([
     [[-400, null]],
@@ -112,9 +112,9 @@ function workingHoursFrom(dice: Dice, zone: Zone, today: number): ProviderInFile
   return dice.pick([
     [usual],
     [{ ...usual, stepMinutes: 60 }],
-    // Two adjacent windows, each with its own slot grid.
+    // Two adjacent windows. The slots of the second are counted from its own start.
     [usual, { weekdays: [...workdays], start: end, end: '23:00' }],
-    // Past midnight, and across the hours in which clocks change.
+    // A window that goes on past midnight, and includes the hours in which clocks change.
     [usual, { weekdays: ['saturday', 'monday'], start: '23:15', end: '04:00' }],
     // Different hours before and after a date.
     [
@@ -137,7 +137,7 @@ function overridesFrom(dice: Dice, today: number): NonNullable<ProviderInFile['o
   }))
 }
 
-/** By dates, by local times, or by instants. */
+/** The boundaries are dates, local times or instants. */
 export function absenceFrom(dice: Dice, today: number): Absence {
   const from = today + dice.below(40)
   const [first, last] = [dateOf(from), dateOf(from + dice.below(4))]

@@ -5,8 +5,8 @@ import { absenceFrom, directoryFileFrom, providerCount, regionIds, withKnownRegi
 import type { Body } from './oracle'
 import type { Absence } from './oracle-directory'
 
-// Random moves of partners, operators and the world, from a seed. They name things by index; each world maps these to its
-// ids, tokens and texts.
+// Random moves of partners, operators and the world, chosen from a seed. Moves refer to records by index. Each world maps
+// the indexes to its own ids, tokens and texts.
 
 export const partnerCount = 4
 /** The first two partners share an organization; the last has none. */
@@ -18,14 +18,19 @@ export type Caps = Pick<Limits, 'openRequests' | 'emailConflicts'>
 /** The token that a partner sends: the valid one, an earlier one, or an invalid one. */
 export type TokenChoice = 'in force' | 'forged' | 'of nobody' | 'without a key' | { readonly old: number }
 
-/** A slot, chosen by kind: the one at index `pick`, modulo their number. */
+/** Chooses a slot from a list of slots. */
 export interface SlotChoice {
-  /** The index of a provider, or one past the last. */
+  /** The index of the provider. The number of providers stands for an unknown provider. */
   readonly provider: number
-  /** Offered soon or at any time; held by any request or by the member's; overlapping the member's; or any slot of the grid. */
+  /**
+   * The list: the provider's next four free slots (`soon`), all its free slots, the slots of its requests (`held`), the
+   * slots of the member's requests (`mine`), the free slots that overlap one of `mine`, or all slots of its working hours
+   * (`grid`).
+   */
   readonly of: 'soon' | 'offered' | 'held' | 'mine' | 'overlapping mine' | 'grid'
+  /** The index into the list, modulo the length of the list. */
   readonly pick: number
-  /** Offset from that slot, in minutes. */
+  /** Minutes from the start of the chosen slot to the start that is sent. */
   readonly aside: number
 }
 
@@ -38,11 +43,11 @@ interface Called {
 
 interface Named {
   readonly partner: number
-  /** The index of the person among the partner's. */
+  /** The index into the partner's persons. */
   readonly person: number
 }
 
-/** The idempotency key: none, a new one, or an earlier one of the partner by index, modulo their number. */
+/** The idempotency key: none, a new key, or a key that the partner has sent before. `sent` is an index into those keys. */
 export type KeyChoice = 'none' | 'own' | { readonly sent: number }
 
 export interface Submitted extends Called, Named {
@@ -51,20 +56,23 @@ export interface Submitted extends Called, Named {
   readonly isUpperCase: boolean
   /** Null for an intake. */
   readonly slot: SlotChoice | null
-  /** Optional members: null stands for a unique text. */
+  /** Optional fields of memberData. Null stands for a unique text. */
   readonly more: Readonly<Record<string, string | null>>
   readonly answers: number
   readonly key: KeyChoice
-  /** Makes its texts unique. */
+  /** Part of all texts of this submission, so that they are unique. */
   readonly serial: number
 }
 
-/** Repeats a request with an idempotency key. */
+/** Repeats an earlier request that had an idempotency key. */
 export interface Retried extends Called {
   readonly act: 'retry'
-  /** The partner's own, the same with a request that has changed since, or another partner's with the caller's texts. */
+  /**
+   * The requests to choose from: the partner's own, the partner's own whose booking or intake has changed since (`moved`),
+   * or those of other partners. A request of another partner is sent with the texts of the calling partner.
+   */
   readonly of: 'own' | 'own and moved' | 'another'
-  /** The index among these, modulo their number. */
+  /** The index into these requests, modulo their number. */
   readonly sent: number
   /** True to append a space to the body. */
   readonly isSpaced: boolean
@@ -75,20 +83,20 @@ export interface Searched extends Called {
   readonly query: Readonly<Record<string, string | number>>
 }
 
-/** Moves the clock to an event plus an offset in ms. */
+/** Moves the clock to the next event of a kind, plus an offset in ms. */
 export interface Tick {
   readonly act: 'tick'
   readonly to: 'now' | 'slot' | 'held' | 'date' | 'month' | 'clock change' | 'cutover' | 'expiry'
   readonly millis: number
 }
 
-/** Requests are counted from the newest. */
+/** `request` is the index of a request. The newest has the index 0. */
 export type RequestMove = { readonly via: number; readonly request: number } & (
   | { readonly act: 'accept' | 'decline' | 'close' | 'read answers' }
   | { readonly act: 'move'; readonly slot: SlotChoice }
   | {
       readonly act: 'assign'
-      /** True to count only intakes. */
+      /** True if `request` is an index into the intakes only. */
       readonly ofIntakes: boolean
       readonly provider: number
       readonly slot: SlotChoice | null
@@ -122,17 +130,17 @@ export type StaffMove = { readonly via: number } & (
 
 /** Events of the service itself. */
 export type Upheaval =
-  /** Crashes, and reopens a copy of its files or the same files. */
+  /** Crashes, then opens a copy of its database files or the files themselves. */
   | { readonly act: 'crash'; readonly keeps: 'copy' | 'files' }
-  /** Crashes during these submissions: the files are copied after `answered` responses. */
+  /** Crashes during the submissions `asked`, after `answered` responses, and opens a copy of the files. */
   | { readonly act: 'crash amid'; readonly asked: readonly Submitted[]; readonly answered: number }
-  /** Stops in order, and starts again. */
+  /** Stops without a crash, then starts again. */
   | { readonly act: 'restart' }
-  /** A second process opens the same file. */
+  /** A second process opens the same database. */
   | { readonly act: 'second' }
-  /** Writes the audit notes in memory and removes expired replays. */
+  /** Writes the audit lines that are still in memory, and removes expired replays. */
   | { readonly act: 'flush' }
-  /** Compares everything visible with the oracle. */
+  /** Compares all data that partners and staff can see with the oracle. */
   | { readonly act: 'census' }
 
 export type Move =
@@ -148,25 +156,25 @@ export type Move =
   | StaffMove
   | Upheaval
 
-/** The number of persons with the same id at all partners, and of all persons. */
+/** Of the `knownPersons` of each partner, the first `sharedPersons` have the same external user ids at all partners. */
 export const [sharedPersons, knownPersons] = [4, 6]
-/** The number of addresses that all partners use. Each person has another one. */
+/** The number of email addresses that all partners use. In addition, each partner has an address for each person. */
 export const sharedEmails = 5
 /** Stands for a unique text of the partner. */
 export const ownText = null
 
 const freeTexts = ['preferredName', 'gender', 'suite', 'city', 'reasonForSeekingSupport', 'preferredModality']
 
-/** Parameters of the random choice of moves. */
+/** The source of randomness and its limits. */
 export interface Chooser {
   readonly dice: Dice
   /** The number of persons of each partner. */
   readonly persons: number
-  /** The day on which the world begins. */
+  /** The day on which the world begins, in days since 1970-01-01. */
   readonly today: number
 }
 
-/** Returns a function that makes an endless sequence of moves. */
+/** Returns a function that returns another random move at each call. */
 export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   const { below, chance, pick } = dice
   let serial = 0
@@ -366,7 +374,7 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   return () => dice.weighed([...everyday, ...rare])
 }
 
-/** Shared persons and addresses are the same for each partner. */
+/** The ids of persons below `sharedPersons`, and the addresses below `sharedEmails`, are the same for all partners. */
 export const externalUserIdOf = (partner: number, person: number) =>
   person < sharedPersons ? `m-${person}` : `m-${partner}-${person}`
 
@@ -377,7 +385,7 @@ export const emailOf = (partner: number, email: number) =>
 export interface Outcome {
   readonly actual: unknown
   readonly expected: unknown
-  /** Changes since the original of a retry. */
+  /** For a retry: how the original request and the service have changed since. */
   readonly since?: readonly string[]
 }
 

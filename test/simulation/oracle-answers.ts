@@ -2,7 +2,7 @@ import type { Answer } from '../support/service'
 
 // Responses to partners, according to the contract and the decisions.
 
-/** The parts of a response that the oracle predicts. A missing header is null. */
+/** The parts of a response that the oracle predicts. Null stands for a missing header. */
 export interface PartnerAnswer {
   readonly status: number
   readonly code: string | null

@@ -29,7 +29,7 @@ export interface KnownRegion {
 export interface KnownProvider {
   readonly id: number
   entry: ProviderInFile
-  /** The state in the directory file. */
+  /** `active` in the directory file. */
   active: boolean
   /** True if staff deactivated the provider. */
   suspended: boolean
@@ -119,8 +119,9 @@ export class OracleDirectory {
   }
 
   /**
-   * The slots of a provider in one region or in any active one, ascending. Includes taken ones.
-   * @param only restricts the result to the slot that starts at this instant (ms)
+   * The starts (ms) of a provider's slots in the given region or in any active region, ascending. Includes slots that are
+   * already booked.
+   * @param only restricts the result to a slot that starts at this instant (ms)
    */
   slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number, only?: number): number[] {
     if (!isWorking(provider)) return []
@@ -158,7 +159,7 @@ export class OracleDirectory {
     return [at(from), at(until)]
   }
 
-  /** The slots of the working hours that start in [from, until), ascending. */
+  /** The starts of the slots of the working hours in [from, until), ascending. */
   gridOf(provider: KnownProvider, from: number, until: number): number[] {
     const zone = zoneOf(provider)
     const starts: number[] = []

@@ -52,7 +52,7 @@ export function search(oracle: Oracle, query: Query, url: string): PartnerAnswer
   })
 }
 
-/** The region of a search, null for a country without any, or a refusal as `code: message`. */
+/** Returns the region of a search, null if the country has no active region, or a refusal as `code: message`. */
 function regionOf(
   { directory }: Oracle,
   { region_id: id, country_code: code, modality }: Query,
@@ -84,13 +84,13 @@ function suits({ entry }: KnownProvider, region: KnownRegion, { modality, langua
   return isSuch && isThere && isSpoken
 }
 
-/** Returns true if one language tag equals or extends the other by subtags. */
+/** Returns true if the language tags are equal, or if one consists of the other and more subtags. */
 function meets(one: string, other: string): boolean {
   const [a, b] = [`${one}-`.toLowerCase(), `${other}-`.toLowerCase()]
   return a.startsWith(b) || b.startsWith(a)
 }
 
-/** The requested page of a list and the URLs of other pages; null past the last page. */
+/** The requested page of a list, and a function that returns the URL of a page; null past the last page. */
 function pageOf<T>(all: readonly T[], query: Query, url: string) {
   const { page: number = 1, page_size: size = 20 } = query as { page?: number; page_size?: number }
   const last = Math.max(1, Math.ceil(all.length / size))

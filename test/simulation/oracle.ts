@@ -13,28 +13,28 @@ import {
 } from './oracle-directory'
 import { dayMillis, hourMillis, instant } from './wall-clock'
 
-// A simple model of partners, members and requests, written from the contract and the decisions: plain lists without a
-// database, snapshots or queues.
+// A simple model of partners, members and requests, written from the contract and decisions.md. It has plain lists instead
+// of a database, snapshots and queues.
 
 export interface OracleKey {
   readonly token: string
-  /** Valid in [from, until), in ms. */
+  /** The token is valid in [from, until), in ms. */
   readonly from: number
   until: number
 }
 
 export interface OraclePartner {
   readonly id: number
-  /** An index of the organizations; null for none. */
+  /** The index into the organizations; null if the partner has none. */
   organization: number | null
   active: boolean
-  /** In order of issue. */
+  /** Oldest first. */
   readonly keys: OracleKey[]
 }
 
 export interface OracleMember {
   readonly id: number
-  /** An index of the partners. */
+  /** The index into the partners. */
   readonly partner: number
   readonly externalUserId: string
   active: boolean
@@ -80,16 +80,16 @@ export interface Keyed {
   readonly text: string
 }
 
-/** A stored response for retries. */
+/** A response that is stored for retries. */
 interface KeptAnswer extends Keyed {
-  /** An index of the partners. */
+  /** The index into the partners. */
   readonly partner: number
   readonly memberId: number
   readonly answer: PartnerAnswer
   readonly at: number
 }
 
-/** Values that only the service can choose, from its response. */
+/** The values that the service chose itself, taken from its response. */
 export interface Chosen {
   readonly id?: unknown
   readonly authorizationNumber?: unknown
@@ -108,7 +108,7 @@ const languageNames: Readonly<Record<string, string>> = {
 export class Oracle {
   readonly members: OracleMember[] = []
   readonly requests: OracleRequest[] = []
-  /** Actor, action, record and outcome, in order. */
+  /** Oldest first. Each line consists of actor, action, record and outcome. */
   readonly audit: string[] = []
   #kept: KeptAnswer[] = []
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
@@ -215,7 +215,7 @@ export class Oracle {
     return dob !== undefined && dob > instant(this.now).slice(0, 10) ? refused('field_invalid') : null
   }
 
-  /** The stored response for the key, or the refusal of another body; null if the key is new. */
+  /** Returns the stored response for the key, or a refusal if the body differs; null if the key is new. */
   #replay(partner: number, { key, text }: Keyed): PartnerAnswer | null {
     const kept = this.keptAnswers().find((one) => one.partner === partner && one.key === key)
     if (!kept) return null
@@ -294,7 +294,7 @@ export class Oracle {
     return member
   }
 
-  /** Accepts a new unused id; returns -1, which no response has, for any other. */
+  /** Returns the id that the service chose. Returns -1, which never matches, if it is not an integer or was used before. */
   #newId(kind: 'member' | 'request', id: unknown): number {
     if (!Number.isSafeInteger(id) || this.#idsEver[kind].has(id)) return -1
     this.#idsEver[kind].add(id)
@@ -320,7 +320,7 @@ export class Oracle {
     return this.directory.clockOf(provider, at)
   }
 
-  /** Returns true if a slot can be booked now. The request's own slot counts as free. */
+  /** Returns true if a slot can be booked now. The slot that the given request holds counts as free. */
   isFree(providerId: number, startsAt: number, requestId?: number): boolean {
     const provider = this.directory.providers.find(({ id }) => id === providerId)
     const slots = provider ? this.directory.slotsOf(provider, 'any', this.now, startsAt) : []
@@ -358,7 +358,7 @@ export class Oracle {
     return this.#record(`request.${acts[to]}`, `request ${id}`)
   }
 
-  /** Moves a request to another slot, with the same provider by default. */
+  /** Moves a request to another slot. Keeps the provider if `providerId` is null. */
   moveTo(id: number, providerId: number | null, startsAt: number): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -369,7 +369,7 @@ export class Oracle {
     return refusal ?? this.#record('request.move', `request ${id}`)
   }
 
-  /** @param number the authorization number that the service chose, if it chose one */
+  /** @param number the authorization number that the service chose; used only if the request had none */
   assign(id: number, providerId: number, startsAt: number | null, number: unknown): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -396,7 +396,7 @@ export class Oracle {
     return null
   }
 
-  /** Declines the requests of a partner's members that were submitted at or after an instant (ms) and can be declined. */
+  /** Declines the requests that a partner submitted at or after an instant (ms). Skips those that cannot be declined. */
   declineAll(partner: number, since: number): { readonly declined: number; readonly unassigned: number } {
     const submitted = this.requests.filter(
       (one) => one.partner === partner && one.memberId !== null && one.submittedAt >= since,
@@ -425,7 +425,7 @@ export class Oracle {
     return this.#record('token.issue', `partner ${partner.id}`)
   }
 
-  /** Replaces the valid token at the cutover, and cancels a waiting one. */
+  /** Replaces the valid token at the cutover, and cancels an earlier replacement that has not started. */
   rotate(partner: OraclePartner, cutover: number, token: string | undefined): string | null {
     if (cutover < this.now) return 'field_invalid'
     const inForce = partner.keys.find((key) => this.isInForce(key))
@@ -457,7 +457,7 @@ export class Oracle {
     return this.#record(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
   }
 
-  /** Returns the ids of the person's requests that still hold a slot, or the refusal. */
+  /** Returns the ids of the erased person's requests that still hold a slot, or the refusal. */
   erase(id: number): number[] | string {
     const at = this.members.findIndex((one) => one.id === id)
     if (at < 0) return 'record_unknown'
@@ -506,7 +506,7 @@ export class Oracle {
     return this.#record(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
   }
 
-  /** Returns whether the absence existed, and the requests that hold a slot in it. */
+  /** Returns whether the absence existed already, and the ids of the requests that hold a slot in it. */
   addTimeOff(provider: KnownProvider, absence: Absence) {
     const held = this.heldIn(provider, absence).sort()
     const isKnown = absencesOf(provider).some(
@@ -519,7 +519,7 @@ export class Oracle {
     return { isKnown, held }
   }
 
-  /** Returns whether the absence came from the directory files. */
+  /** Returns whether the absence came from the directory files, or the refusal. */
   removeTimeOff(provider: KnownProvider, { from, until }: Absence) {
     const others = (all: readonly Absence[]) => all.filter((one) => one.from !== from || one.until !== until)
     const [timeOff, away] = [others(provider.entry.timeOff ?? []), others(provider.away)]
@@ -536,7 +536,7 @@ export class Oracle {
     return this.#record(`partner.${active ? 'reactivate' : 'deactivate'}`, `partner ${partner.id}`)
   }
 
-  /** @param organization an index; null for none */
+  /** @param organization an index into the organizations; null for none */
   join(partner: OraclePartner, organization: number | null): null {
     partner.organization = organization
     return this.#record('partner.set-organization', `partner ${partner.id}`)

@@ -31,7 +31,7 @@ export interface Prepared {
   send(): Promise<WholeAnswer>
   /** Returns the expected response, given the values that the service chose. */
   expectedAnswer(chosen: Chosen): PartnerAnswer
-  /** The record for retries; null without an idempotency key. */
+  /** Null if the submission has no idempotency key, or repeats a request of another partner. */
   readonly sent: Sent | null
 }
 
@@ -78,7 +78,7 @@ function prepareAgain(world: World, move: Retried, sent: Sent): Prepared {
   return prepareWith(world, move, body, sent, move.isSpaced ? ' ' : '')
 }
 
-/** @param behind text after the body */
+/** @param behind text to append to the body */
 function prepareWith(
   world: World,
   move: Submitted | Retried,
@@ -130,7 +130,7 @@ async function read(world: World, move: Exclude<Call, Submitted | Retried>): Pro
   return { actual, expected: refusal ?? oracle.lookUp(move.partner, externalUserId) }
 }
 
-/** Repeats the partner's last search with its ETag. Checks that a 304 comes only for the page that the oracle expects. */
+/** Repeats the partner's last search with its ETag. A 304 is correct only if the oracle expects the same page as before. */
 async function revalidate(world: World, { partner, via }: Searched, token: string): Promise<string[]> {
   const page = world.pages.get(partner)
   if (!page) return []
@@ -145,7 +145,7 @@ async function revalidate(world: World, { partner, via }: Searched, token: strin
   return [`again ${status}${isCompressed ? ' compressed' : ''}`]
 }
 
-/** The token that a partner sends, and its expected refusal; null if it is accepted. */
+/** Returns the token that a partner sends, and the expected refusal (null if the token is accepted). */
 export function callerOf(
   oracle: Oracle,
   { partner: place, token: choice }: { partner: number; token: TokenChoice },
@@ -179,7 +179,10 @@ function bookingDataOf({ providerId, startsAt }: Slot) {
   return { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime: endOf(utcStartTime) }
 }
 
-/** The chosen slot; any full hour if there is none of its kind. @param memberId the member for `mine` */
+/**
+ * Returns the chosen slot. If the list is empty, returns the provider's first free slot or the next full hour.
+ * @param memberId the member whose slots are `mine`
+ */
 export function slotOf(oracle: Oracle, choice: SlotChoice, memberId: number | undefined): Slot {
   const { now, directory, requests } = oracle
   const nextHour = now - (now % hourMillis) + hourMillis

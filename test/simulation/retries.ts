@@ -9,9 +9,9 @@ export interface Sent {
   readonly key: string
   readonly move: Submitted
   readonly bookingData: Body['bookingData'] | null
-  /** The process that it was sent to. */
+  /** The process that received it first. */
   readonly via: Running
-  /** The id of the last stored request; null if it was never stored. */
+  /** The id of the booking or intake that it stored last; null if every attempt was refused. */
   requestId: number | null
 }
 
@@ -33,7 +33,7 @@ export function whatIsRetried(world: World, { partner, of, sent: place }: Retrie
 
 const isMoved = (fate: string) => !['refused', 'pending', 'unassigned'].includes(fate)
 
-/** The current state of the request and its member. */
+/** The current state of the stored request and of its member. */
 function fateOf({ oracle }: World, { requestId }: Sent): string {
   const request = oracle.requests.find(({ id }) => id === requestId)
   if (!request) return 'refused'
@@ -42,7 +42,7 @@ function fateOf({ oracle }: World, { requestId }: Sent): string {
   return member.active ? request.state : 'of a member who is deactivated'
 }
 
-/** The changes of the request and of the service since it was sent. */
+/** How the stored request has changed, and whether the process that received it has been reopened. */
 export function sinceThen(world: World, sent: Sent): string[] {
   const request = world.oracle.requests.find(({ id }) => id === sent.requestId)
   if (!request) return ['refused']

@@ -10,7 +10,7 @@ import { organizationCount, organizationOf } from './moves'
 
 export const baseUrl = 'http://localhost'
 
-/** When the template database was made, before all worlds. */
+/** The instant (ms) at which the template database is made. Every world starts later. */
 export const madeAt = Date.UTC(2026, 0, 1)
 
 /** A response with its raw body. */
@@ -19,10 +19,10 @@ export interface WholeAnswer extends Answer {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** A service that one process has opened on a file. */
+/** A service that has the database open. It stands for a process, but runs in the process of the test. */
 export interface Running {
   readonly service: Awaited<ReturnType<typeof openService>>
-  /** Answers a request as the server does. */
+  /** Sends a request to the app without a network connection. */
   ask(path: string, init?: RequestInit): Promise<WholeAnswer>
 }
 
@@ -33,7 +33,7 @@ export class Site implements AsyncDisposable {
   #copies = 0
   /** The processes that have the database open. The first is the server that crashes. */
   readonly running: Running[] = []
-  /** Crashed processes, which get no more requests. */
+  /** Crashed processes. They get no more requests. */
   readonly #dropped: Running[] = []
 
   private constructor(
@@ -62,7 +62,7 @@ export class Site implements AsyncDisposable {
     return keyFile
   }
 
-  /** The process at an index, modulo their number. */
+  /** The process at an index, modulo the number of processes. */
   via(place: number): Running {
     return this.running[place % this.running.length] as Running
   }
@@ -74,12 +74,12 @@ export class Site implements AsyncDisposable {
     return copy
   }
 
-  /** Drops all processes without a stop, then opens a copy or the same files. */
+  /** Drops all processes without stopping them, then opens the copy, or the same files if `copy` is null. */
   async crash(copy: string | null): Promise<void> {
     const gone = this.running.splice(0)
     if (copy === null) this.#dropped.push(...gone)
     else {
-      // They can be closed: the next process opens a copy.
+      // Closing them cannot change what the next process reads, because it opens the copy.
       for (const { service } of gone) await service.close()
       this.#path = copy
     }
@@ -116,7 +116,7 @@ interface Template {
 
 let made: Promise<Template> | undefined
 
-/** The database that each world starts from, made once. */
+/** Returns the database of which each world starts with a copy. Makes it at the first call. */
 export function template(): Promise<Template> {
   made ??= makeTemplate()
   return made

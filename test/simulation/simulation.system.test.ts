@@ -7,16 +7,17 @@ import { dropTemplate } from './running'
 import { dayMillis } from './wall-clock'
 import { carryOut, openWorld } from './world'
 
-// Each run is random from its seed: partners, staff and other processes act, the clock moves by minutes and weeks, and the
-// service crashes and reopens. Every response, and at times all visible data, must match the oracle.
-// TEST_LONG=1 makes 10,000 runs. A failure prints the seed and the step; SIMULATION_SEED=<seed> repeats one run with a log.
+// Each run makes random moves from its seed: partners, staff and other processes act, the clock advances by minutes to
+// weeks, and the service crashes and reopens. Every response must match the oracle. From time to time all data that
+// partners and staff can see must match it too.
+// TEST_LONG=1 makes 10,000 runs. A failure prints the seed and the step. SIMULATION_SEED=<seed> repeats one run with a log.
 setDefaultTimeout(isLong ? 14_400_000 : 300_000)
 
 afterAll(dropTemplate)
 
 const steps = times(32, 90)
 const again = process.env.SIMULATION_SEED
-/** Additional seeds that cover rare outcomes. The last test fails if a change makes them miss an outcome. */
+/** Additional seeds whose runs have rare outcomes. If a change makes all runs miss an outcome, the last test fails. */
 const rare = [
   93, 97, 100, 109, 114, 129, 137, 139, 148, 149, 152, 154, 161, 167, 171, 173, 175, 176, 181, 186, 187, 189,
   196, 199, 203, 207, 210, 214, 223, 234, 241, 244, 250, 251,
@@ -24,7 +25,7 @@ const rare = [
 const first = Array.from({ length: times(90, 10_000) }, (_, index) => index + 1)
 const seeds = again ? [Number(again)] : [...new Set([...first, ...rare])]
 
-/** Start times: before clock changes, month and year ends and a leap day, and on an ordinary day. */
+/** The start times: shortly before a clock change, a month end, a year end or a leap day, and one on an ordinary day. */
 const beginnings = [
   '2026-10-22T11:00:00Z',
   '2026-12-29T22:30:00Z',

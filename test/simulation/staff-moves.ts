@@ -71,7 +71,7 @@ export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | O
   }
 }
 
-/** A command starts with the current directory. */
+/** Reads the latest directory first, because every command of an operator does so when it starts. */
 async function contextFor({ site }: World, { via }: { via: number }): Promise<Context> {
   const context = contextOf(site.via(via))
   await context.directory.catchUp()

@@ -5,7 +5,7 @@ export const [minuteMillis, hourMillis, dayMillis] = [60_000, 3_600_000, 86_400_
 /** The zones of the providers in the simulation. */
 export const zoneNames = ['America/Toronto', 'Europe/London', 'Asia/Kolkata'] as const
 
-/** Also UTC, for tests that need no local time. */
+/** Includes UTC for tests that need no local time. */
 export type ZoneName = (typeof zoneNames)[number] | 'Etc/UTC'
 
 /** The start and end of summer time in a year, in ms. */
@@ -13,12 +13,12 @@ type Summer = (year: number) => readonly [begins: number, ends: number]
 
 /** Standard offset from UTC in minutes. Summer time adds 60. */
 const zones: Record<ZoneName, { readonly standard: number; readonly summer: Summer | null }> = {
-  // From the second Sunday of March to the first of November, at 02:00 local time.
+  // From the second Sunday of March to the first Sunday of November. Clocks change at 02:00 local time.
   'America/Toronto': {
     standard: -300,
     summer: (year) => [sunday(year, 3, 2) + 7 * hourMillis, sunday(year, 11, 1) + 6 * hourMillis],
   },
-  // From the last Sunday of March to the last of October, at 01:00 UTC.
+  // From the last Sunday of March to the last Sunday of October. Clocks change at 01:00 UTC.
   'Europe/London': {
     standard: 0,
     summer: (year) => [lastSunday(year, 3) + hourMillis, lastSunday(year, 10) + hourMillis],
@@ -27,7 +27,7 @@ const zones: Record<ZoneName, { readonly standard: number; readonly summer: Summ
   'Etc/UTC': { standard: 0, summer: null },
 }
 
-/** The midnight (UTC, in ms) of the nth Sunday of a month (1 to 12). */
+/** The midnight (UTC, in ms) at which the nth Sunday of a month (1 to 12) begins. */
 function sunday(year: number, month: number, nth: number): number {
   const first = Date.UTC(year, month - 1, 1)
   const daysUntilSunday = (7 - new Date(first).getUTCDay()) % 7
@@ -49,7 +49,8 @@ export function offsetAt(zone: ZoneName, at: number): number {
 }
 
 /**
- * The instant (ms) of a local time, in minutes after midnight of a day counted from 1970-01-01.
+ * The instant (ms) at which clocks show a local time. The time is in minutes after midnight, the day in days since
+ * 1970-01-01.
  * @throws Error if clocks show this time twice or never
  */
 export function instantAt(zone: ZoneName, day: number, minutes: number): number {

@@ -13,7 +13,7 @@ import { baseUrl, madeAt, type Running, Site, template } from './running'
 import { carryOutForStaff } from './staff-moves'
 import { dayAt, dayMillis, instantAt, nextChange, zoneNames } from './wall-clock'
 
-/** A page of search that a partner has cached. */
+/** A search page that a partner has cached. */
 export interface KnownPage {
   readonly query: Searched['query']
   readonly tag: string
@@ -32,7 +32,7 @@ export interface World extends AsyncDisposable {
   readonly sent: Sent[]
   /** The last response. */
   last: Answer | null
-  /** The page of the last search of each partner, by index. */
+  /** The page of each partner's last search, by the index of the partner. */
   readonly pages: Map<number, KnownPage>
 }
 
@@ -111,7 +111,7 @@ export async function carryOut(world: World, move: Move): Promise<Outcome> {
   }
 }
 
-/** The next instant (ms) of a kind; now if there is none. */
+/** The instant (ms) of the next event of a kind; now if there is no such event. */
 function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to']): number {
   const { now, directory, requests, partners } = oracle
   const date = new Date(now)
@@ -122,7 +122,7 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
     // Local midnights, because licenses begin and end then.
     date: () => zoneNames.map((zone) => instantAt(zone, dayAt(zone, now) + 1, 0)),
     month: () => [Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)],
-    // Only near changes: a far one would be after the end of all licenses.
+    // Ignores clock changes that are far away, because all licenses would have ended by then.
     'clock change': () =>
       zoneNames.map((zone) => nextChange(zone, now)).filter((at) => at < now + 40 * dayMillis),
     expiry: () => oracle.keptAnswers().map(({ at }) => at + dayMillis),
@@ -133,9 +133,9 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
 }
 
 /**
- * Sends concurrent submissions and copies the files after some responses. Answered submissions must be in the copy, and
- * every other one must be there completely or not at all. Then repeats those with an idempotency key, like a client without
- * a response.
+ * Sends concurrent submissions, and copies the database files after some responses. The copy must contain all submissions
+ * that were answered before. It must contain each other submission completely or not at all. Then repeats the submissions
+ * with an idempotency key, like a client that got no response.
  */
 async function crashAmid(
   world: World,
@@ -147,7 +147,7 @@ async function crashAmid(
   const answers: Answer[] = []
   await Promise.all(
     calls.map(async ({ send }, place) => {
-      // Spread over turns of the event loop, so that some belong to a later group commit.
+      // Spreads the submissions over turns of the event loop, so that some are in a later group commit.
       for (let turns = place % 3; turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve))
       const answer = await send()
       if (copy === null) answers[place] = answer
@@ -158,7 +158,7 @@ async function crashAmid(
   const stored = await Promise.all(
     calls.map((call, place) => answers[place]?.body ?? findStored(world, call)),
   )
-  // The comparison below would reveal a change by a refused submission.
+  // Keeps only the submissions that were stored. If a refused one changed anything, the comparison below would fail.
   const inOrder = calls
     .map((call, place) => ({ call, chosen: stored[place] as Chosen | null }))
     .filter(({ chosen }) => Number.isInteger(chosen?.id))
@@ -175,7 +175,7 @@ async function crashAmid(
   }
 }
 
-/** Finds what was stored for a submission without a response; null if nothing. */
+/** Finds what a submission without a response has stored; null if it has stored nothing. */
 async function findStored({ site }: World, { partnerId, externalUserId }: Prepared): Promise<Chosen | null> {
   const store = actsOf(contextOf(site.via(0)))
   const member = await store.findMember(partnerId, externalUserId)
