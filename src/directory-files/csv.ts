@@ -16,14 +16,14 @@ export class CsvFault extends Error {
 }
 
 /**
- * Parses CSV (RFC 4180) without its empty rows. Also accepts the output of spreadsheets: semicolons or tabs, LF line ends, a
- * byte order mark, and UTF-16 with a byte order mark.
+ * Parses CSV (RFC 4180) and skips empty rows. Also accepts the files that spreadsheets write: separated by semicolons
+ * or tabs, with LF line ends or a byte order mark, or in UTF-16 with a byte order mark.
  * @throws CsvFault for a misplaced or unclosed quote, and for bytes that are not text
  */
 export function readCsv(file: Uint8Array): CsvRow[] {
   const { text, bytes } = decode(file)
   const rows: CsvRow[] = []
-  // Counted here, because csv-parse counts a CR LF inside a cell as two lines.
+  // Lines are counted here, because csv-parse counts a CR LF inside a cell as two lines.
   let [line, position] = [1, 0]
   const moveTo = (end: number) => {
     for (; position < end; position++) if (bytes[position] === lineFeed) line++
@@ -91,7 +91,8 @@ export type CsvCell = string | number | boolean | null
 /** Formats rows as RFC 4180. Protects texts against formula injection; numbers are unchanged. */
 export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
   const written = rows.map((cells) => cells.map(formatCell))
-  // csv-stringify quotes CR LF but not a lone CR or LF. Spreadsheets may also split at semicolons and tabs.
+  // By default, csv-stringify does not quote a cell with a lone CR or LF. Spreadsheets may also split cells at
+  // semicolons and tabs.
   return stringify(written, { record_delimiter: '\r\n', quoted_match: /[\r\n;\t]/ })
 }
 
@@ -99,13 +100,19 @@ function formatCell(cell: CsvCell): string {
   return typeof cell === 'string' ? guardFormula(cell) : String(cell ?? '')
 }
 
-/** Positions at which a spreadsheet may start a formula, also after spaces or separators (OWASP, CSV injection). */
+/**
+ * A place where spreadsheets may read a formula, even after spaces or separators (OWASP, CSV injection). `%` marks the
+ * quote.
+ */
 const formula = String.raw`(?<=^|[;\t\r\n])%(?='*[^\S\t\r\n]*[=+\-@＝＋－＠])|^%(?='*[\t\r\n])`
 
 const formulaStarts = new RegExp(formula.replaceAll('%', ''), 'g')
 const guardQuotes = new RegExp(formula.replaceAll('%', "'"), 'g')
 
-/** Puts a quote before a formula. A text with such quotes gets one more, so that unguardFormula is exact. */
+/**
+ * Puts a quote before a formula. Adds one even if the formula already has quotes before it, so that unguardFormula
+ * restores the exact text.
+ */
 export function guardFormula(text: string): string {
   return text.replace(formulaStarts, "'")
 }

@@ -75,7 +75,7 @@ const partShapes = {
   absence: validator(AbsenceShape),
 }
 
-/** Returns true if the zone data has a zone. */
+/** Returns true if the zone data contains this zone. */
 export type IsZone = (name: string) => boolean
 
 /** Reads a directory file. @throws DirectoryInvalid with every fault and its place */
@@ -94,7 +94,7 @@ export function readDirectoryFile(document: unknown, isZone: IsZone): DirectoryE
 
 function invalidDirectory(document: unknown, faults: readonly Fault[]): DirectoryInvalid {
   const toPlaced = ({ path, fault }: Fault): DirectoryFault => {
-    // If a name is the fault, the path shows it, and its value does not matter.
+    // For an unknown field, the path already shows the fault, and the value does not matter.
     const value = fault === 'is not a known field' ? undefined : valueAt(document, path)
     return { ...placeInDocument(path), fault, value }
   }
@@ -108,15 +108,15 @@ function valueAt(document: unknown, path: string): unknown {
   return steps.reduce((value, step) => Object(value)[step], document)
 }
 
-/** The parts of a document that may not match the schema. Rules apply only to valid parts. */
+/** The parts of a document that may break the schema. The other rules are checked only on valid parts. */
 interface Parts {
   readonly regions: readonly Partial<Record<keyof RegionInFile, unknown>>[]
-  /** If false, a region lacks a ref, and a ref that seems unknown may belong to it. */
+  /** False if the regions are not a list, or if one of them lacks a ref. Refs to regions are then not checked. */
   readonly hasRegions: boolean
   readonly providers: readonly ProviderParts[]
 }
 
-/** A provider's parts, in order; undefined for invalid parts. */
+/** A provider's parts. Invalid parts are undefined, so that valid parts keep their positions. */
 type ProviderParts = ReturnType<typeof providerPartsOf>
 
 /** @param isShaped true if the whole document is valid, so that its parts need no check */

@@ -13,7 +13,7 @@ export interface Place {
 }
 
 export interface DirectoryFault extends Fault, Place {
-  /** The faulty value; undefined if there is none or the value is not the fault. */
+  /** The faulty value; undefined if the value is missing or is not the cause of the fault. */
   readonly value?: unknown
 }
 

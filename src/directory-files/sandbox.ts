@@ -26,7 +26,7 @@ function moveDates(document: unknown, days: number): unknown {
 const firstNames = ['Amber', 'Birch', 'Cedar', 'Dahlia', 'Elm', 'Fern', 'Garnet', 'Hazel', 'Iris', 'Juniper']
 const lastNames = 'Brookvale Cloverfield Dawnridge Eastwillow Foxglen Greywater Highmeadow'.split(' ')
 
-/** Adds `count` generated providers with the hours of existing ones. Returns an invalid document unchanged. */
+/** Adds `count` providers: copies of existing ones with a new ref and name. Returns an invalid document unchanged. */
 export function withGenerated(directory: unknown, count: number): unknown {
   if (!isDirectoryFile(directory)) return directory
   const { providers } = directory

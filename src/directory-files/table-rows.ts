@@ -39,7 +39,7 @@ function columns(header: string): readonly Column[] {
   })
 }
 
-/** The tables of a directory as CSV, and their columns. */
+/** The CSV tables of a directory, with their columns. */
 export const tables = {
   regions: columns('countryCode stateProvinceCode stateProvinceNameLocal stateProvinceLabel id? active?'),
   providers: columns(
@@ -73,7 +73,7 @@ export function placeInTable({ file, line }: Origin, column = ''): Place {
   return { path: `${file} ${row}${suffix}`, column: `${file}${suffix}`, row, noun: 'row' }
 }
 
-/** Reads a file as the table that best matches its header row. Returns null and adds faults if none does. */
+/** Reads a file as the table that best matches its header row. Adds faults. Returns null without a valid header row. */
 export function readTable(file: CsvFile, faults: DirectoryFault[]): { table: TableName; rows: Row[] } | null {
   const before = faults.length
   const fail: Fail = (line, fault) => faults.push({ ...placeInTable({ file: file.name, line }), fault })
@@ -128,12 +128,12 @@ function columnNames(header: CsvRow): string[] {
   return names.map((name) => knownNames.get(name.toLowerCase()) ?? name)
 }
 
-/** Counts cells without the empty ones at the end. */
+/** Counts the cells of a row, except the empty cells at its end. */
 function filledCells({ cells }: CsvRow): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1
 }
 
-/** Returns the table that has most columns in common with a header row; null if none has. */
+/** Returns the table that shares most columns with a header row; null if no table shares any. */
 function tableOf(header: readonly string[]): TableName | null {
   const fit = (table: TableName) => tables[table].filter(({ name }) => header.includes(name)).length
   const best = tableNames.reduce((a, b) => (fit(b) > fit(a) ? b : a))
@@ -164,7 +164,7 @@ function parseRow({ cells }: CsvRow, columns: readonly (Column | null)[]): Row['
   return values
 }
 
-/** Returns null for an empty cell. Keeps text that does not parse, for the schema to reject. */
+/** Returns null for an empty cell. Returns text unchanged if it does not parse; the schema then rejects it. */
 function parseCell(cell: string, kind: CellKind): unknown {
   const word = kind === 'text' ? cell : cell.trim()
   if (word === '') return null

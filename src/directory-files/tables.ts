@@ -27,8 +27,9 @@ type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides
 export type StoredDirectory = DirectoryFile & { readonly unreadable: ReadonlySet<unknown> }
 
 /**
- * Reads CSV files as a directory. Tables that are not among the files stay as stored: a file of licenses alone replaces all
- * licenses and nothing else. @throws DirectoryInvalid with every fault, its file and line
+ * Reads CSV files as a directory. Tables that are not among the files stay as stored: a file of licenses alone replaces
+ * all licenses and nothing else.
+ * @throws DirectoryInvalid with every fault, its file and line
  */
 export function readTables(
   files: readonly CsvFile[],
@@ -39,8 +40,9 @@ export function readTables(
 }
 
 /**
- * Checks CSV files without a database and counts the rows of each table. If a table is missing, its regions or providers
- * count as stored. @throws DirectoryInvalid with every fault, its file and line
+ * Checks CSV files without a database and counts the rows of each table. If a table of regions or providers is missing,
+ * every region or provider that the other tables refer to is assumed to exist.
+ * @throws DirectoryInvalid with every fault, its file and line
  */
 export function checkTables(files: readonly CsvFile[], isZone: IsZone): Partial<Record<TableName, number>> {
   const rows = rowsByTable(files)
@@ -64,7 +66,7 @@ function rowsByTable(files: readonly CsvFile[]): ReadRows {
     if (byTable.has(read.table)) faults.push({ ...placeInDocument(file.name), fault })
     else byTable.set(read.table, read.rows)
   }
-  // Without one table, every row that refers to it would be reported.
+  // Stop here: without that table, every row that refers to it would be reported.
   if (byTable.size < files.length) throw new DirectoryInvalid(faults)
   return { byTable, faults }
 }
@@ -72,7 +74,7 @@ function rowsByTable(files: readonly CsvFile[]): ReadRows {
 function entriesOf({ byTable, faults: rowFaults }: ReadRows, stored: StoredDirectory, isZone: IsZone) {
   const { document, faults, placeOf } = new DocumentBuilder(stored, byTable, rowFaults).build()
   try {
-    // A stored zone that the zone data lacks is not a fault of these files.
+    // Accept stored zones that the zone data lacks, because they are not a fault of these files.
     const storedZones = new Set(stored.providers.map(({ timeZone }) => timeZone))
     const entries = readDirectoryFile(document, (name) => storedZones.has(name) || isZone(name))
     if (faults.length === 0) return entries
@@ -96,7 +98,7 @@ const unreadableFault =
 
 class DocumentBuilder {
   readonly #origins = new Map<string, Origin>()
-  /** The first provider with each ref, and its path. */
+  /** For each ref, the first provider with this ref and the path of that provider. */
   readonly #byRef = new Map<unknown, { path: string; provider: ProviderElement }>()
 
   constructor(
@@ -115,7 +117,7 @@ class DocumentBuilder {
     return { document: { regions, providers }, faults: this.faults, placeOf }
   }
 
-  /** A provider whose record cannot be read needs all three tables. */
+  /** Reports the rows of providers whose stored record cannot be read, unless all three tables are given. */
   #refuseUnreadable(): void {
     const needed = ['providers', 'licenses', 'schedules'] as const
     if (needed.every((table) => this.tables.has(table))) return
@@ -169,7 +171,7 @@ class DocumentBuilder {
     else this.#add(row, kind === 'hours' ? 'workingHours' : 'timeOff', values)
   }
 
-  /** Rows with one date form one override. A single row without times means a day off. */
+  /** A provider's rows with the same date form one override. A single row without times means a day off. */
   #addOverride(row: Row, { date, ...window }: Element): void {
     const found = this.#require(row)
     if (!found) return

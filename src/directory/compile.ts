@@ -20,7 +20,7 @@ export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
     zone,
     workingHours: provider.workingHours.map(compileHours),
     overrides: provider.overrides.length === 0 ? none.overrides : compileOverrides(provider.overrides),
-    // Keeps the provider's order. Time off inside a skipped hour stays as an empty interval.
+    // In the provider's order. Time off that lies in a skipped hour becomes an empty interval.
     timeOff: timeOff.length === 0 ? none.timeOff : timeOff.map((absence) => compileTimeOff(absence, zone)),
   }
 }
@@ -37,7 +37,7 @@ function compileHours({ weekdays: days, from, until, ...hours }: WeeklyHours): W
   }
 }
 
-// Shared to save memory, because most providers have neither.
+// Shared to save memory, because most providers have no overrides and no time off.
 const none: Pick<Schedule, 'overrides' | 'timeOff'> = { overrides: new Map(), timeOff: [] }
 
 function compileOverrides(overrides: Provider['overrides']): Schedule['overrides'] {
@@ -49,7 +49,7 @@ export interface LicensedTime {
   readonly interval: Interval
 }
 
-/** Returns valid license times, from the start of the first local date to the end of the last, merged by region. */
+/** Returns when licenses are valid, from the start of the first local date to the end of the last. Merges them by region. */
 export function compileLicenses(licenses: readonly License[], zone: TimeZone): LicensedTime[] {
   const times = licenses.map((license) => ({
     regionId: license.regionId,
@@ -76,7 +76,7 @@ function compileWindow({ start, end, stepMinutes = slotMinutes }: WorkingWindow)
   return { startMinute, endMinute: endMinute > startMinute ? endMinute : endMinute + dayMinutes, stepMinutes }
 }
 
-/** Dates cover whole local days. A repeated local time starts at its first occurrence and ends at its last. */
+/** Dates cover whole local days. If a local time occurs twice, a start means the first and an end means the last. */
 export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
   const [start, end] = [parseInstant(from), parseInstant(until)]
   if (start !== null && end !== null) return { start: start / minuteMillis, end: end / minuteMillis }
@@ -88,7 +88,7 @@ export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interv
   }
 }
 
-/** Returns minutes since the local 1970-01-01T00:00 of a local date-time, or of a date's midnight. */
+/** Converts a local date-time, or a date (its midnight), to minutes since the local 1970-01-01T00:00. */
 function localMinuteOf(text: string): number {
   const [date = '', time = '00:00'] = text.split('T')
   return dayOf(date) * dayMinutes + timeOf(time)
@@ -102,13 +102,13 @@ function timeOf(time: string): number {
   return readable(parseTimeOfDay(time))
 }
 
-/** @throws RangeError if the text was not validated; null would count as 1970 */
+/** @throws RangeError for null, which arithmetic would treat as 0, the year 1970 */
 function readable(value: number | null): number {
   if (value === null) throw new RangeError('not a date or a time')
   return value
 }
 
-/** Compiled schedules and licenses of one zone, by the provider's list objects. */
+/** The cached results for one zone. The keys are the list objects of providers. */
 interface Known {
   readonly schedules: Map<
     Provider['workingHours'],
@@ -117,10 +117,10 @@ interface Known {
   readonly licenses: Map<Provider['licenses'], readonly LicensedTime[]>
 }
 
-/** The other lists that a schedule depends on. */
+/** A schedule depends on these lists and on workingHours. */
 const others = ['overrides', 'timeOff', 'staffTimeOff'] as const
 
-/** Compiles the providers of one read. Providers with the same lists share one schedule object. */
+/** Compiles the providers of one read. Providers with the same list objects share one schedule. */
 export class CompiledOnce {
   readonly #zones = new Map<TimeZone, Known>()
 

@@ -16,7 +16,7 @@ import {
 } from './listing'
 import { RegionLicenses } from './roster'
 
-/** Providers whose past slots are dropped per update. One booking adds fewer. */
+/** Each update removes the past slots of this many providers: more than one booking adds. */
 const prunedPerUpdate = 16
 
 export interface ContentsSources {
@@ -79,7 +79,7 @@ export class Contents {
     else this.#taken.delete(id)
   }
 
-  /** Taken slots do not affect licenses, so the rosters stay. */
+  /** Updates the taken slots of a listing. The rosters stay, because they depend on licenses only. */
   #showTaken(id: number): void {
     const listing = this.listings.get(id)
     const taken = this.takenOf(id)
@@ -90,7 +90,7 @@ export class Contents {
     return this.#taken.get(id) ?? nothingTaken
   }
 
-  /** Drops slots that ended by `after` (ms) from a few providers. Each call continues after the last one. */
+  /** Removes slots that ended by `after` (ms). Each call handles a few providers and continues where the last one stopped. */
   forgetPast(after: number): void {
     for (let count = 0; count < prunedPerUpdate; count++) {
       const { done, value } = this.#pruning.next()
@@ -112,7 +112,8 @@ export class Contents {
     copy.version = this.version
     copy.keys = this.keys
     copy.regions = this.regions
-    // Copies one large map per turn of the event loop. Only a read changes them, and reads run one at a time.
+    // Copies one large map per turn of the event loop. The maps stay the same meanwhile, because reads run one at a
+    // time.
     copy.providers = new Map(this.providers)
     await nextTurn()
     copy.listings = new Map(this.listings)

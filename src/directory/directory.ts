@@ -21,7 +21,7 @@ export interface DirectorySources extends ContentsSources {
   readonly clock: Clock
 }
 
-/** Larger changes are applied to a copy, and the event loop gets a turn after this many providers. */
+/** Changes to more providers than this are applied to a copy. The event loop gets a turn after each portion. */
 const portion = 500
 
 /** Past slots are kept this long, because a clock may be set back a little. */
@@ -34,7 +34,7 @@ const keptMillis = 7 * dayMinutes * minuteMillis
 export class Directory {
   #contents: Contents
   #reading: Promise<void> | null = null
-  /** The feed's stamp from before the last completed read. */
+  /** The feed's stamp, taken before the last completed read. */
   #stamp: number | null = null
 
   private constructor(private readonly sources: DirectorySources) {
@@ -53,7 +53,7 @@ export class Directory {
     return this.#contents.version as Version
   }
 
-  /** Applies everything committed so far by any process. Returns undefined, so callers need not wait, if up to date. */
+  /** Applies everything that any process has committed. Returns undefined if up to date, so that callers need not wait. */
   catchUp(): Promise<void> | undefined {
     return this.#isCurrent() ? undefined : this.#catchUp()
   }
@@ -64,8 +64,8 @@ export class Directory {
   }
 
   async #catchUp(): Promise<void> {
-    // A read in progress may miss the caller's change, so callers that arrive meanwhile share the next read. If the current
-    // read fails, the database is unreadable: waiting callers get its error instead of another read.
+    // Callers that arrive during a read share the next one, because the current read may miss their changes. If the
+    // current read fails, the database is unreadable, so they get its error without another read.
     if (this.#reading) {
       await this.#reading
       if (this.#isCurrent()) return
@@ -78,7 +78,7 @@ export class Directory {
 
   async #read(): Promise<void> {
     const { feed, clock } = this.sources
-    // Taken first, because a commit during the read changes the stamp.
+    // Read the stamp first, because a commit during the read changes it.
     const stamp = feed.stamp?.() ?? null
     const after = clock.now() - keptMillis
     const changes = await feed.changesSince(this.#contents.version, after)
@@ -135,7 +135,7 @@ export class Directory {
     return [...this.#contents.regions.values()].sort((a, b) => a.id - b.id)
   }
 
-  /** Returns the providers licensed in a region at `now` (ms). The same object until search results can change. */
+  /** Returns the providers licensed in a region at `now` (ms). Returns the same object until search results can change. */
   rosterOf(regionId: number, now: number): Roster {
     return this.#contents.licensesIn(regionId).rosterAt(now)
   }

@@ -22,7 +22,7 @@ export interface UnlistedProvider extends UnreadableProvider {
 
 export const nothingTaken: readonly never[] = []
 
-/** Returns true if the same searches find both listings of a provider. */
+/** Returns true if a change from one listing to the other does not affect search results. */
 export function isFoundBySameSearches(one: Listing, other: Listing): boolean {
   const comparedText = ({ licenses, provider }: Listing) => {
     const { languagesSpoken, modalities, inPersonRegionIds } = provider
@@ -36,7 +36,7 @@ export function licensesIn(regionId: number, { licenses }: Listing): Interval[] 
   return licenses.filter((license) => license.regionId === regionId).map(({ interval }) => interval)
 }
 
-/** Returns valid license times by region. */
+/** Returns when a provider's licenses are valid, by region. */
 export function heldByRegion(listing: Listing | undefined): Map<number, Interval[]> {
   const times = new Map<number, Interval[]>()
   for (const { regionId, interval } of listing?.licenses ?? []) {
@@ -70,13 +70,13 @@ export function localOffsetAt({ calendar }: Listing, at: number): number {
   return offsetAt(calendar.schedule.zone, Math.floor(at / minuteMillis))
 }
 
-/** Returns the listing with exactly these taken slots. */
+/** Returns the listing with its taken slots replaced. */
 export function withTaken(listing: Listing, taken: readonly TakenSlot[]): Listing {
   const calendar = { ...listing.calendar, taken: toIntervals(taken) }
   return { ...listing, calendar, taken }
 }
 
-/** Adds bookings, sorted by start. A booking replaces the earlier slot of the same request. */
+/** Adds bookings and sorts all slots by start. A booking replaces the earlier slot of its request. */
 export function withBooked(taken: readonly TakenSlot[], booked: readonly TakenSlot[]): readonly TakenSlot[] {
   const ids = new Set(booked.map(({ requestId }) => requestId))
   const unchanged = taken.filter(({ requestId }) => !ids.has(requestId))

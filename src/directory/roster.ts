@@ -10,7 +10,7 @@ export interface Roster {
   readonly holdsUntil: number
 }
 
-/** License times of a region's active providers, by id. Columns of numbers, because each change scans all rows. */
+/** License times in a region, sorted by provider id. Stored as columns of numbers, because a new roster scans all rows. */
 export class RegionLicenses {
   #ids: number[] = []
   #starts: number[] = []
@@ -32,7 +32,7 @@ export class RegionLicenses {
     let held = 0
     while (this.#ids[first + held] === id) held++
     this.#roster = null
-    // A full load comes in order of id. Appending avoids splices, which would take as long as the rest of the load.
+    // A full load comes in order of id. Appending is fast; splicing would take as long as the rest of the load.
     if (first === this.#ids.length) {
       for (const { start, end } of licenses) {
         this.#ids.push(id)
@@ -46,7 +46,7 @@ export class RegionLicenses {
     this.#ends.splice(first, held, ...licenses.map(({ end }) => end))
   }
 
-  /** Returns the providers licensed at `now` (ms). The same object until a license changes, begins or ends. */
+  /** Returns the providers licensed at `now` (ms). Returns the same object until a license changes, begins or ends. */
   rosterAt(now: number): Roster {
     const known = this.#roster
     if (known && known.heldFrom <= now && now < known.holdsUntil) return known
