@@ -15,7 +15,7 @@ import type { Done, Model } from './serial-order'
 
 /** The index of each partner's organization. */
 export const organizationOf = [0, 0, 1]
-/** Working hours of the providers. Their slots overlap. */
+/** The working hours of each provider. The slots of different providers overlap. */
 const hoursOf = [
   ['09:00', '12:00'],
   ['09:30', '12:30'],
@@ -33,7 +33,7 @@ const everyProvider = { region_id: 31, page: 1, page_size: 20 }
 
 const firstDay = Date.parse('2026-12-01T08:00:00Z')
 
-/** A concurrent action of a partner or an operator. Persons, addresses and slots are numbered within a day. */
+/** An action of a partner or an operator, to run concurrently. Each day has its own persons, addresses and slots. */
 export type Move =
   | {
       readonly act: 'submit'
@@ -41,7 +41,7 @@ export type Move =
       readonly person: number
       readonly email: number
       readonly slot: Slot | null
-      /** Makes its texts unique. */
+      /** Part of all texts of this submission, so that they are unique. */
       readonly serial: number
       /** The idempotency key, if any. */
       readonly key?: string | null
@@ -51,23 +51,23 @@ export type Move =
   | { readonly act: 'command'; readonly command: Command }
 
 export interface Slot {
-  /** An index of the providers. */
+  /** The index into the providers. */
   readonly provider: number
-  /** An index of the provider's slots of the day. */
+  /** The index into the provider's slots of the day. */
   readonly place: number
 }
 
 export type Outcome = PartnerAnswer | Ended
 
-/** A day of the world: it starts without members, and all its slots are free. */
+/** A day that starts without members and with all slots free. */
 export interface Day {
   readonly number: number
   readonly oracle: Oracle
-  /** The highest ids before this day. */
+  /** The highest ids in the database when the day begins. */
   readonly highest: { readonly member: number; readonly request: number; readonly audit: number }
 }
 
-/** A service with three partners and three providers, known by index, and a second process on its database. */
+/** A service with three partners and three providers, and a second service on its database. */
 export class BatchWorld implements AsyncDisposable {
   #days = 0
 
@@ -76,7 +76,7 @@ export class BatchWorld implements AsyncDisposable {
     readonly partners: TestPartner[],
     readonly providerIds: readonly number[],
     private readonly other: Other,
-    /** A separate connection, which sees only committed data. */
+    /** A separate connection, so that it reads only committed data. */
     readonly onlooker: SeparateConnection,
     private readonly limits: Caps,
   ) {}
@@ -101,7 +101,7 @@ export class BatchWorld implements AsyncDisposable {
     await this.service.stop()
   }
 
-  /** Begins the next day, in which everything from the start is active again. */
+  /** Begins the next day. Its model starts with all partners, organizations and providers active. */
   async nextDay(): Promise<Day> {
     const now = firstDay + this.#days * dayMillis
     this.service.setNow(instant(now))
@@ -132,7 +132,10 @@ export class BatchWorld implements AsyncDisposable {
     return [...new Set(this.partners.map(({ organization }) => organization?.id ?? 0))]
   }
 
-  /** Reactivates partners, organizations and providers, and issues missing tokens. @param oracle at the end of the day */
+  /**
+   * Reactivates partners, organizations and providers, and issues missing tokens.
+   * @param oracle the state of the model at the end of the day
+   */
   async endDay(oracle: Oracle): Promise<void> {
     for (const [place, { id, active, keys }] of oracle.partners.entries()) {
       if (!active) await this.command({ act: 'reactivate', noun: 'partner', id }, oracle.now)
@@ -154,7 +157,7 @@ export class BatchWorld implements AsyncDisposable {
     return command(this.service.context, asked, at)
   }
 
-  /** Carries out a move. Returns its result and times. @param isElsewhere runs commands in the other process */
+  /** Carries out a move. Returns its result and times. @param isElsewhere true to run commands in the second service */
   async do(day: Day, move: Move, isElsewhere: boolean): Promise<Done<Move, Outcome>> {
     const askedAt = performance.now()
     const result = await this.#carryOut(day, move, isElsewhere)
@@ -179,7 +182,7 @@ export class BatchWorld implements AsyncDisposable {
     return answerOf(await service.get(`${paths.user}?${query}`, token))
   }
 
-  /** The model of a day in which the moves run one after another. @param kept the final state that it must reach */
+  /** A model that runs the moves of a day one after another. @param kept the records that it must have in the end */
   model(day: Day, kept: Kept): Model<Oracle, Move, Outcome> {
     const numbers = new Map(kept.requests.map(({ id, authorizationNumber }) => [id, authorizationNumber]))
     return {
@@ -241,7 +244,7 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  /** All records of a day in the database, and the search of an active partner. */
+  /** Reads all records of a day from the database, and searches as a partner that is never deactivated. */
   async kept({ highest, oracle }: Day): Promise<Kept> {
     const store = actsOf(this.service.context)
     const ids = (table: string, after: number) =>
@@ -264,7 +267,7 @@ export class BatchWorld implements AsyncDisposable {
         const { member, ...rest } = request
         return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) ?? null }
       }),
-      // Only changes: look-ups and refused tokens are recorded later, asynchronously.
+      // Only the lines of changes. Those of look-ups and refused tokens are written later, asynchronously.
       audit: audit
         .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
         .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
@@ -286,7 +289,7 @@ export class BatchWorld implements AsyncDisposable {
           profile: { preferredSpokenLanguage: 'en', ...profile },
         }
       }),
-      // The answers of an erased person are gone.
+      // The model has null as the answers of an erased person, the database has none.
       requests: inOrder(requests).map(({ partner: _, ...request }) => {
         return { ...request, answers: request.answers ?? [] }
       }),
@@ -315,7 +318,7 @@ export interface Kept {
   readonly search: PartnerAnswer
 }
 
-/** The authorization numbers of requests, which only the service can choose. */
+/** The authorization number of each request. The model takes them from the service, which chooses them at random. */
 type Numbers = ReadonlyMap<number, string | null>
 
 const inOrder = <T extends { readonly id: number }>(all: readonly T[]) => all.toSorted((a, b) => a.id - b.id)

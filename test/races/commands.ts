@@ -24,7 +24,7 @@ export type Command =
       readonly act: 'assign'
       readonly request: number
       readonly provider: number
-      /** ms; null for none. */
+      /** The start of the slot in ms; null to assign only the provider. */
       readonly startsAt: number | null
     }
   | {
@@ -42,7 +42,7 @@ export interface Ended {
   readonly token: string | null
 }
 
-/** Carries out a command with a current directory, as a newly started process would. @param at ms */
+/** Reads the latest directory, like a newly started process, then carries out a command. @param at the instant in ms */
 export async function command(context: Context, asked: Command, at: number): Promise<Ended> {
   await context.directory.catchUp()
   try {
@@ -73,7 +73,7 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
     case 'release':
       return releaseEmail(context, { id: asked.member } as Member, by)
     case 'erase':
-      // Without the purge, which only affects files.
+      // Skips the purge of the database files, because it changes no records.
       return actsOf(context).eraseMember(asked.member, by)
     case 'issue':
       return issueFirstToken(context, { id: asked.partner } as Partner, by)

@@ -6,15 +6,15 @@ import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batche
 import { openOtherService } from './other'
 import { type Done, serialOrder } from './serial-order'
 
-// A request holds a slot. It is accepted and declined twice while other requests and an assignment compete for the slot.
-// In half of the rounds a second service on the same database runs the commands.
+// A request holds a slot. Concurrently, one command accepts it, two decline it, two bookings request the same slot, and a
+// command assigns the slot to an intake. In half of the rounds a second service on the same database runs the commands.
 setDefaultTimeout(3_600_000)
 
 const slot = { provider: 0, place: 0 }
 const unlimited = { openRequests: null, emailConflicts: null }
 const roundsOfAWorld = 250
 
-/** A partner's request; each person has a unique address and text. */
+/** A booking or an intake of a partner. Each person has a unique address and unique texts. */
 const submission = (partner: number, person: number, wanted: typeof slot | null): Move => {
   return { act: 'submit', partner, person, email: person, slot: wanted, serial: person }
 }
@@ -41,14 +41,14 @@ function rivals(world: BatchWorld, day: Day, random: Random, [booked, intake]: r
   return shuffled(random, moves)
 }
 
-// The speed of an engine decides which command wins. In half of the rounds these run first, in this order, so that
-// every expected outcome occurs on both engines.
+// Which command wins depends on the speed of the database engine. In half of the rounds the commands of one of these lists
+// therefore run before all others, so that every expected outcome occurs on both engines.
 const leads = [['accept'], ['assign'], ['decline', 'assign']]
 
 const idOf = ({ result }: Done<Move, Outcome>) =>
   'status' in result ? (result.body as { id: number }).id : 0
 
-/** Polls the committed holders of the slot until all moves have finished. Returns the highest count. */
+/** Polls how many committed requests hold the slot, until all moves have finished. Returns the highest number. */
 async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unknown>) {
   const holders = `SELECT count(*) AS count FROM booking_requests
     WHERE provider_id = ${world.providerIds[slot.provider]} AND starts_at = ${startOf(day, slot)}
@@ -74,7 +74,7 @@ async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unk
 
 const rounds = times(24, 10_000)
 
-test(`races: a slot has one holder at any time during concurrent accepts, declines, bookings and assignments, ${rounds} rounds`, async () => {
+test(`races: at most one request holds a slot during concurrent accepts, declines, bookings and assignments (${rounds} rounds)`, async () => {
   const ends = new Map<string, number>()
   let polled = 0
   for (let round = 0; round < rounds; round += roundsOfAWorld) {

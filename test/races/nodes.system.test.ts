@@ -60,13 +60,13 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
   const nodeOf = (index: number) => nodes[index % nodeCount] as Node
   const idOf = (index: number) => providerIds[index] as number
 
-  /** A slot that only one test uses. @param day counted from 2026-12-01, at least 3 */
+  /** Each test uses other days, so that no two tests book the same slot. @param day the day of December 2026, at least 3 */
   const slotOn = (day: number, minute = 540) => ({
     providerId: idOf(0),
     utcStartTime: instant(Date.parse('2026-12-01T00:00:00Z') + (day - 1) * dayMillis + minute * minuteMillis),
   })
 
-  /** Sends concurrent submissions, to each node in turn. */
+  /** Sends submissions concurrently, distributed over the nodes. */
   const submitAtOnce = (count: number, bodyOf: (index: number) => unknown, key?: string) =>
     Promise.all(
       Array.from({ length: count }, (_, index) =>
@@ -86,7 +86,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
 
   const rounds = times(3, 100)
 
-  test('200 concurrent bookings of one slot, with and without idempotency keys: one 201, otherwise 400, one booking stored', async () => {
+  test('of 200 concurrent bookings of one slot, some with an idempotency key, one gets 201 and is stored, and 199 get 400', async () => {
     for (let round = 0; round < rounds; round++) {
       const before = await stored()
       const slot = slotOn(3, round * 45)
@@ -110,12 +110,12 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
 
   test.each([
     [
-      '60 concurrent intakes of one new member: all 201, one member stored',
+      '60 concurrent intakes of one new member all get 201, and one member is stored',
       ...[60, { 201: 60 }, { requests: 60, members: 1 }],
       (round: number) => ({ body: () => booking(`new-${round}`) }),
     ],
     [
-      '60 concurrent new members with one address: one 201, otherwise 409, one member stored',
+      'of 60 concurrent intakes of new members with one email address, one gets 201 and is stored, and 59 get 409',
       ...[60, { 201: 1, 409: 59 }, { requests: 1, members: 1 }],
       (round: number) => ({
         body: (index: number) =>
@@ -123,7 +123,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
       }),
     ],
     [
-      '40 concurrent requests with one idempotency key: one request stored, the same response for all',
+      '40 concurrent bookings with one idempotency key all get the same 201, and one booking is stored',
       ...[40, { 201: 40 }, { requests: 1, members: 1 }],
       (round: number) => ({
         body: () => booking(`key-${round}`, slotOn(4, round * 45)),
@@ -156,7 +156,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
 
   const stale = times(60, 700)
 
-  test(`a slot booked at one node is gone from the next search at another node, ${stale} slots`, async () => {
+  test(`a slot that was booked at one node is not offered by the next search at another node (${stale} slots)`, async () => {
     for (let round = 0; round < stale; round++) {
       const slot = slotOn(5 + Math.floor(round / 30), (round % 30) * 45)
       const booked = await nodeOf(round).post(paths.booking, booking(`stale-${round}`, slot))
@@ -178,7 +178,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
       Promise.all(
         nodes.map(async (node, index) => {
           const ask = () => node.post(paths.booking, booking(`taken-${token.length}-${index}`, slot), token)
-          // A busy machine may answer storage_busy; then repeat the request.
+          // On a busy machine a request can fail with storage_busy. Repeats it until it gets another response.
           let answer = await ask()
           while (answer.headers.get('x-error-code') === 'storage_busy') answer = await ask()
           return answer.status === 201 ? 'stored' : answer.headers.get('x-error-code')
@@ -205,7 +205,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
   })
 
   testOnPostgres(
-    'no two stored bookings of a provider overlap while loads shift the working hours',
+    'bookings of a provider never overlap, even if directory loads change the working hours at the same time',
     async () => {
       const random = randomFrom(seed)
       let [slowestMillis, held, refused] = [0, 0, 0]
@@ -253,7 +253,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
   )
 
   testOnPostgres(
-    'concurrent bookings of many slots in opposite orders: each is booked once, without a deadlock',
+    'nodes that book the same slots concurrently in opposite orders book each slot once and cause no deadlock',
     async () => {
       const waits: number[] = []
       const askAll = async (round: number) => {
@@ -275,7 +275,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
       printFigure(
         `slots in opposite orders: ${rounds} rounds, slowest response ${Math.max(...waits).toFixed(0)} ms`,
       )
-      // PostgreSQL publishes the deadlock statistics of a connection with its first commit after a second.
+      // A connection adds its deadlocks to the statistics at the end of a transaction, at most once a second.
       await Bun.sleep(1_100)
       await askAll(rounds)
       const deadlocked = `(SELECT 1 FROM pg_stat_database WHERE datname = current_database() AND deadlocks > 0) AS deadlocked`

@@ -3,8 +3,9 @@ import type { Storage } from '../support/storage'
 import type { Command, Ended } from './commands'
 import { type Other, openOtherService } from './other'
 
-/** A line to the process: a command and its instant (ms). */
+/** A line that is sent to the process. */
 interface Asked {
+  /** The instant of the command in ms. */
   readonly at: number
   readonly asked: Command
 }

@@ -14,8 +14,9 @@ import { times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { turns } from '../support/turns'
 
-// A request that was in flight during a revocation must not be stored after it (the token is checked again after the body). A change
-// of any partner makes the service verify all tokens again, and a second change can happen in the meantime.
+// A request that is in flight during a revocation must not be stored after it, because the service checks the token again
+// after the body has arrived. Each change of a partner makes the service verify all tokens again. The revocation is a
+// second change, at a random time during that verification.
 
 setDefaultTimeout(3_600_000)
 
@@ -25,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Ways to revoke a partner's access. Each returns a function that restores it and returns the valid token. */
+/** Ways to revoke a partner's access. `revoke` returns a function that restores the access and returns a valid token. */
 const revocations: [
   change: string,
   code: string,
@@ -78,7 +79,6 @@ test.each(revocations)('races: no request in flight is stored after %s', async (
       service.post(paths.booking, booking(`${caller.partner.id}-${round}-${index}`), caller.token),
     )
     await turns(below(random, 10))
-    // Another partner's change makes the service verify every token again.
     const changed = deactivatePartner(service.context, bystander.partner, service.act())
     await turns(below(random, 3))
     const giveBack = await revoke(caller)

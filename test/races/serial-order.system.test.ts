@@ -6,8 +6,9 @@ import type { Command } from './commands'
 import { OtherProcess } from './other-process'
 import { type Done, serialOrder } from './serial-order'
 
-// Linearizability: concurrent moves of three partners, an operator and another process must give the responses and the
-// records of some sequential order in the model. Few slots, persons and addresses cause many conflicts.
+// Linearizability: three partners, an operator and another process make moves concurrently. There must be an order in which
+// the model, one move after another, returns the same responses and ends with the same records. The few slots, persons and
+// addresses cause many conflicts.
 // A failure prints the seed and the batch. HOSTILE_SEED=<seed> repeats the moves, but not their timing.
 setDefaultTimeout(3_600_000)
 
@@ -19,7 +20,7 @@ const capsTried = [
 ]
 const unknownId = 4_711_000
 
-/** The ids that moves can name. */
+/** The ids that the service has returned. Moves refer to these, or to an unknown id. */
 type Known = ReturnType<typeof knownBy>
 
 /** Chooses a random move. */
@@ -79,14 +80,14 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
   return make()
 }
 
-/** Runs a day: some sequential moves, then some concurrent ones, in half of the days with random delays. */
+/** Runs some moves one after another, then some concurrently. On half of the days the concurrent ones start with delays. */
 async function live(world: BatchWorld, random: Random) {
   const day = await world.nextDay()
   const done: Done<Move, Outcome>[] = []
   let serial = 0
   const next = (aim: Random) => moveIn(aim, world, day, knownBy(done), serial++)
   for (let count = 2 + below(random, 4); done.length < count; ) {
-    // First submit requests that later moves can accept, decline or assign.
+    // The first two moves are submissions, so that later moves have requests to accept, decline or assign.
     const aim = done.length < 2 ? first(random) : random
     done.push(await world.do(day, next(aim), false))
   }
@@ -101,7 +102,7 @@ async function live(world: BatchWorld, random: Random) {
   return { day, done, kept: await world.kept(day) }
 }
 
-/** Random numbers whose first one selects a submission in moveIn. */
+/** Random numbers for moveIn. The first is so small that moveIn chooses a submission. */
 function first(random: Random): Random {
   let isFirst = true
   return () => {
@@ -111,7 +112,7 @@ function first(random: Random): Random {
   }
 }
 
-/** The ids in the responses. */
+/** The ids in the responses to stored submissions. */
 function knownBy(done: readonly Done<Move, Outcome>[]) {
   const stored = done.flatMap(({ result }) =>
     'status' in result && result.status === 201 ? [result.body] : [],
@@ -123,7 +124,7 @@ function knownBy(done: readonly Done<Move, Outcome>[]) {
 const batches = times(240, 20_000)
 const seen = new Map<string, number>()
 
-test(`races: each of ${batches} batches of concurrent moves has a sequential order with the same results`, async () => {
+test(`races: the results of concurrent moves are those of some sequential order (${batches} batches)`, async () => {
   for (let batch = 0; batch < batches; batch += daysOfAWorld) {
     const caps = capsTried[(batch / daysOfAWorld) % 2] as (typeof capsTried)[number]
     await using world = await BatchWorld.open(caps, OtherProcess.on)

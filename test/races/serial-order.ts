@@ -2,22 +2,22 @@
 export interface Done<Move, Result> {
   readonly move: Move
   readonly result: Result
-  /** When it was sent and answered, in ms on any monotonic clock. */
+  /** The times at which it was sent and answered, in ms of the same monotonic clock. */
   readonly askedAt: number
   readonly answeredAt: number
 }
 
-/** A sequential model of the moves. */
+/** A model that runs moves one after another. */
 export interface Model<State, Move, Result> {
-  /** @returns the result and the next state; does not change the given state */
+  /** Returns the result of the move and the state after it. Does not change the given state. */
   next(state: State, done: Done<Move, Result>): { readonly result: Result; readonly state: State }
   /** Returns true if a state can be the final one. */
   isEnd(state: State): boolean
 }
 
 /**
- * Finds a sequential order of concurrent moves (linearizability, by the search of Wing and Gong). In this order each move
- * has its actual result, no move precedes one that had ended before it began, and the final state is allowed.
+ * Finds a sequential order of concurrent moves (linearizability, with the search of Wing and Gong). In this order, the model
+ * gives each move its actual result, and ends in an allowed state. If a move ended before another began, it comes first.
  * Returns null if there is no such order.
  */
 export function serialOrder<State, Move, Result>(
@@ -28,7 +28,7 @@ export function serialOrder<State, Move, Result>(
   const waiting = done.toSorted((one, other) => one.answeredAt - other.answeredAt)
   const [first] = waiting
   if (!first) return model.isEnd(state) ? [] : null
-  // Try only the first of equal moves: an order that begins with another one differs only by swapping the two.
+  // Of equal moves with equal results, tries only the first: swapping two of them makes no other order.
   const tried: Done<Move, Result>[] = []
   for (const one of waiting) {
     if (one.askedAt > first.answeredAt || tried.some((other) => isAlike(one, other))) continue

@@ -13,8 +13,8 @@ import {
 } from './oracle-directory'
 import { dayMillis, hourMillis, instant } from './wall-clock'
 
-// A simple model of partners, members and requests, written from the contract and decisions.md. It has plain lists instead
-// of a database, snapshots and queues.
+// A simple model of partners, members and requests, written from the contract and docs/architecture.md. It has plain lists
+// instead of a database, snapshots and queues.
 
 export interface OracleKey {
   readonly token: string

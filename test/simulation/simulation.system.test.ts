@@ -106,7 +106,8 @@ test('simulation: the random runs cover every outcome', () => {
     ].sort(),
   )
 
-  // Within a day a retry gets the first response, except after an erasure. Later, or from another partner, it is a new request.
+  // Within a day a retry gets the first response, unless the member was erased. After a day it is a new request. A key that
+  // only another partner has sent makes a new request too.
   expect(met('retry')).toEqual(
     expect.arrayContaining([
       ...['pending', 'accepted', 'declined', 'unassigned', 'of a member who is deactivated', 'reopened'].map(
