@@ -46,7 +46,7 @@ export function settingsOver(database: Running) {
       then(read(dataKeyName), (sealed) => openVault(sealed, purpose, masterKey)),
     isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
       then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
-    /** False if already sealed under `next`. Requires a transaction that blocks another rotation. */
+    /** Returns false if `next` already seals the data key. Requires a transaction that blocks another rotation. */
     rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>
       then(read(dataKeyName), (current) => {
         const sealed = resealed(current, purpose, masterKey, next)
@@ -66,7 +66,7 @@ export function requirePurpose(found: string | null, purpose: Purpose): void {
 
 export const hashBytes = 32
 
-/** SHA-256 of each step, concatenated. */
+/** The SHA-256 hashes of the steps, concatenated. */
 export function hashesOf(steps: readonly string[]): Buffer {
   return Buffer.concat(steps.map((sql) => new Bun.CryptoHasher('sha256').update(sql).digest()))
 }

@@ -20,18 +20,22 @@ import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { fileFault, unusable } from '../findings/findings'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
-/** Lines per transaction, and the pause after it in ms, in which other writers get the lock. */
+/** Lines removed in one transaction. */
 const removedAtOnce = 500
+/** Pause between these transactions, in which other writers get the lock. */
 const pauseMillis = 25
 
 const mostText = 1 << 20
 
 const mostEndBytes = 4_096
 
-/** Also appends `entries`. Returns the lines removed. If `upTo` is not in the log, writes nothing, returns 0. */
+/**
+ * Removes the lines of a chain up to `upTo`, appends `entries`, and returns the number of removed lines. If the log
+ * does not contain `upTo`, changes nothing and returns 0.
+ */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
-/** Archives of pruned lines, one JSON line each, followed by a sealed description. */
+/** An archive is a file with one JSON line for each pruned line. Its last line is a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
     /** Checks that an archive is unaltered and contains the head that an operator noted. */
@@ -81,7 +85,7 @@ function nextOf({ head }: AuditArchive, start: AuditHead): string {
   return head.id > start.id ? 'some of its lines are still in the log' : 'other archives are in between'
 }
 
-/** Writes lines older than `before` to a new file and verifies it. Null if there are none. */
+/** Writes the chain's lines to a new file, up to the first line with the time `before` or later. Null if none. */
 async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
   const { chain, target } = prune
   const start = await startOf(log, chain)
@@ -114,7 +118,7 @@ async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: 
   return head
 }
 
-/** Returns the archive of an interrupted prune. It contains the line before the log's first line. */
+/** @throws Refusal field_invalid unless `target` is the archive of an interrupted prune, which can be continued */
 async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Promise<AuditArchive> {
   const start = await startOf(log, chain)
   const verdict = await check(log, target, start)

@@ -6,7 +6,7 @@ import {
   auditActions,
 } from '../../src/domain/audit'
 
-/** Lines of one action and optionally of one actor or record. An index returns them by time. */
+/** The lines of one action, optionally only those of one actor or record. An index returns them by time. */
 export interface AuditStream extends AuditSubject {
   readonly action: AuditAction
 }
@@ -27,7 +27,7 @@ export function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter)
   })
 }
 
-/** Returns the fields that are set. Streams with the same fields share a prepared statement. */
+/** Returns the names of the fields that are set. Streams with the same fields share a prepared statement. */
 export function givenOf(stream: AuditStream): (keyof AuditStream)[] {
   return (['record', 'actor', 'action'] as const).filter((name) => stream[name] !== undefined)
 }
@@ -44,7 +44,7 @@ export function timesOf({ since, until, after }: AuditFilter, afterAt: number | 
   }
 }
 
-/** Merges lines by time. The order of ids differs if the clock was set back. */
+/** Merges lines by time, not by id: the two orders differ if the clock was set back. */
 export function mergeStreams(
   found: readonly AuditLine[],
   limit: number,

@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/ports/vault'
 
-/** Setting with the state of the log. The trigger of the audit table also reads it. */
+/** Name of the setting that stores the state of the log. The trigger of the audit table also reads it. */
 export const auditStateName = 'audit'
 
 export function auditHashes(vault: Vault): AuditHashes {
@@ -39,12 +39,12 @@ export interface WalkedLog {
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
-/** Highest id ever used. The newest line of a chain may have been pruned, but ids are never reused. */
+/** Returns the highest id ever used. Its line may have been pruned, but ids are never reused. */
 export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
-/** The new state is null if the seal is invalid: verification must still find the fault. */
+/** Keeps a state of null, which means an invalid seal: a new seal would hide the fault from verification. */
 export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: ends.last, head: ends.last }
   let state = ends.state ?? { acts: span, refusals: span }
@@ -57,7 +57,7 @@ export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly A
   return { lines, state: ends.state && state }
 }
 
-/** Lines above `after`, up to `upTo`. Yields to the event loop between batches. */
+/** Lines with an id above `after`, up to and including `upTo`. Lets other work run between batches. */
 export async function* linesOf(
   log: Pick<WalkedLog, 'linesAfter'>,
   after: number | null,
@@ -77,7 +77,7 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // A prune during the read can look like a fault.
+    // A concurrent prune can look like a fault, so verify again if the log was pruned.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }

@@ -8,7 +8,7 @@ export function finding(check: string, fault: string | false | undefined, otherw
 
 const mostNamed = 20
 
-/** Empty if no record has the fault. */
+/** Returns the fault with the records that have it; an empty text if there are none. */
 export function named(fault: string, records: readonly string[]): string {
   const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
   return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
@@ -48,7 +48,7 @@ export function fileFault(error: unknown, path: string): unknown {
   return /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '') ? noRoomAt(path) : error
 }
 
-/** A backup uses several folders, and the error does not say which one is full. */
+/** Names only the target: a backup uses several folders, and the error does not say which one is full. */
 export function noRoomAt(path: string): Refusal {
   return unusable(`no sound copy could be made at ${path}; check the free disk space`)
 }

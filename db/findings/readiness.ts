@@ -1,10 +1,10 @@
 import type { Report } from '../../src/domain/measures'
 
-/** Result of a write is valid for this long. */
+/** For this long, the outcome of a write shows if writes succeed. */
 const knownMillis = 1_000
 const trialMillis = 1_000
 
-/** Write readiness, from recent writes or a trial write. */
+/** Decides if the database can be written: from recent writes, or else from a trial write. */
 export class Readiness {
   #failedAt = -Infinity
   #storedAt = -Infinity
@@ -29,7 +29,7 @@ export class Readiness {
     this.#turn(fault)
   }
 
-  /** Makes no trial write. */
+  /** Like isReady, but without a trial write. */
   get isFaultless(): boolean {
     return this.#fault === null
   }

@@ -7,7 +7,7 @@ import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tab
 
 export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
 
-/** Limits the memory of a batch: a row may have 100 kB. */
+/** Rows in one batch. Limits its memory, because a row may have 100 kB. */
 export const rowsAtOnce = 250
 
 /** @param lastIdOf returns SQL for the highest id that a table ever generated */
@@ -30,12 +30,12 @@ export async function sourceOver(
   }
 }
 
-/** Operations of an engine that fill a new database, in the transaction that creates it. */
+/** The engine's operations that fill a new database. They run in the transaction that creates the database. */
 export interface Filling {
   readonly run: Run
   /** @throws Refusal database_unusable with the row that violates a constraint */
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
-  /** Returns a statement so that ids up to $1 are never generated again. */
+  /** Returns SQL after which the table never generates an id up to $1 again. */
   keepIds(table: string): string
   openLog(): MaybePromise<AuditQueries>
 }
@@ -57,7 +57,7 @@ export async function targetOver({ run, add, keepIds, openLog }: Filling): Promi
   }
 }
 
-/** Rows of a table as batches of JSON lines, by primary key. Yields to the event loop between batches. */
+/** Yields the rows of a table as JSON lines, in batches and ordered by primary key. */
 export async function* linesOf(run: Run, name: string): AsyncGenerator<readonly string[]> {
   const table = tableNamed(name)
   const names = quoted(table.columns.map((column) => column.name))
@@ -91,7 +91,7 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   throw unusable(`${record} is damaged (${name} is not of type ${kind}); restore a backup`)
 }
 
-/** Undefined if the value does not fit. Bytes are in PostgreSQL's hex format (PostgreSQL §8.4.1). */
+/** Undefined if the value does not fit the kind. Bytes are in PostgreSQL's hex format (PostgreSQL §8.4.1). */
 function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | boolean | null | undefined {
   if (value === null) return null
   if (kind === 'text') return typeof value === 'string' ? value : undefined

@@ -31,7 +31,7 @@ import { createActs } from './transaction'
 /** Connections per node. Submissions have a separate pool, because they wait for locks. */
 const [submissionPoolSize, poolSize] = [4, 4]
 
-/** Timeout of a command's call, which may read all records. */
+/** Timeout for one call of a command, which may read all records. */
 const commandMillis = 10_000
 
 /** `name` is the address without its password. */

@@ -1,16 +1,16 @@
 import { type RequestedSlot, slotMillis } from '../../src/domain/booking-request'
 import type { Connection } from './client/connection'
 
-/** "Ante" in ASCII: separates the locks from those of other programs. */
+/** "Ante" in ASCII, so that other programs use other locks. */
 const space = 0x416e7465
 
 /**
  * Advisory locks, which end with their transaction. Transactions take them in this order:
- * - audit: to append to the audit log; acts of staff thus run one after another
- * - directory: shared by submissions from their first message; exclusive for acts that exclude submissions,
- *   and for directory changes in their last message
- * - members, addresses, keys and slots: see takingNamed
- * - commit: to record changes, in the message that commits; versions are thus in commit order
+ * - audit: before appending to the audit log. Acts of staff thus run one after another.
+ * - directory: submissions take it shared, in their first message. Acts that exclude submissions take it exclusively.
+ *   Directory changes take it exclusively in their last message.
+ * - members, addresses, keys and slots: see takingNamed.
+ * - commit: in the message that commits, before changes are recorded. Versions are thus in commit order.
  * A transaction that creates or changes tables takes only `migration`.
  */
 const locks = { audit: 1, directory: 2, commit: 3, migration: 4 } as const
@@ -22,7 +22,7 @@ export function taking(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock(${space}, ${locks[lock]})`
 }
 
-/** Takes a lock after the statements that were sent before. */
+/** Takes a lock without waiting for the answers to earlier statements. */
 export function take(connection: Connection, lock: Lock): Promise<unknown> {
   return connection.run('SELECT pg_advisory_xact_lock($1::int4, $2::int4)', [space, locks[lock]])
 }
@@ -32,16 +32,16 @@ export function sharing(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
 }
 
-/** Locks by keyed hashes, in a fixed order to prevent deadlocks. A hash collision only causes a wait. */
+/** SQL that locks records by their keyed hashes, and a slot, in a fixed order to prevent deadlocks. */
 export function takingNamed(hashes: readonly Uint8Array[], slot: RequestedSlot | null): string {
   const names = [...hashes.map((hash) => Buffer.from(hash).readBigInt64BE(0)), ...cellsOf(slot)]
   const sorted = [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
   return `SELECT pg_advisory_xact_lock(name) FROM unnest('{${sorted.join()}}'::int8[]) AS name`
 }
 
-/** Overlapping slots share a cell. Without a lock, their inserts could deadlock in the exclusion constraint. */
+/** Names of the locks of a slot. Overlapping slots share one: else their inserts could deadlock in the constraint. */
 function cellsOf(slot: RequestedSlot | null): bigint[] {
-  // No provider can have such an id.
+  // No provider has an id that is not a safe integer.
   if (!slot || !Number.isSafeInteger(slot.providerId)) return []
   const { providerId, startsAt } = slot
   return [startsAt, startsAt + slotMillis - 1].map((at) =>

@@ -66,7 +66,7 @@ export function createMaintenance({
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
-    // Read in batches, so that the check does not hold a connection.
+    // Reads in batches: a check in one transaction would use a connection for its whole duration.
     verifyAudit: (head) => refusing(verifyLog(log, head)),
     forgetChanges: () =>
       acts.run(async ({ changes }) => {

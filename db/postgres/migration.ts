@@ -21,19 +21,19 @@ export interface Migration {
   readonly oldestCompatible: number
 }
 
-/** In order. The schema number of a database is the number of its steps. A released step never changes. */
+/** In order. The schema number of a database is the number of applied steps. A released step never changes. */
 export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatible: 1 }]
 
 export const currentSchema = ourMigrations.length
 
-/** Allows a newer schema that is compatible. @throws Refusal database_unusable for other steps */
+/** @throws Refusal database_unusable if the applied steps differ; further steps are allowed if compatible */
 export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
   if (found.schema > migrations.length && found.oldestCompatible > migrations.length) throw newerSchema()
   const known = found.hashes.subarray(0, migrations.length * hashBytes)
   requireSteps(known, textsOf(migrations.slice(0, found.schema)))
 }
 
-/** In the open transaction of an empty database. */
+/** Requires an open transaction on an empty database. */
 export async function createSchema(
   connection: Connection,
   purpose: Purpose,
@@ -44,7 +44,7 @@ export async function createSchema(
   await settingsOver(connection).writeFirst(purpose, masterKey)
 }
 
-/** In the open transaction. @throws Refusal database_unusable if running nodes are not compatible */
+/** Requires an open transaction. @throws Refusal database_unusable if running nodes are not compatible */
 export async function upgradeSchema(
   connection: Connection,
   from: number,

@@ -16,15 +16,15 @@ import { recognize } from './server/recognize'
 import { queryEngine } from './session'
 import { isLost, rollBack } from './transaction'
 
-/** Limits for the whole copy, for one statement, and for idle time between two statements. */
+/** Timeouts: for the whole copy, for one statement, and for the time between two statements. */
 const [copyMillis, statementMillis, idleMillis] = [12 * 60 * 60_000, 30 * 60_000, 15 * 60_000]
 
-/** Longest wait for an upgrade or a command that writes. */
+/** Maximum wait for a running upgrade or a command that writes. */
 const lockMillis = 5_000
 
 const names = copiedTables.map(({ name }) => name).join(', ')
 
-/** Locks the tables before the snapshot is taken, so that the snapshot includes a concurrent upgrade. */
+/** Locks the tables before the snapshot is taken, so that the snapshot includes the result of a running upgrade. */
 const readingOneMoment = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   `SET LOCAL lock_timeout = ${lockMillis}`,
@@ -33,7 +33,7 @@ const readingOneMoment = [
   `LOCK TABLE ${names} IN ACCESS SHARE MODE`,
 ].join(';')
 
-/** Held by a second connection until the source is marked. */
+/** A second connection holds these locks until the source is marked as copied. */
 const blockingWriters = [
   `SET LOCAL lock_timeout = ${lockMillis}`,
   `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis}`,
@@ -103,7 +103,7 @@ const serving =
   'a server uses the source database, or did a moment ago; stop all servers first, or later bookings are missing from ' +
   'the copy. To try out the copy, use --while-serving'
 
-/** False if the source cannot be marked, for example without the privilege. The copy is complete even then. */
+/** Returns false if the source cannot be marked, for example without the privilege. The copy is still complete. */
 async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
     await settingsOver(connection).markCopied(note)
@@ -115,7 +115,7 @@ async function markCopied(connection: Connection, note: CopyNote): Promise<boole
   }
 }
 
-/** A sequence is not part of the snapshot and may be ahead of the rows. */
+/** Reads the sequence too: deleted rows had higher ids, which must not be generated again. */
 function lastIdOf(table: string): string {
   const generated = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`
@@ -165,7 +165,7 @@ function unknownEnd(place: string): Refusal {
   )
 }
 
-/** Adds rows within a savepoint. If one violates a constraint, adds them one by one to find it. */
+/** Adds rows in one statement. If that violates a constraint, adds them one by one to find the row. */
 async function add(connection: Connection, table: CopiedTable, lines: readonly string[]): Promise<void> {
   await connection.send('SAVEPOINT batch')
   try {

@@ -25,7 +25,7 @@ export interface Named {
 }
 
 export interface Opening extends Named {
-  /** Called after the database was recognized as one of this program. */
+  /** Called only if the database is empty or one of this program. */
   readonly takeKey: () => Promise<MasterKey>
   /** Creates the tables of an empty database. */
   readonly create: boolean
@@ -37,17 +37,19 @@ export interface Opening extends Named {
 export interface OpenedDatabase {
   readonly masterKey: MasterKey
   readonly vault: Vault
-  /** May be newer than this program's schema while nodes of two releases run together. */
+  /** During a rolling upgrade, the database may have a newer schema than this program. */
   readonly schema: number
   readonly isUpgraded: boolean
 }
 
-/** Longest wait for another process that creates or upgrades the database. */
+/** Maximum wait for another process that creates or upgrades the database. */
 const lockMillis = 5_000
 const openingMillis = 15_000
 const upgradeMillis = 6 * 60 * 60 * 1_000
-/** Lock timeout of one attempt (short, because all access waits behind it); time for all attempts; pause. */
-const [tableMillis, tryingMillis, pauseMillis] = [200, 10_000, 500]
+/** Lock timeout of an upgrade step. It is short, because all other statements wait behind the step. */
+const tableMillis = 200
+/** Maximum time for all attempts to upgrade, and the pause between two attempts. */
+const [tryingMillis, pauseMillis] = [10_000, 500]
 
 /**
  * Creates the tables, or checks the existing database before any change.
@@ -77,7 +79,7 @@ export async function openDatabase(
   }
 }
 
-/** Waits until a running copy has marked the source. @throws Refusal database_unusable if it was copied */
+/** Waits for a running copy to end. @throws Refusal database_unusable if the database was copied */
 function requireNotCopied(connection: Connection): Promise<void> {
   const first = [`SET LOCAL lock_timeout = ${lockMillis}`, taking('audit')]
   return inTransaction(connection, first, async () =>
@@ -85,7 +87,7 @@ function requireNotCopied(connection: Connection): Promise<void> {
   )
 }
 
-/** If two processes start at once, one of them creates the tables. */
+/** Creates the tables, unless another process has created them meanwhile. */
 function make(
   connection: Connection,
   purpose: Purpose,

@@ -10,7 +10,7 @@ import { submissionQueries } from './submission-facts'
 
 const whole = (name: string) => bigint(name, { mode: 'number' })
 
-/** Cast to the column types of SQLite. */
+/** Cast to the column types of SQLite, so that one set of queries serves both engines. */
 const columnTypes = {
   table: pgTable,
   generatedId: (name = 'id') => whole(name).primaryKey().generatedByDefaultAsIdentity(),
@@ -60,7 +60,7 @@ export function queryEngine(run: Run): QueryEngine {
     },
     prepareWrite(query) {
       const { sql: statement, params } = query.toSQL()
-      // Sent before this returns, so that statements arrive in order. takeIds generates the ids.
+      // Not async: `run` must be called at once, so that statements are sent in order.
       return (values = {}) => run(statement, fillPlaceholders(params, values)).then(() => 0)
     },
     takeIds(table, count) {
@@ -79,7 +79,7 @@ export function queryEngine(run: Run): QueryEngine {
   }
 }
 
-/** Element of an array literal. A number that is no safe integer becomes NULL, which matches nothing. */
+/** Formats an element of an array literal. A number that is not a safe integer becomes NULL, which matches nothing. */
 function toElement(value: number | string | Uint8Array): string {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : 'NULL'
   if (typeof value === 'string') return JSON.stringify(value)

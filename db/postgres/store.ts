@@ -15,7 +15,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
     change: acts.change,
     async submit(draft) {
       const answer = await submissions.submit(draft)
-      // Thrown only after its audit line was stored.
+      // A refusal with an audit line is thrown here, after COMMIT. Throwing it earlier would roll back the line.
       if (answer instanceof Refusal) throw answer
       return answer
     },
@@ -28,7 +28,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
   }
 }
 
-/** Retries once if the first attempt fails soon. @throws Refusal storage_busy or storage_failed */
+/** Retries once if enough time is left after a failure. @throws Refusal storage_busy or storage_failed */
 export async function readOn<T>(
   pool: Pool<Session>,
   work: (session: Session) => T | Promise<T>,
@@ -56,7 +56,7 @@ function readingRefusal(error: unknown): unknown {
 
 const partMillis = 5_000
 
-/** Each part may use another connection, because later changes have a later version. */
+/** Each part may use another connection: a change committed in between has a later version and is read again. */
 export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))
 }

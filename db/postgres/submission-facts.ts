@@ -29,7 +29,7 @@ export function keysOf(vault: Vault, { partnerId, externalUserId, member, retry 
 
 export interface FoundFacts {
   readonly facts: SubmissionFacts
-  /** Id of the member, or a new id. */
+  /** Id of the known member, or a new id if the member is not known. */
   readonly memberId: number
   readonly requestId: number
   readonly sealedMembers: ReadonlyMap<number, SealedMember>
@@ -54,7 +54,7 @@ FROM (SELECT) AS one
   LEFT JOIN members AS member ON member.partner_id = $1::int8 AND member.external_user_id_hash = $2::bytea
   LEFT JOIN replays AS kept ON kept.partner_id = $1::int8 AND kept.key_hash = $4::bytea`
 
-/** A row of `reading`: int8 as text, lists as JSON text or null. */
+/** A row of `reading`. The server returns int8 as text, and lists as JSON text or null. */
 type FoundRow = readonly [
   ...ids: [memberId: string, requestId: string],
   ...member: [recordKey: string, active: boolean, sealedProfile: Buffer] | [null, null, null],
@@ -126,7 +126,7 @@ function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRo
   if (recordKey === null || active === null || sealedProfile === null) return null
   const { partnerId, externalUserId } = draft
   const id = Number(memberId)
-  // The sealed id is not read: the profile opens only under the right external id.
+  // The sealed external id need not be opened: the profile opens only if its hash is right.
   const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
   return { id, partnerId, externalUserId, active, profile }
 }

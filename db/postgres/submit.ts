@@ -16,7 +16,7 @@ import { type Acts, type Done, transact } from './transaction'
 /** A refusal is returned instead of thrown if its audit line must be stored. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
 
-/** Shares of a call's timeout: for all attempts, for one attempt, and the minimum for another attempt. */
+/** Parts of a call's timeout: the maximum for all attempts, the maximum for one, and the minimum to start one. */
 const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
 
 /** Receives the outcome of writes, for readiness. */
@@ -33,11 +33,11 @@ interface PendingSubmission {
   readonly endsAt: number
 }
 
-/** Each submission has its own transaction with three round trips: locks, facts, then writes with COMMIT. */
+/** Each submission is one transaction of three round trips: locks, facts, then writes with COMMIT. */
 export class Submissions {
   readonly #underWay = new Set<Promise<Answer>>()
   #failed = 0
-  /** Always 1: each submission has its own transaction. */
+  /** Always 1, because each submission is one transaction. */
   readonly groupSizes = new Distribution([1])
   readonly commitMillis = new Distribution(durationBounds)
 
@@ -76,7 +76,7 @@ export class Submissions {
   async #store(asked: PendingSubmission): Promise<Answer> {
     const answer = await this.#transact(asked, false)
     if (answer !== 'to be audited') return answer
-    // Earlier acts in the queue may take long.
+    // A deadline, because earlier acts in the queue may take long.
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(asked.endsAt - performance.now(), () => late.reject(new DatabaseFailure('busy')))
     const audited = this.acts.inTurn(() => this.#transact(asked, true)) as Promise<Answer>

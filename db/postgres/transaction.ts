@@ -14,27 +14,27 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
-  /** Results of statements that are not awaited. */
+  /** Results that are awaited only with COMMIT. */
   readonly pending?: unknown
   readonly recordKey?: string
 }
 
-/** For notes of the service: no answer, no audit line, no directory change. */
+/** For writes of the service without an answer, an audit line or a directory change. */
 export const noted = { answer: undefined, lines: [], changed: [] } as const
 
 export interface Transacting {
   /** SQL statements, in lock order. */
   readonly locks: readonly string[]
-  /** Returns null if no time is left. @param isUnknown true if the last outcome is unknown */
+  /** Timeout of the next attempt; null if no time is left. @param isUnknown true if the last outcome is unknown */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
 
-/** Lock timeouts do not count. */
+/** Failed attempts, without those that failed because of a lock timeout. */
 const mostFailures = 3
 
 /**
- * If the answer to COMMIT was lost, the next attempt waits for its locks, then checks what was stored.
+ * If the answer to COMMIT was lost, the next attempt takes the locks, then checks if the last one was stored.
  * @throws DatabaseFailure lost if the outcome stays unknown; errors of the work
  */
 export async function transact<T>(
@@ -88,7 +88,7 @@ interface Attempted<T> {
   readonly recordKey?: string
 }
 
-/** Searches for the attempt's audit line or request. Work with neither may safely run twice. */
+/** Searches for the attempt's audit line or request. Work that writes neither can safely be repeated. */
 async function isStored(
   { audit, submissions }: Session,
   { line, recordKey }: Attempted<unknown>,
@@ -104,19 +104,19 @@ export async function begin(
 ): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
-    // The idle timeout does not apply while the server receives a statement.
+    // Needed too: while the server receives or runs a statement, the idle timeout does not apply.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
   ]
   await connection.send(connection.begin + [...limits, ...locks].join(';'))
 }
 
-/** Sends the last locks with COMMIT, to hold them briefly. @throws DatabaseFailure lost if outcome unknown */
+/** Sends the last locks with COMMIT, so that they are held briefly. @throws DatabaseFailure as Connection.commit */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
 ): Promise<void> {
-  // After this, no submission that was decided on the former directory may be stored.
+  // The lock `directory` excludes submissions that were decided on the directory before this change.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
@@ -127,7 +127,7 @@ const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_
   SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
   FROM json_array_elements($1::text::json) AS row`
 
-/** Stores only the last change if there are more than are kept: readers then load the whole directory. */
+/** If there are more changes than are kept, stores only the last one: readers then load the whole directory. */
 function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
   const isMany = changed.length > keptChanges
   const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
@@ -144,7 +144,7 @@ export async function rollBack(connection: Connection): Promise<void> {
   if (connection.isOpen && !connection.hasEnded) await connection.send('ROLLBACK')
 }
 
-/** SQLSTATEs of exclusion and unique constraints: another transaction wrote first. */
+/** SQLSTATEs of exclusion and unique constraints, which are violated if another transaction wrote first. */
 const overtaken = /^23(P01|505)$/
 
 export function isWorthAnotherAttempt(error: unknown): boolean {
@@ -162,7 +162,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
 
-/** For all attempts of an act, and by default for one. */
+/** Timeout for all attempts of an act together, and the default for one attempt. */
 const actMillis = () => 2 * timeouts.call
 const largeMillis = 120_000
 

@@ -33,7 +33,7 @@ const columns = ['id', 'at', 'actor', 'action', 'record', 'outcome', 'hash'] as 
 
 function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: QueryEngine, vault: Vault) {
   const open = placeholders('limit', 'value', 'behind', ...columns)
-  // No LIMIT: it would be a parameter, and the planner would guess its value.
+  // max() instead of LIMIT: Drizzle passes LIMIT as a parameter, and the planner would guess its value.
   const newestLine = db
     .select({ id: audit.id, hash: audit.hash })
     .from(audit)
@@ -113,7 +113,7 @@ function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly
   })
 }
 
-/** Removes lines, so that the chain starts after `start`. Returns 0 if `start` is not in the log. */
+/** Removes the chain's lines up to `start`; returns their number. Returns 0 if `start` is not a line of the chain. */
 function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise<number> {
   return then(all([stand(log), linesAfter(log, start.id - 1, 1)]), ([{ state }, [first]]) => {
     const isThere = first?.id === start.id && first.hash === start.hash && chainOf(first) === chain
@@ -136,7 +136,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     walked,
     /** Returns the new lines. On PostgreSQL, requires a transaction with the audit lock. */
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    /** True if a COMMIT without an answer succeeded. */
+    /** Shows if a COMMIT succeeded whose answer was lost. */
     isThere: ({ id, hash }: AuditHead): MaybePromise<boolean> =>
       then(log.line({ id, hash }), ({ length }) => length > 0),
     conflictAt: whenCalled(() => conflictQuery(engine)),
@@ -155,7 +155,7 @@ export type AuditQueries = ReturnType<typeof auditQueries>
 
 type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
 
-/** Reads a log in batches, and holds no connection or snapshot between two batches. */
+/** Reads a log in batches. Between two batches it keeps no connection and no snapshot. */
 export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
   return {
     hashes,
@@ -175,7 +175,7 @@ export function archivesOf(log: WalkedLog, act: WithLog) {
   )
 }
 
-/** Matching lines, oldest first: the newest ones, or those that follow a line. */
+/** Lists matching lines, oldest first: the first that follow the line `after`, or without it the newest. */
 export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'until', 'actor', 'record', 'action', 'afterAt', 'after', 'limit')
   const select = () => db.select().from(audit)
@@ -184,7 +184,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const behind = prepare(select().where(gt(audit.id, open.after)).orderBy(asc(audit.id)).limit(open.limit))
 
   const prepareStream = (names: readonly (keyof AuditStream)[], isForward: boolean) => {
-    // The expression disables the actor's index: an actor may have many lines, but a record has few.
+    // The planner should use the record's index, because a record has few lines. `|| ''` excludes the actor's index.
     const columnOf = (name: keyof AuditStream) =>
       name === 'actor' && names.includes('record') ? sql`(${audit.actor} || '')` : sql`${audit[name]}`
     const isOne = names.map((name) => eq(columnOf(name), open[name]))
@@ -225,7 +225,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Failed authentications by record and outcome, most frequent first, among the newest `most`. */
+/** Counts the newest `most` failed authentications by record and outcome, most frequent first. */
 export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'most', 'record')
   const prepareCount = (isOne: boolean) => {
@@ -256,7 +256,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Ids of requests whose screening answers staff have read. Seeing the flag in a list does not count. */
+/** Of the given requests, those whose screening answers staff have read. Seeing the flag in a list is not enough. */
 export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)
@@ -267,7 +267,7 @@ export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: 
     )
 }
 
-/** Time (ms) of the newest e-mail conflict but `back - 1`; null if there are fewer. */
+/** Time (ms) of an e-mail conflict, counted from the newest: `back` 1 is the newest. Null if there are fewer. */
 export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')
   const isConflict = eq(audit.action, 'member.email-conflict')

@@ -13,11 +13,11 @@ export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: Ta
 export interface Since {
   readonly version: Version
   readonly changes: readonly Change[]
-  /** New bookings by provider, except providers whose slots are all loaded again. */
+  /** New bookings by provider. Leaves out providers that `changes` lists as taken: all their slots are loaded again. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
-/** The last four values are null, except for a booking. */
+/** The values from requestId on are null unless the change is a booking. */
 type Row = readonly [
   version: number,
   noun: ChangedNoun,
@@ -25,7 +25,7 @@ type Row = readonly [
   ...([requestId: null] | [requestId: number, startsAt: number, endsAt: number, localOffsetMinutes: number]),
 ]
 
-/** Versions are in commit order, with gaps: SQLite has one writer, and PostgreSQL uses a lock. */
+/** Versions are in commit order, because SQLite has one writer and PostgreSQL uses a lock. They may have gaps. */
 export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
   const { changes } = tables
   const { version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes } = changes
@@ -60,7 +60,7 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
         return first?.[0] === (version as unknown as number) ? toSince(version, rest) : null
       }),
 
-    /** Skips taken slots, which are many and make no decision stale. Null as in `since`. */
+    /** Like `since`, but without taken slots: they are many, and do not make a decision stale. */
     sinceExceptTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
       then(untaken({ version }), (rows) =>
         rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,

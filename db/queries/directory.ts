@@ -44,11 +44,11 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     listTimeZones: (): MaybePromise<string[]> =>
       then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),
 
-    /** Provider ids above `after`, in order, at most `most`. */
+    /** The next `most` provider ids above `after`. */
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
       then(laterIds({ after, most }), (rows) => rows.map(({ id }) => id)),
 
-    /** @param read a reader that is reused shares equal values in memory */
+    /** @param read pass the same reader to several calls, so that equal values share memory */
     findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
       then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),
   }

@@ -19,7 +19,7 @@ interface SlotColumns {
   readonly endsAt: SQLWrapper
 }
 
-/** The differences between the engines, so that both share one set of queries. */
+/** Each engine implements this, so that both share one set of queries. */
 export interface QueryEngine {
   /** The builder of PostgreSQL is cast to this type. */
   readonly db: BunSQLiteDatabase
@@ -33,14 +33,14 @@ export interface QueryEngine {
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   isAmong(column: SQLWrapper, list: Placeholder): SQL
   list(values: readonly (number | string | Uint8Array)[]): string
-  /** The first may be null. */
+  /** `one` may be null. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
   /** True if a slot overlaps [from, until). Uses the index of slots. */
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
   jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
 
-/** Calls `next` synchronously for a plain value: a transaction on SQLite would not survive an await. */
+/** Calls `next` at once if `value` is not a promise: on SQLite, a transaction would not survive an await. */
 export function then<T, Next>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Next>,
@@ -64,7 +64,7 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
 
 const chunkSize = 1_000
 
-/** Reads in batches. @param after returns at most `most` rows above an id, in order */
+/** Yields rows in order of id. @param after reads the next `most` rows above an id */
 export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
 ) => AsyncGenerator<Row>

@@ -12,17 +12,17 @@ import type { Since } from './changes'
 import type { Queries } from './queries'
 
 const chunkSize = 500
-/** A read of more changes is large. */
+/** A read of more changes counts as large. */
 const fewChanges = 50
 
 type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
-/** @param isLarge true if the read has many parts, between which other work must run */
+/** @param isLarge true if there are many parts: other work must run between them */
 type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
 
 type Read = <T>(work: (queries: FeedQueries) => MaybePromise<T>) => Promise<T>
 
-/** Read for each request. */
+/** Each request reads the feed, so the usual case, no change, is one query. */
 export function directoryFeed(readPart: ReadPart): DirectoryFeed {
   return {
     async changesSince(version, after) {
@@ -35,7 +35,7 @@ export function directoryFeed(readPart: ReadPart): DirectoryFeed {
 }
 
 async function readChanges(read: Read, since: Since | null, after: number): Promise<DirectoryChanges> {
-  // Read first: changes committed meanwhile have a later version and are then read again.
+  // The version is read before the data: a change committed in between has a later version and is read again next time.
   const version = since?.version ?? (await read(({ changes }) => changes.newestVersion()))
   const isChanged = (noun: ChangedNoun) => since === null || since.changes.some((row) => row.noun === noun)
   const chunksOf = (noun: ChangedNoun) => (since ? chunksIn(idsOf(noun, since)) : chunksOfAll(read))

@@ -1,7 +1,7 @@
 import type { Offered } from '../../src/domain/ports/database'
 import type { MaybePromise } from '../../src/domain/ports/store'
 
-// Shell completions. They are read without the master key, so they contain no sealed values and no names.
+// Words for shell completion. They are read without the master key, so they contain no sealed values.
 
 const statements: Readonly<Record<Offered, string>> = {
   organization: 'SELECT name FROM organizations ORDER BY id LIMIT 500',

@@ -29,7 +29,7 @@ export function partnerQueries(
     selectKeys().where(eq(partnerKeys.partnerId, id)).orderBy(asc(partnerKeys.id)),
   )
   const keysWithSecrets = prepare(db.select().from(partnerKeys).orderBy(asc(partnerKeys.id)))
-  // Several nodes may note uses of one key.
+  // The later time wins, because several nodes may store uses of one key.
   const noteUse = prepareWrite(
     db
       .update(partnerKeys)
@@ -45,7 +45,7 @@ export function partnerQueries(
     listKeyRecords: () => listKeyRecords(),
     keyRecordsOf: (partnerId: number): MaybePromise<KeyRecord[]> => keysOfPartner({ id: partnerId }),
 
-    // These search the whole list, which is short.
+    // These load the whole list, which is short.
     find: (id: number) => find(list(), (partner) => partner.id === id),
     findNamed: (name: string) => find(list(), (partner) => partner.name === name),
     findOrganization: (id: number) => find(listOrganizations(), (known) => known.id === id),

@@ -13,22 +13,22 @@ import type { Tables } from './tables'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Values that the caller has already read. */
+/** Values that the caller already has, so that they are not read or generated again. */
 export interface Known {
-  /** Ids for new records, by noun, in order. */
+  /** Ids for new records of each noun, in the order of the writes. */
   readonly ids?: Partial<Record<Noun, readonly number[]>>
   readonly requestKeys?: readonly string[]
   readonly members?: ReadonlyMap<number, SealedMember>
 }
 
 export interface Written {
-  /** Record id of each write, in order. */
+  /** For each write the id of its record. */
   readonly ids: readonly number[]
   /** Not awaited, so that COMMIT can be sent at once. */
   readonly pending: MaybePromise<unknown>
 }
 
-/** Statements sent before their results are awaited. A large load must not fill the connection. */
+/** Maximum statements that are sent before their results are awaited: a large load must not fill the connection. */
 const mostSent = 200
 
 const tableNames = {
@@ -43,10 +43,10 @@ const tableNames = {
   replay: 'replays',
 } as const satisfies Record<Noun, keyof Tables>
 
-/** The caller sets the id of a region; a kept response has the id of its request. */
+/** Nouns with generated ids. The caller sets the id of a region, and a kept response has the id of its request. */
 const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
 
-/** For the open transaction. */
+/** Requires an open transaction. */
 export function recordQueries(engine: QueryEngine, vault: Vault) {
   const statements = writeStatements(engine)
 
@@ -107,7 +107,7 @@ function writeAll(
     const row = columnsOf(write.add, withIds(write.row, added), given)
     const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
     const inserted = add(tableNames[write.add], known === undefined ? row : { ...row, id: known })
-    // Without a known id, the engine returns the generated one synchronously.
+    // Only SQLite has no known id here. It returns the generated id at once, not as a promise.
     const id = known ?? (inserted as number)
     added.set(write.add, id)
     ids.push(id)
@@ -130,7 +130,7 @@ function writeAll(
 
 type Alike = readonly [Write, ...Write[]]
 
-/** Consecutive writes that share a statement: removals of one noun, or requests with the same new values. */
+/** Writes from `first` on that one statement can do: removals of one noun, or requests with the same new values. */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write
   const isAlike = (other: Write) =>

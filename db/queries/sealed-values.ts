@@ -5,9 +5,9 @@ import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
-/** Number of values of each kind to open, unless all are checked. */
+/** Number of values of each kind that are opened, unless all are. */
 const sampleSize = 1_000
-/** Half of a sample are the newest rows. The rest are stretches spread over all ids. */
+/** Half of a sample are the newest rows. The other half are groups of adjacent rows, spread over all ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
 
@@ -43,7 +43,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
   return (): MaybePromise<Record<Kind, number>> => then(ids(), ([row]) => row ?? none)
 }
 
-/** @param isAll opens all values instead of a sample; takes 17 s for a million */
+/** @param isAll true to open all values instead of a sample, which takes 17 s for a million values */
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
   const newest = await queries.newestSealed()

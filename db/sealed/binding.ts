@@ -1,7 +1,7 @@
 import { Refusal } from '../../src/domain/errors'
 import type { SealedCell, Vault } from '../../src/domain/ports/vault'
 
-/** A cell binds a sealed value to its record and context: moved elsewhere, the value cannot be opened. */
+/** A cell binds a sealed value to its record. If the value is moved to another record, it cannot be opened. */
 export function secretCell(key: { recordKey: string; partnerId: number; kid: string }): SealedCell {
   const { recordKey, partnerId, kid } = key
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }
@@ -75,7 +75,7 @@ export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, 
   }
 }
 
-// Keeps a leading U+FEFF, which belongs to the text.
+// ignoreBOM keeps a leading U+FEFF, which belongs to the text.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** @throws Refusal as openSealed does */

@@ -33,7 +33,7 @@ export function openVault(sealed: Uint8Array | undefined, purpose: Purpose, mast
   return masterKey.vaultOf(dataKey)
 }
 
-/** Null if already sealed under `next`. @throws Refusal database_unusable if sealed under neither key */
+/** Seals the data key under `next`. Null if it already is. @throws Refusal database_unusable if `masterKey` is wrong */
 export function resealed(
   sealed: Uint8Array | undefined,
   purpose: Purpose,

@@ -15,7 +15,7 @@ interface KeyRow {
 
 const secretBytes = 32
 
-/** The secret is sealed when the key is added and never changes. */
+/** Seals the secret when a key is added. It never changes, so a change of a key has no secret. */
 export function keyColumns(
   vault: Vault,
   { secret, ...row }: Partial<Records['key']>,
@@ -27,7 +27,7 @@ export function keyColumns(
   return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
 }
 
-/** A key that cannot be opened gets a random secret, which verifies no token. */
+/** If a secret cannot be opened, the key gets a random one, which verifies no token. */
 export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readonly Partner[]): PartnerKey[] {
   const byId = new Map(partners.map((partner) => [partner.id, partner]))
   return rows.flatMap((key) => {

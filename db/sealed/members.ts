@@ -38,7 +38,7 @@ export function externalUserIdHash(vault: Vault, partnerId: number, externalUser
   return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
 }
 
-/** Finds an address and keeps it unique. */
+/** Used to find a member by address, and to keep addresses unique. */
 export function emailHash(vault: Vault, email: string): Buffer {
   return Buffer.from(vault.keyedHash('email', foldEmail(email)))
 }

@@ -99,7 +99,7 @@ export function readProviders(
   return found
 }
 
-/** A provider's lists are JSON in its row, except licenses and in-person regions. */
+/** Licenses and in-person regions are rows of other tables. All other lists are JSON in the provider's row. */
 export function providerColumns({
   licenses: _,
   inPersonRegionIds: __,

@@ -77,7 +77,7 @@ export function replayColumns(
   return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptCell(row)) }
 }
 
-/** The receipt is null if the body differs. @throws Refusal database_unusable if it cannot be opened */
+/** The receipt is null if the key was used with another body. @throws Refusal database_unusable if it is damaged */
 export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {
   const isSame = row.bodyHash.equals(bodyHash(vault, partnerId, retry))
   const receipt = isSame ? openReceipt(vault, row) : null

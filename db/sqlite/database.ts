@@ -45,7 +45,7 @@ function found(path: string): Found | null {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid
     return owner === undefined ? null : { owner }
   } catch {
-    // Opening it reports the error.
+    // Reported later, when the file is opened.
     return null
   }
 }
@@ -53,7 +53,7 @@ function found(path: string): Found | null {
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
-  // Locked before an upgrade, so that no running server is affected.
+  // Taken before an upgrade: if a server runs, this fails and the upgrade does not begin.
   const lock = alone ? takeServeLock(path) : null
   const unlock = () => lock?.[Symbol.dispose]()
   try {
@@ -83,10 +83,10 @@ async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise
   await makeDatabase(path, keyFile, fill)
 }
 
-/** Adds the reason why a readable database cannot be written. */
+/** If a database can be read but not written, returns an error with the reason. */
 function explain(error: unknown, path: string): unknown {
   const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  // SQLite cannot open a database if it cannot create the log in its folder.
+  // SQLite cannot open a database if it cannot create the log next to it.
   const isUnwritable =
     code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(path))
   if (!(error instanceof Refusal && isUnwritable)) return error

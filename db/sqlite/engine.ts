@@ -49,12 +49,12 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // Stopped before the last checkpoint, because the check reads the log.
+      // The check reads the log, so it must stop before the last checkpoint, which empties the log.
       await check?.stop()
       await writer.drain()
       try {
         guard.saveOverwritten()
-        // Afterwards the file alone contains all data, unless another program has it open.
+        // Moves all data from the log into the file, unless another program has the file open.
         tryCheckpoint(database)
       } catch {
         // For example on a full disk. The log stays next to the file, and the next start reads both.
@@ -65,7 +65,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
   }
 }
 
-/** 0 if there is no file. Must not open it: closing a descriptor would release SQLite's locks. */
+/** 0 if there is no file. Must not open the file: closing a descriptor would release SQLite's locks. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

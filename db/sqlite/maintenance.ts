@@ -38,7 +38,7 @@ export function createMaintenance(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** If the key was rotated meanwhile, the copy would be sealed and encrypted under different master keys. */
+  /** Fails if the master key was rotated meanwhile: the copy would be sealed under one key and encrypted for another. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
@@ -153,7 +153,7 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
   return finding('schema', named('unexpected or changed', schemaFaults(keyed)), version)
 }
 
-/** A foreign trigger could undo writes, which a check of the pages does not detect. */
+/** Finds for example triggers of another program. They could undo writes, which a check of the pages does not detect. */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })
@@ -162,7 +162,7 @@ function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[]
   return [...names].filter((name) => wanted.get(name) !== found.get(name))
 }
 
-/** Tables that Litestream adds. A trigger on one is still reported. */
+/** Tables that Litestream adds. They are allowed, but triggers on them are not. */
 const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
 
 function objectsOf(database: Database): Map<string, string> {

@@ -17,7 +17,7 @@ import { isBusy, settingsOf } from './query-engine'
 
 export type Migration = string
 
-/** In order. The schema number of a database is the number of its steps. A released step never changes. */
+/** In order. The schema number of a database is the number of applied steps. A released step never changes. */
 export const ourMigrations: readonly Migration[] = [first]
 
 export const currentSchema = ourMigrations.length
@@ -44,7 +44,7 @@ export function copyPathOf(path: string, migrations = ourMigrations): string {
   return `${path}.before-schema-${migrations.length}`
 }
 
-/** Requires that foreign keys are off, which is the default on opening. */
+/** Requires a connection without foreign key checks, which is the default after opening. */
 export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): void {
   const { database, purpose, masterKey } = keyed
   const create = database.transaction(() => {
@@ -57,7 +57,7 @@ export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): 
   create.immediate()
 }
 
-/** Leaves a copy next to the database. @throws Refusal database_unusable if another program has it open */
+/** Copies the database first. @throws Refusal database_unusable if another program has the database open */
 export function upgradeSchema(database: Database, path: string, migrations: readonly Migration[]): void {
   lockAlone(database)
   using copy = copyDatabase(database, copyPathOf(path, migrations))
@@ -72,7 +72,7 @@ export function upgradeSchema(database: Database, path: string, migrations: read
   database.run('PRAGMA locking_mode = NORMAL')
 }
 
-/** SQLite leaves WAL mode only if no other program uses the log. */
+/** Fails if another program has the database open: SQLite then cannot leave WAL mode. */
 function lockAlone(database: Database): void {
   try {
     database.run('PRAGMA locking_mode = EXCLUSIVE')
@@ -88,7 +88,7 @@ function lockAlone(database: Database): void {
 
 function migrate(database: Database, from: number, migrations: readonly Migration[]): void {
   const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
-  // Earlier orphans do not prevent an upgrade. The doctor reports them.
+  // Records that referred to missing records before do not prevent an upgrade. Doctor reports them.
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
   if (countOrphans() > before)

@@ -33,7 +33,7 @@ const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
 /** A booking touches about ten pages of several indexes. SQLite's default of 2 MiB is too small. */
 const cacheKibibytes = 16 * 1024
-/** Size of the log after a checkpoint. During a long read, for example a backup, it grows larger. */
+/** Maximum size of the log after a checkpoint. During a long read, for example a backup, the log grows larger. */
 const logBytes = 64 * 2 ** 20
 
 /**
@@ -44,9 +44,9 @@ const logBytes = 64 * 2 ** 20
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
   recognizeFile(path, create)
-  // A killed start leaves an empty file.
+  // The file may also exist and be empty, if an earlier start was killed.
   if (isVacant(path)) {
-    // SQLite would make it readable for all users. Its other files get the same mode.
+    // Created here, because SQLite would make it readable for all users. The log gets the same mode.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -66,7 +66,7 @@ export function openDatabase(opening: Opening): Database {
   }
 }
 
-/** True if the data key is sealed under the master key. Also false if the data key cannot be read. */
+/** Returns false if the data key is sealed under another master key, or cannot be read. */
 export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterKey): boolean {
   const database = new Database(path, { readwrite: true, create: false })
   try {
@@ -86,9 +86,9 @@ function setUp(database: Database, opening: Opening): void {
   // Set first, so that an upgrade overwrites deleted content.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database, migrations)
-  // Before WAL mode, so that the file itself contains the first transaction number.
+  // Done before WAL mode is set, so that the file itself contains the first transaction counter.
   if (schema === 0) createSchema(keyed, migrations)
-  // Another process may have created the tables with another key.
+  // Needed for a new database too: another process may have created the tables with another key.
   prove(keyed, migrations)
   if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {
@@ -105,9 +105,9 @@ function setUp(database: Database, opening: Opening): void {
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
 }
 
-/** Returns the schema number; 0 without tables. @throws Refusal database_unusable if newer or foreign */
+/** Returns the schema number, or 0 without tables. @throws Refusal database_unusable if it is newer or foreign */
 export function recognize(database: Database, migrations = ourMigrations): number {
-  // Read first: a process that creates the tables meanwhile sets the other numbers in the same transaction.
+  // Must be read first. If another process then creates the tables, the numbers that are read later are set too.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
@@ -116,7 +116,7 @@ export function recognize(database: Database, migrations = ourMigrations): numbe
   return schema
 }
 
-/** Retries, because SQLite does not wait for a process that enters WAL mode or is the last to close the file. */
+/** Retries: SQLite itself does not wait while another process enters WAL mode, or closes the file as the last one. */
 function patiently<T>(work: () => T): T {
   const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {

@@ -34,20 +34,20 @@ export function queryEngine(database: Database): QueryEngine {
     isAmong: (column, list) => sql`${column} in (select value from json_each(${list}))`,
     list: (values) => JSON.stringify(values),
     greatest: (one, other) => sql`max(coalesce(${one}, 0), ${other})`,
-    // All slots have the same duration, and the index contains only their start.
+    // Tests only the start, because the index contains only the start. All slots have the same duration.
     overlaps: ({ startsAt }, from, until) =>
       sql`${startsAt} > ${from} - ${sql.raw(String(slotMillis))} and ${startsAt} < ${until}`,
     jsonRows: (columns, order) => sql`json_group_array(json_array(${columns}) order by ${order})`,
   }
 }
 
-/** @throws Error for a promise: a transaction would not survive an await */
+/** Rejects a promise, because a transaction would not survive an await. */
 export function atOnce<T>(value: MaybePromise<T>): T {
   if (value instanceof Promise) throw new Error('a query on SQLite returned a promise')
   return value
 }
 
-/** Queries that return values instead of promises. */
+/** The same queries, returning values instead of promises. */
 type AtOnce<Query> = Query extends (...args: infer Args) => infer Result
   ? (...args: Args) => [Result] extends [Promise<unknown>] ? Result : Awaited<Result>
   : { readonly [Name in keyof Query]: AtOnce<Query[Name]> }
@@ -64,7 +64,7 @@ export function settingsOf(database: Database) {
   return settingsOver({ run }) as AtOnce<ReturnType<typeof settingsOver>>
 }
 
-/** Throws the refusal if the statement violates a unique index. */
+/** Throws `refusal` if the statement violates a unique index. */
 export function refuseDuplicate<T>(statement: () => T, refusal: () => Refusal): T {
   try {
     return statement()
@@ -84,7 +84,7 @@ export function isDamage(error: unknown): boolean {
 
 const damage = /^SQLITE_(CORRUPT|NOTADB)/
 
-/** Faults that an operator can repair, by SQLite's error code. */
+/** Messages for faults that an operator can repair, by SQLite's error code. */
 const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
   [/^SQLITE_(FULL|IOERR_SHMSIZE)/, 'the disk is full; free some space'],
   [/^SQLITE_READONLY/, 'the database is read-only; check the permissions of its files and folder'],

@@ -18,7 +18,7 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
         throw toRefusal(error)
       }
     },
-    // SQLite has one writer at a time, so no option is needed to exclude others.
+    // Ignores isAlone: SQLite allows only one writer at a time.
     change: (act, ask, decide) =>
       writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act)),
     submit: (draft) => submit(queries, writer, draft),
@@ -47,12 +47,12 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // Thrown only after its audit line is on disk.
+  // A refusal with an audit line is thrown here, after COMMIT. Throwing it earlier would roll back the line.
   if (answer instanceof Refusal) throw answer
   return answer
 }
 
-/** Writes a decision in the open transaction. @throws Refusal if that is the decision */
+/** Writes a decision in the open transaction. @throws the decision if it is a Refusal */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
   // The unique index is the last check against double booking.

@@ -3,10 +3,10 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { countTransaction } from './file/head'
 import { isBusy, toRefusal } from './query-engine'
 
-/** Longest wait of a write for another process. */
+/** Maximum time that a write waits for another process. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
-/** Maximum writes per transaction. All other requests wait meanwhile. */
+/** Maximum writes in one transaction, during which all other requests wait. */
 const largestGroup = 128
 
 /** Checks the database file, and receives the outcome of writes. */
@@ -17,7 +17,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-/** A turn of the event loop that took less time was idle. */
+/** If a turn of the event loop took less time than this, it was idle. */
 const idleTurnMillis = 0.05
 
 interface Job {
@@ -27,7 +27,7 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** Group commit: writes of one event loop turn share a disk sync. Each has a savepoint, so it can fail alone. */
+/** Group commit: writes of one event loop turn share a disk sync. Each write has a savepoint, so it can fail alone. */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
@@ -51,7 +51,7 @@ export class Writer {
   }
 
   /**
-   * If `work` throws, only its changes are rolled back. It must be synchronous.
+   * If `work` throws, only its own changes are rolled back. `work` must be synchronous.
    * @throws Refusal storage_busy if another process locks the database for too long; storage_failed
    */
   write<T>(work: () => T): Promise<T> {
@@ -70,11 +70,11 @@ export class Writer {
     return this.#failedGroups
   }
 
-  /** Changes after each commit of this process or another; null if the database cannot be read. */
+  /** A number that changes after each commit, by this process or another. Null if the database cannot be read. */
   get stamp(): number | null {
     try {
       const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
-      // data_version does not change with commits of this connection, which #commit counts.
+      // data_version changes only with commits of other connections. Those of this one are counted in #commit.
       if (version !== this.#seenVersion) this.#stamp++
       this.#seenVersion = version
       return this.#stamp
@@ -83,7 +83,7 @@ export class Writer {
     }
   }
 
-  /** Trial write: a transaction without other changes than its own count. @throws as write does */
+  /** Trial write: commits a transaction that changes only the transaction counter. @throws as write does */
   attempt(): Promise<void> {
     return this.write(() => {
       this.#mustReachDisk = true
@@ -100,7 +100,7 @@ export class Writer {
     this.#gather(performance.now() + this.#lastTook)
   }
 
-  /** Waits as long as the last group took, so that reads get the same time and more writes share a sync. */
+  /** While requests arrive, waits as long as the last group took: reads get equal time, and more writes share a sync. */
   #gather(until: number): void {
     const beganAt = performance.now()
     setImmediate(() => {
@@ -142,14 +142,14 @@ export class Writer {
         this.#stamp++
       }
       this.database.run('COMMIT')
-      // A commit to a file that was removed meanwhile is not acknowledged.
+      // If the file was removed meanwhile, the writes are lost, so they must fail.
       this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)
       this.commitMillis.note(performance.now() - beganAt)
       return answers
     } catch (error) {
-      // For example on a full disk. All writes of the group fail.
+      // All writes of the group fail, for example because the disk is full.
       this.#rollBack()
       this.#failedGroups++
       this.watch.noteFailed(error)
@@ -161,7 +161,7 @@ export class Writer {
     try {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
     } catch {
-      // Callers get the first failure.
+      // Callers get the earlier error instead.
     }
   }
 
@@ -176,7 +176,7 @@ export class Writer {
       this.database.run('RELEASE job')
       return { value }
     } catch (error) {
-      // Some failures end the whole transaction, with its savepoints.
+      // Some errors end the whole transaction, so there is no savepoint to return to.
       if (!this.database.inTransaction) throw error
       this.database.run('ROLLBACK TO job')
       this.database.run('RELEASE job')

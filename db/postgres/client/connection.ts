@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/domain/errors'
 import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
-/** One array per row: int8 as text, bytea as Buffer, json parsed. */
+/** One array for each row. The driver returns int8 as text and bytea as Buffer, and parses json. */
 export type Rows = unknown[][]
 
 export interface Opening {
@@ -17,10 +17,10 @@ export interface Opening {
   readonly onEnd: (connection: Connection) => void
 }
 
-/** Default for idle_in_transaction_session_timeout. */
+/** idle_in_transaction_session_timeout, unless a transaction sets another. */
 const idleMillis = 60_000
 
-/** Without a timeout: if a COMMIT that waits for a standby is canceled, the server reports success. */
+/** A COMMIT must have no timeout: if it is canceled while it waits for a standby, the server reports success. */
 export const committing = 'SET LOCAL statement_timeout = 0;COMMIT'
 
 export class Connection {
@@ -60,14 +60,14 @@ export class Connection {
     }
   }
 
-  /** Never lowers the limit, because that would cost the next call a message. */
+  /** Raises statement_timeout if it is lower. Never lowers it, because that would cost an extra message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
     this.statementMillis = millis
   }
 
-  /** Sends one message without parameters. Stops at the first failure. @throws DatabaseFailure */
+  /** Sends statements without parameters in one message. The first failure skips the rest. @throws DatabaseFailure */
   send(text: string): Promise<Rows[]> {
     return handled(this.sendOne(text))
   }
@@ -88,7 +88,7 @@ export class Connection {
     return answers
   }
 
-  /** Statements that are not awaited are sent together, in order. @throws DatabaseFailure */
+  /** Calls in a row, without `await` in between, are sent together and in order. @throws DatabaseFailure */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     if (!this.isOpen) this.mayHaveCommitted = true
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
@@ -102,7 +102,7 @@ export class Connection {
     this.mayHaveCommitted = true
     // See `committing`.
     const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
-    // A template, because the driver sends other statements only after earlier ones are answered.
+    // A tagged template, which the driver sends at once. It sends other forms of COMMIT only after all answers.
     const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
     const results = await Promise.allSettled([...pending, unlimited, committed])
     this.isOpen = false
@@ -122,7 +122,7 @@ export class Connection {
     close(this.client)
   }
 
-  /** Meaning of a failure if the connection breaks now. */
+  /** The meaning to report if the connection breaks now. */
   get whenBroken(): Meaning {
     return this.mayHaveCommitted ? 'lost' : 'retry'
   }
@@ -148,7 +148,7 @@ export async function inTransaction<T>(
   return done
 }
 
-/** Sets search_path, because a schema with the name of the role would be searched first. */
+/** The first message. Sets search_path: by default, a schema with the name of the role is searched first. */
 function firstText({ statementMillis }: Opening): string {
   return `SELECT pg_is_in_recovery(); SET search_path = public; SET statement_timeout = ${statementMillis};
     SET idle_in_transaction_session_timeout = ${idleMillis}`

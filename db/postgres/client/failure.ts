@@ -5,22 +5,22 @@ const messages = {
   /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database was lost, and it is unknown if the change was stored',
   retry: 'the database could not process this now, so nothing was stored',
-  /** No connection became free in time, or the pool is closed. */
+  /** Also if the pool is closed. */
   busy: 'no connection to the database server became free in time, so nothing was stored',
   unreachable: 'the database server cannot be reached',
   full: 'the database server is out of connections, memory or disk space',
-  /** Another host may be the primary. Nothing was committed. */
+  /** Nothing was committed, and another host may be the primary. */
   readOnly: 'the database server is a read-only standby',
   denied: 'the database server rejects this program, or is not trusted',
   constraint: 'the change violates a constraint of the database',
   damaged: 'the disk of the database server fails, or its data is damaged',
-  /** Anything else: a defect. */
+  /** Any other failure. It is a defect of this program. */
   refused: 'the database server rejected a statement; report it',
 }
 
 export type Meaning = keyof typeof messages
 
-/** A failure without the server's message, which may contain values of rows and parameters. */
+/** Does not contain the server's message, which may contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
@@ -91,7 +91,7 @@ const codes: readonly Row[] = [
   [/^(08|57P0|ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|ECONN|EPIPE|ETIMEDOUT)/, 'ends'],
 ]
 
-/** Messages for failures that may pass without a change of settings. */
+/** Messages for failures that may end without a change of settings. */
 const passing: Partial<Record<Meaning, string>> = {
   unreachable: 'no server answers; check that it runs, and check its host name and port',
   readOnly: 'the server is a read-only standby; name the primary too, as in host1,host2',
@@ -149,7 +149,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // Without a cause, because these messages say more than the failure's message.
+  // The failure is not set as the cause, because these messages say more than its message.
   return remedy === undefined && passes !== undefined
     ? new Refusal('storage_busy', `${place}: ${passes}`)
     : new Refusal('database_unusable', `${place}: ${remedy ?? error.message}`)

@@ -30,22 +30,22 @@ interface Place<On> {
 const pauseMillis = 100
 /** Connections idle for longer are not reused: load balancers and firewalls drop them silently. */
 const idleMillis = 60_000
-/** Share of a call's timeout for the wait for a connection, so that overload fails fast. */
+/** The part of a call's timeout in which it waits for a connection, so that it fails fast under overload. */
 const waitingShare = 0.75
-/** Share of a call's timeout for one statement: a slow statement fails before the connection is closed. */
+/** The part of a call's timeout for one statement: a slow one fails before its connection has to be closed. */
 const statementShare = 0.9
 
-/** In order of the effort for an operator, least first. */
+/** The last is the most severe: it takes an operator the most effort. */
 const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
-/** Connections to the primary. */
+/** Connections to the primary server. */
 export class Pool<On> {
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
   private used = 0
   /** Connections of earlier generations are not reused, because their server was lost. */
   private generation = 0
-  /** Index of the host of the last connection. */
+  /** Index into the hosts: the host of the newest connection. */
   private primary = 0
   private failure: { readonly error: unknown; readonly until: number } | null = null
   private isClosed = false
@@ -57,13 +57,13 @@ export class Pool<On> {
     return { free: this.free.length, used: this.used, waiting: this.waiting.length }
   }
 
-  /** Rolls back if the work fails. A timeout replaces all connections. @throws DatabaseFailure */
+  /** Rolls back if the work fails. If it times out, all connections are replaced. @throws DatabaseFailure */
   async use<T>(work: (on: On) => Promise<T>, deadlineMillis = this.deadlineMillis): Promise<T> {
     const endsAt = performance.now() + deadlineMillis
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // At least a minimum share, because this process may have been suspended during the wait.
+    // At least the share that waiting leaves: this process may have been suspended during the wait.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -106,7 +106,7 @@ export class Pool<On> {
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(waitMillis, () => late.reject(new DatabaseFailure('busy')))
     return await Promise.race([taken, late.promise]).catch((error) => {
-      // Passes a late connection to the next call.
+      // If the connection comes later, the next call gets it.
       taken.then(
         (place) => this.giveBack(place),
         () => undefined,
@@ -149,7 +149,7 @@ export class Pool<On> {
     }
   }
 
-  /** Tries all hosts, from the last primary on. @throws DatabaseFailure the most severe one */
+  /** Tries the last primary first, then the other hosts. @throws DatabaseFailure the most severe one */
   private async connect(): Promise<Connection> {
     const { address, password } = this.options
     const { hosts } = address

@@ -1,17 +1,17 @@
-/** In ms. A call ends within 2 s, and a frozen node blocks others for at most 0.5 s. */
+/** In ms. With these, a call ends within 2 s, and a frozen node blocks other nodes for at most 0.5 s. */
 export const timeouts = {
   /** One call. Below 2 s, because timers are late on a busy machine. */
   call: 1_800,
-  /** One wait for a lock. Below `idle`: a frozen node must not get its lock again in a second transaction. */
+  /** One wait for a lock. Must be below `idle`, or a frozen node could get its lock again in a second transaction. */
   lock: 350,
-  /** A transaction that waits for its client. */
+  /** For an open transaction whose client sends nothing. */
   idle: 400,
   connect: 1_000,
 }
 
 const ticks = 10
 
-/** A suspension of this process counts as one tick, because an answer may have arrived meanwhile. */
+/** Counts ticks, so that a suspension of this process counts as one: an answer may have arrived meanwhile. */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>
 

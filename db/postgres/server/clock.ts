@@ -1,14 +1,16 @@
 import type { Report } from '../../../src/domain/measures'
 import type { Connection } from '../client/connection'
 
-/** The operator is warned of a larger difference between the clocks. */
+/** The operator gets a warning if the clocks differ by more. */
 const warnMillis = 100
-/** With a larger difference the node is not ready: it could offer past slots, or accept tokens too early. */
+/** The node is not ready if the clocks differ by more: it could offer past slots, or accept tokens too early. */
 const unfitMillis = 60_000
 
-/** How far the server's clock is ahead of this machine's, in ms, plus or minus `doubt`. */
+/** In ms. */
 export interface ClockReading {
+  /** The server's time minus this machine's time. */
   readonly difference: number
+  /** The true difference lies between `difference - doubt` and `difference + doubt`. */
   readonly doubt: number
 }
 
@@ -19,7 +21,7 @@ export async function readClock(connection: Connection, now: () => number = Date
   return { difference: Number(row?.[0]) - (before + after) / 2, doubt: (after - before) / 2 }
 }
 
-/** True if the clocks differ by more than a limit, with the doubt subtracted. */
+/** True if the clocks differ by more than a limit, even if the reading is off by `doubt`. */
 export function isApart({ difference, doubt }: ClockReading, limitMillis = warnMillis): boolean {
   return Math.abs(difference) - doubt > limitMillis
 }
@@ -32,7 +34,7 @@ export function describeDifference({ difference }: ClockReading): string {
 
 export const clockRemedy = 'synchronize both with the same time source (NTP)'
 
-/** Compares this node's clock with the server's, which all nodes share. Reports each change once. */
+/** Compares the clocks of this node and of the database server. Reports each change of state once. */
 export class ClockWatch {
   #state: 'right' | 'apart' | 'unfit' = 'right'
   #reading: ClockReading | null = null
@@ -50,7 +52,7 @@ export class ClockWatch {
   note(reading: ClockReading, report: Report): void {
     this.#reading = reading
     const was = this.#state
-    // Hysteresis: a difference near the limit is not reported repeatedly.
+    // Hysteresis: a difference that varies around a limit is not reported again and again.
     const isUnfit = isApart(reading, was === 'unfit' ? unfitMillis / 2 : unfitMillis)
     const isOff = isApart(reading, was === 'right' ? warnMillis : warnMillis / 2)
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'

@@ -53,11 +53,11 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   return { check, state: 'note', detail, remedy: 'check which program forwards the connection, and to where' }
 }
 
-/** Tokens and slots are checked by this machine's clock; heartbeats of nodes by the server's clock. */
+/** The clocks must agree: tokens and slots are checked by this machine's clock, heartbeats by the server's. */
 async function findClock(connection: Connection): Promise<Finding> {
   const readings: ClockReading[] = []
   for (let time = 0; time < 5; time++) readings.push(await readClock(connection))
-  // The fastest answer is the most exact.
+  // The reading with the fastest answer is the most exact.
   const best = readings.reduce((one, other) => (other.doubt < one.doubt ? other : one))
   const detail = describeDifference(best)
   if (!isApart(best)) return { check: 'clock', state: 'ok', detail }
@@ -100,13 +100,13 @@ export function judgeSettings(settings: Readonly<Record<string, string>>): Findi
 export interface Standby {
   readonly name: string
   readonly isSynchronous: boolean
-  /** Write-ahead log that is not yet on the standby's disk. */
+  /** Bytes of the write-ahead log that are not yet on the standby's disk. */
   readonly bytesBehind: number
   /** 0 if there are no writes. */
   readonly secondsBehind: number
 }
 
-/** A standby with a larger lag is behind. */
+/** A standby that lags by more is reported. */
 const [mostBytes, mostSeconds] = [64 * 1024 * 1024, 30]
 
 async function findReplication(connection: Connection): Promise<Finding> {

@@ -8,7 +8,7 @@ import { beatMillis, type Node } from './nodes'
 
 const sizeMillis = 60_000
 
-/** Failures that also occur while the server accepts writes. */
+/** Failures that do not show a fault, because they also occur while the server accepts writes. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
 /** Derives write readiness from the writes of callers and the heartbeats of this node. */
@@ -30,7 +30,7 @@ export class Health extends Readiness {
     return this.#clock.difference
   }
 
-  /** Ignores constraint violations and retries, which are normal with several nodes, and a full queue. */
+  /** Ignores failures in `passing`: they are normal with several nodes or under load. */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
@@ -43,7 +43,7 @@ export class Health extends Readiness {
     if (isServer && this.#beating === undefined) {
       this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
-      // Sent at once, to block upgrades that this server is not compatible with.
+      // The first heartbeat is sent at once: upgrades to an incompatible schema must see that this server runs.
       this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
@@ -58,7 +58,7 @@ export class Health extends Readiness {
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
-  /** One at a time. Ignores failed reads of clock and size, because the heartbeat reports the fault. */
+  /** One heartbeat at a time. If reading the clock or size fails, the heartbeat reports the fault. */
   #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
@@ -73,14 +73,14 @@ export class Health extends Readiness {
     this.size = await this.node.readSize()
   }
 
-  /** Does not wait for a running heartbeat. */
+  /** Sends a heartbeat even if another one is running. */
   #tryBeat(): Promise<void> {
     const beat = this.#beat()
     this.#lastBeat = Promise.all([this.#lastBeat, beat]).then(() => {})
     return beat
   }
 
-  /** Notes the outcome. Never rejects. */
+  /** Records the outcome for readiness. Never rejects. */
   async #beat(): Promise<void> {
     if (this.#hasEnded) return
     try {

@@ -3,15 +3,15 @@ import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'
 
-/** Tables with personal data; `settings` has the data key, sealed under former master keys. */
+/** Tables whose deleted rows are secret: personal data, and in `settings` the data key under former master keys. */
 const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']
 
-/** Longest wait for transactions that may still see deleted rows. */
+/** Maximum wait for transactions that may still see deleted rows. */
 const waitMillis = 2_000
 const pauseMillis = 50
 const vacuumMillis = 10 * 60 * 1_000
 
-/** False if older transactions prevent the removal of some rows. @throws DatabaseFailure */
+/** Erases deleted rows. Returns false if some remain because older transactions may see them. @throws DatabaseFailure */
 export async function purge(on: OnConnection): Promise<boolean> {
   const endsAt = performance.now() + waitMillis
   try {
@@ -27,7 +27,7 @@ export async function purge(on: OnConnection): Promise<boolean> {
   }
 }
 
-/** True if VACUUM left no dead rows. VACUUM must be alone in its message. */
+/** Returns true if VACUUM left no dead rows. VACUUM must be the only statement in its message. */
 async function vacuumUntil(endsAt: number, connection: Connection, table: string): Promise<boolean> {
   for (;;) {
     await connection.send(`VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) public.${table}`)

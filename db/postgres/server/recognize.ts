@@ -15,13 +15,13 @@ export const oldestCompatibleName = 'oldest_beside'
 
 const oldestMajor = 15
 
-/** These support PostgreSQL's protocol, but not the exclusion constraints that prevent double booking. */
+/** These servers use PostgreSQL's protocol, but lack the exclusion constraints that prevent double booking. */
 const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/CockroachDB/, 'CockroachDB'],
   [/-YB-|Yugabyte/i, 'YugabyteDB'],
 ]
 
-/** @throws Refusal database_unusable unless PostgreSQL 15 or newer, in UTF8 */
+/** @throws Refusal database_unusable unless the server is PostgreSQL 15 or newer and the encoding is UTF8 */
 export function requirePostgres(version: string, encoding: string): void {
   const needed = 'use PostgreSQL 15 or newer'
   const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []
@@ -33,7 +33,7 @@ export function requirePostgres(version: string, encoding: string): void {
     throw unusable(`the database has the encoding ${encoding}; create one with the encoding UTF8`)
 }
 
-/** Null without tables. @throws Refusal database_unusable for an unsupported server or foreign tables */
+/** Null if there are no tables. @throws Refusal database_unusable for an unsupported server or foreign tables */
 export async function recognize(connection: Connection): Promise<Recognized | null> {
   const [about] = await connection.run('SELECT version(), getdatabaseencoding()', [])
   requirePostgres(...(about as [string, string]))

@@ -12,7 +12,7 @@ import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/re
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** An upper bound makes the planner expect few rows, and use the index of time. */
+/** Any upper bound makes the planner expect few rows, and use the index on the time of submission. */
 const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
@@ -27,7 +27,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = engine.prepare(select().where(eq(id, open.id)))
   const ofIds = engine.prepare(select().where(engine.isAmong(id, open.ids)))
-  // Naming the providers lets the planner use the index of slots.
+  // This condition is always true. It lets the planner use the index on slots, which begins with the provider.
   const ofProviders = inArray(providerId, db.select({ id: providers.id }).from(providers))
   const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
   const held = engine.prepare(
@@ -59,7 +59,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
     list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
       const order = orderOf(part)
-      // Selects the page first, so that members are joined for it alone and no sealed values are sorted.
+      // Selects the ids of the page first, so that other members are not joined and sealed values are not sorted.
       const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
       const rows = engine.prepare(
         select()
@@ -70,7 +70,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
     },
 
     countWaiting(filter: RequestFilter): MaybePromise<WaitingCount> {
-      // An expression, so that the planner does not use the index of all requests by submission.
+      // `+ 0` stops the planner from using the index of all requests by submission.
       const oldestAt = sql<number | null>`min(${submittedAt} + 0)`.mapWith(Number)
       const waiting = engine.prepare(
         db
@@ -116,7 +116,7 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     screeningOf: (id: number): MaybePromise<ScreeningAnswer[]> =>
       then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
 
-    /** By request id. Leaves out answers that cannot be opened. */
+    /** Screening answers by request id. Leaves out answers that cannot be opened. */
     readableAnswers: (ids: readonly number[]): MaybePromise<Map<number, ScreeningAnswer[]>> =>
       then(answersOf({ ids: engine.list(ids) }), (rows) => {
         const found = new Map<number, ScreeningAnswer[]>()
@@ -134,7 +134,7 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
         toAnswers,
       ),
 
-    /** Without the member, because opening it for each request would take long. */
+    /** The requests do not contain the member, because opening it once for each request would take long. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
 
     listWithAnswers: (memberId: number) =>

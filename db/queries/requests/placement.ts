@@ -15,7 +15,7 @@ interface Sources {
 
 export function placementQueries({ directory, requests, slots, changes }: Sources) {
   return {
-    /** Returns the facts for assigning a provider, and a slot if the draft has one. */
+    /** Returns the facts for a decision to assign a provider, and a slot unless `startsAt` is null. */
     find(requestId: number, { providerId, startsAt, version }: Placed): MaybePromise<PlacementFacts> {
       const found = all([
         requests.find(requestId),

@@ -30,7 +30,7 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
         row ? toKeptAnswer(vault, row, partnerId, retry) : null,
       ),
 
-    /** Ids of requests submitted at `until` (ms) or before, oldest first, at most `most`. */
+    /** Ids of the oldest `most` requests that were submitted at `until` (ms) or before, oldest first. */
     submittedBy: (until: number, most: number): MaybePromise<number[]> =>
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 

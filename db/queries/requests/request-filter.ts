@@ -6,11 +6,11 @@ const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned
 
 export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
-  // Literals, as in the partial indexes: with parameters, the planner would not use these indexes.
+  // Literals instead of parameters, because the planner then uses the partial indexes with the same condition.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
-  // A subquery per request, because a partner may have far more members than there are requests to check.
+  // A subquery for each request instead of a list of members: a partner may have far more members than requests.
   const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
 
   function isOfState(wanted: RequestFilter['state']): SQL | undefined {
@@ -34,7 +34,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
       // The plus sign stops the planner from using the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
-      // With an upper bound, the planner expects few rows and uses the index of time.
+      // With any upper bound, the planner expects few rows and uses the index on the time of submission.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,

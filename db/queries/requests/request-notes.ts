@@ -30,7 +30,7 @@ export function noteQueries(
     listOf: (id: number): MaybePromise<RequestNote[]> =>
       then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
 
-    /** Includes notes that cannot be opened. */
+    /** Includes the ids of notes that cannot be opened. */
     idsOf: (id: number): MaybePromise<number[]> => then(idsOfRequest({ id }), toIds),
 
     idsOfMember: (id: number): MaybePromise<number[]> => then(idsOfMember({ id }), toIds),

@@ -41,7 +41,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   )
 
   return {
-    /** Requests that hold a slot of the provider which overlaps the slot at `startsAt` (ms). */
+    /** Requests that have reserved a slot of the provider, if it overlaps the slot that starts at `startsAt` (ms). */
     touching: (providerId: number, startsAt: number) =>
       touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
         SlotHolder[]

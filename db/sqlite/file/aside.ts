@@ -1,6 +1,6 @@
 import { isDamage } from '../query-engine'
 
-/** Program of the thread. It imports only the runtime, so that it also runs in the executable. */
+/** The program of the thread. It imports only modules of Bun, so that it also runs in the executable. */
 const source = `
 import { Database } from 'bun:sqlite'
 const run = (path, statement, values) => {
@@ -57,10 +57,10 @@ export interface QuickCheck {
   stop(): Promise<void>
 }
 
-/** SQLite cannot interrupt the statement. After this wait the log is left for the next start. */
+/** Maximum wait for a running check, which cannot be interrupted. After it, the log is left to the next start. */
 const stoppingMillis = 2_000
 
-/** Checks the pages in the background. @param onVerdict not called after stop() */
+/** Checks the pages of the file in the background. @param onVerdict not called after stop() */
 export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)
@@ -83,7 +83,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
   }
 }
 
-/** False for a record that violates a rule, which the doctor reports elsewhere. */
+/** Returns false for a record that violates a constraint, which another finding of doctor reports. */
 export function isPageFault(line: unknown): boolean {
   return line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(String(line))
 }

@@ -1,11 +1,11 @@
 import type { Database } from 'bun:sqlite'
 import { isBusy } from '../query-engine'
 
-/** Wait for readers. A search takes far less time; a backup may take more. */
+/** Maximum wait for readers. A search takes far less time, but a backup may take more. */
 const busyTimeoutMillis = 5_000
 const retryMillis = 20
 
-/** Empties the log. False if another connection reads from it for too long. */
+/** Empties the log. Returns false if another connection uses the log for too long. */
 export async function checkpoint(database: Database): Promise<boolean> {
   const deadline = performance.now() + busyTimeoutMillis
   while (!tryCheckpoint(database)) {
@@ -15,7 +15,7 @@ export async function checkpoint(database: Database): Promise<boolean> {
   return true
 }
 
-/** Does not wait. False if another connection uses the log. */
+/** Empties the log without waiting. Returns false if another connection uses the log. */
 export function tryCheckpoint(database: Database): boolean {
   try {
     return database.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0

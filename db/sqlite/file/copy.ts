@@ -9,12 +9,12 @@ import { isPageFault, runAside } from './aside'
 import { newUserVersion, readPragma, schemaOf } from './head'
 import { addManifest, dropOthersNotes } from './manifest'
 
-/** Requires that no other program has the database open. @throws Refusal database_unusable */
+/** Copies a database that no other program has open. @throws Refusal database_unusable if no sound copy can be made */
 export function copyDatabase(database: Database, path: string): UnfinishedFile {
   const file = begin(path, true)
   try {
     const line = newestLine(database)
-    // SQLite keeps the mode of an empty file. It would create a new file that all users can read.
+    // The file exists, is empty and private. SQLite keeps its mode, but would create a file that all users can read.
     database.query('VACUUM INTO ?').run(file.path)
     stamp(file.path, line)
     using copy = openCopy(file.path)
@@ -29,9 +29,9 @@ export function copyDatabase(database: Database, path: string): UnfinishedFile {
 interface Backup {
   readonly database: Database
   readonly path: string
-  /** ms */
+  /** In ms. */
   readonly madeAt: number
-  /** Encrypts a plain copy, which is next to the database and readable only by its owner. */
+  /** Encrypts the copy; null for a plain backup. */
   readonly protect: Protect | null
   readonly progress: ReportProgress
 }
@@ -116,9 +116,9 @@ export function toUnusable(error: unknown, path: string): unknown {
 }
 
 /**
- * Makes a copy independent: it fits no log of the original and has no manifest.
- * @param line id of an audit line: the copy must have this line or a newer one
- * @throws Refusal database_unusable if it has none
+ * Makes a copy independent of the original: a log of the original no longer matches it, and it has no manifest.
+ * @param line the copy must contain the audit line with this id, or a newer one
+ * @throws Refusal database_unusable if it does not
  */
 export function stamp(path: string, line = 0): void {
   using copy = openCopy(path)
@@ -134,7 +134,7 @@ export async function checkCopy(path: string, progress: ReportProgress): Promise
   requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 
-/** Accepts records that violate a rule: the original has them too, and a copy helps to repair them. */
+/** Accepts records that violate a constraint: the original has them too, and a copy helps to repair them. */
 function requireSound(lines: readonly unknown[]): void {
   if (lines.some(isPageFault)) throw unsound()
 }
@@ -148,7 +148,7 @@ export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
 }
 
-/** Opens a database for reading. Creates no files next to it, unlike a normal reader in SQLite. */
+/** Opens a database for reading. Unlike SQLite by default, creates no files next to it. */
 export function openUntouched(path: string): Database {
   if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
   const uri = `${Bun.pathToFileURL(path)}?immutable=1`
@@ -163,7 +163,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** Id of the newest audit line. It never decreases: a prune also adds a line. */
+/** Id of the newest audit line. It never decreases, because a prune also appends a line. */
 function newestLine(database: Database): number {
   return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

@@ -18,7 +18,7 @@ import {
 import { requireOneName } from './lock'
 
 /**
- * Do not call it for a file that this process has open: closing a descriptor releases SQLite's locks.
+ * Must not be called for a file that this process has open: closing a descriptor releases SQLite's locks.
  * @param mayBeVacant true if the file may be missing or empty
  * @throws Refusal database_unusable for a foreign file, or a log of another file
  */
@@ -50,7 +50,7 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/** A log that keeps changing is in use together with the file, so they fit. */
+/** If the log still changes after this many readings, a program is using it with this file, so the two match. */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -65,14 +65,14 @@ function ownsItsLog(path: string, log: string): boolean {
   return true
 }
 
-/** True if the file is in WAL mode and its last transaction is in the log or directly before it. */
+/** True if the file is in WAL mode, and the log contains or directly continues the file's last transaction. */
 function fits({ isWal, userVersion }: ReturnType<typeof readHead>, counts: readonly number[]): boolean {
   const [first, last] = [counts[0], counts.at(-1)]
   if (first === undefined || last === undefined) return isWal
   return isWal && transactionsBetween(first - 1, countOf(userVersion)) <= transactionsBetween(first - 1, last)
 }
 
-/** Numbers of the transactions committed in a log (sqlite.org/fileformat.html §4); null without a log. */
+/** Transaction counters of the commits in a log (sqlite.org/fileformat.html §4); null without a log. */
 function countsIn(log: string): number[] | null {
   const file = openIfThere(log)
   if (file === null) return null
@@ -84,7 +84,7 @@ function countsIn(log: string): number[] | null {
     let committed = 0
     for (let at = logHeadBytes; ; at += frameBytes) {
       const frame = readBytes(file, at, frameHeadBytes + headBytes)
-      // Frames from an earlier use of the log have other salts.
+      // Frames with other salts remain from an earlier use of the log file.
       const isCurrent = frame.subarray(8, 16).equals(head.subarray(16, 24))
       if (frame.length < frameHeadBytes + headBytes || !isCurrent) return counts.slice(0, committed)
       if (frame.readUInt32BE(0) === 1)
@@ -96,7 +96,7 @@ function countsIn(log: string): number[] | null {
   }
 }
 
-/** Null if the file does not exist. The last program that closes a database deletes its log. */
+/** Null if there is no file. It may vanish at any time: the last program that closes a database deletes its log. */
 function openIfThere(path: string): number | null {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null
   try {
@@ -107,7 +107,7 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/** Detects a deleted or replaced file: the system keeps writing to it, but the next start would not find it. */
+/** Detects that the file was deleted or replaced. Writes to it would still succeed, but be lost at the next start. */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
   // Never closed, because that would release SQLite's locks.
@@ -119,11 +119,11 @@ export class FileGuard {
     private readonly path: string,
     private readonly newest: () => number,
   ) {
-    // Includes the given path, because a link may lead to another file later.
+    // The given path, not the real one, because a link may lead to another file later.
     this.#opened = [path, `${realpathSync(path)}-wal`].map((one) => [one, idOf(one)])
   }
 
-  /** Also detects an overwrite in place, for example by `cp`. For one server per process. */
+  /** From now on, also detects that the file was overwritten in place, for example by `cp`. For servers only. */
   watchContent(): void {
     if (this.#file !== null) return
     this.#file = openSync(this.path, 'r')
@@ -133,7 +133,7 @@ export class FileGuard {
   /** @throws Refusal storage_failed if the file or the log was replaced, or the file was overwritten */
   require(): void {
     if (this.#opened.some(([path, id]) => id === null || idOf(path) !== id)) {
-      // If the file was removed, only this process still has its data.
+      // The server must not stop: if the file was removed, only this process can still read it.
       const way =
         'do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
       throw new Refusal('storage_failed', `the database file was removed or replaced; ${way}`)
@@ -144,7 +144,7 @@ export class FileGuard {
     }
   }
 
-  /** Keeps a file that was copied over the database: on close, SQLite would write its log over it. */
+  /** Saves a file that was copied over the database, because on close SQLite writes its log into that file. */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })
@@ -152,7 +152,7 @@ export class FileGuard {
     file.publish()
   }
 
-  /** A checkpoint increases the count. A copy has an unrelated count, and an older file a lower one. */
+  /** Compares transaction counters: a checkpoint raises it, a copy has a random one, and an older file a lower one. */
   get #isOverwritten(): boolean {
     if (this.#file === null) return false
     const found = userVersionIn(this.#file)

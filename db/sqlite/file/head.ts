@@ -2,17 +2,17 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { unusable } from '../../findings/findings'
 
-// Reads the header without SQLite, which changes files that it opens (sqlite.org/fileformat.html §1.3).
+// Reads the header of a file (sqlite.org/fileformat.html §1.3) without SQLite, which changes files that it opens.
 
-/** "Ante" in ASCII. */
+/** "Ante" in ASCII. Marks a file as a database of this program. */
 export const applicationId = 0x416e7465
 
 export const headBytes = 100
 const [writeFormatAt, schemaCookieAt, userVersionAt, applicationIdAt] = [18, 40, 60, 68]
 const writeAheadLog = 2
 
-// The low byte of user_version is the schema number. The rest counts transactions from a random number, so
-// that a log can be matched to its file.
+// The low byte of user_version is the schema number. The other bits are the transaction counter. It starts at a
+// random number, so that a log can be matched to its file.
 const schemaBits = 8
 const countMask = 0x7fffff
 
@@ -24,20 +24,20 @@ export function countOf(userVersion: number): number {
   return (userVersion >>> schemaBits) & countMask
 }
 
-/** For a file without a log. The transaction count is random. */
+/** Returns a user_version with a random transaction counter, for a file without a log. */
 export function newUserVersion(schema: number): number {
   const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
   return ((random & countMask) << schemaBits) | schema
 }
 
-/** Counts the open transaction, which writes the header to the log. @param schema a new schema number */
+/** Increases the counter in the open transaction, so that the log contains the header. @param schema a new number */
 export function countTransaction(database: Database, schema?: number): void {
   const version = readPragma(database, 'user_version')
   const count = (countOf(version) + 1) & countMask
   database.run(`PRAGMA user_version = ${(count << schemaBits) | (schema ?? schemaOf(version))}`)
 }
 
-/** Number of transactions from one count to a later one. The count wraps around. */
+/** Number of transactions between two values of the counter, which wraps around. */
 export function transactionsBetween(earlier: number, later: number): number {
   return (later - earlier) & countMask
 }
@@ -74,7 +74,7 @@ export function headIn(bytes: Buffer) {
   }
 }
 
-/** As of the last checkpoint. */
+/** Reads the header as of the last checkpoint. */
 export function readHead(path: string) {
   return headIn(readStart(path))
 }
@@ -91,7 +91,7 @@ export function userVersionIn(file: number): number | null {
   return head?.applicationId === applicationId ? head.userVersion : null
 }
 
-/** Returns fewer bytes if the file ends before. */
+/** Returns fewer bytes if the file is shorter. */
 export function readBytes(file: number, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   return bytes.subarray(0, readSync(file, bytes, 0, length, position))

@@ -23,7 +23,7 @@ export class Health extends Readiness implements Watch {
     else this.noteFault(refusal.message)
   }
 
-  /** Only damage affects readiness: a write to a damaged file is not safe. */
+  /** Records a failed read. It affects readiness only if it shows damage: a write to a damaged file is not safe. */
   noteUnread(error: unknown): void {
     if (isDamage(error)) this.noteFailed(error)
   }
@@ -31,7 +31,7 @@ export class Health extends Readiness implements Watch {
 
 const againMillis = 5_000
 
-/** Repeats the check while the database seems damaged: a temporary disk failure looks the same. */
+/** Repeats the check while the database seems damaged, because a temporary disk failure looks the same. */
 export function checkPages(
   path: string,
   health: Health,

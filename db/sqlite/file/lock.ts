@@ -5,18 +5,18 @@ import { listUnfinished } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
 import { isBusy } from '../query-engine'
 
-/** A starting server waits, because a process that checks the lock holds it briefly. */
+/** A starting server waits this long, because a process that only checks the lock also takes it briefly. */
 const waitMillis = 200
 
 /**
- * Opens a transaction in an empty file next to the database; the system ends it with the process.
+ * The lock is a transaction in an empty file next to the database. The system ends it when the process ends.
  * @throws Refusal storage_busy if another server has the lock; database_unusable if the file is unusable
  */
 export function takeServeLock(
   path: string,
   busy = 'another server already uses this database; stop it first',
 ): Disposable {
-  // One lock per database, also if the path is a link.
+  // The real path, so that a link to the database leads to the same lock.
   const real = realpathSync(path)
   const place = `${real}.serving`
   makeEmptyFile(place, real)
@@ -48,7 +48,7 @@ function lockFile(place: string, millis: number): Database {
     // Avoids a journal file.
     lock.run('PRAGMA journal_mode = MEMORY')
     lock.run(`PRAGMA busy_timeout = ${millis}`)
-    // Exactly one of several concurrent attempts succeeds. With EXCLUSIVE, all might fail.
+    // With IMMEDIATE, exactly one of several concurrent attempts succeeds. With EXCLUSIVE, all might fail.
     lock.run('BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -57,10 +57,10 @@ function lockFile(place: string, millis: number): Database {
   }
 }
 
-/** Writing through a second name, with a second log, destroys data. @throws Refusal database_unusable */
+/** Rejects a file with two names: each name gets its own log, which destroys data. @throws Refusal database_unusable */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
-  // A process that is killed while it publishes a file leaves a second name, which is removed later.
+  // A second name is allowed if it remains from a process that was killed while it published the file.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
     throw unusable('the database file has two names (a hard link); remove the unused name')
 }
@@ -79,6 +79,6 @@ function makeEmptyFile(place: string, database: string): void {
     )
   }
   const { uid, gid } = statSync(database)
-  // If root starts the service once, the service's user can still start it the next time.
+  // The owner of the database owns the lock file, so that the service can start after root has started it once.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)
 }

@@ -6,18 +6,18 @@ import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
-// The manifest is a setting in the backup, and its hash covers everything else in the file.
+// Name of the setting that contains the manifest. The manifest's hash covers everything else in the backup.
 const manifestName = 'manifest'
-/** Setting with the addresses that the server listens on. */
+/** Name of the setting that contains the addresses on which the server listens. */
 export const serverName = 'server'
 
-/** Null for a database, or for a copy made by another program. */
+/** Null if the file is not a backup, or is a copy made by another program. */
 export function readManifest(database: Database): Manifest | null {
   const text = settingsOf(database).readText(manifestName)
   return text === null ? null : JSON.parse(text)
 }
 
-/** Stores a description of its content in a copy. @param madeAt ms */
+/** Adds a description of the content to a copy. @param madeAt in ms */
 export async function addManifest(
   database: Database,
   madeAt: number,
@@ -43,7 +43,7 @@ export function dropOthersNotes(database: Database): void {
 
 const rowsAtOnce = 4_096
 
-/** Counts the rows, and hashes schema and rows except the manifest: tables by name, rows by key. */
+/** Counts the rows, and hashes the schema and all rows except the manifest, in order of table and key. */
 export async function contentOf(database: Database, progress: ReportProgress): Promise<Content> {
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
@@ -87,12 +87,12 @@ function countOf(database: Database, table: string): number {
   return select.get()?.count ?? 0
 }
 
-/** SQL for a table's rows as texts, by key. Different rows have different texts. */
+/** SQL that returns each row of a table as a text, ordered by key. Different rows have different texts. */
 function rowsOf(database: Database, table: string): string {
   const columns = database
     .query<{ name: string; pk: number }, []>(`PRAGMA table_info(${quoted(table)})`)
     .all()
-  // SQLite's quote() ends a text at its first NUL.
+  // hex() for texts, because quote() ends a text at its first NUL.
   const values = columns.map(({ name }) => {
     const column = quoted(name)
     return `CASE typeof(${column}) WHEN 'text' THEN 't' || hex(${column}) ELSE quote(${column}) END`

@@ -10,12 +10,13 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// Database and master key are made in a folder next to the target, under these names. The key is published
-// first: a key without a database means that only the last step is missing, which any process can do.
+// Names of the database and the master key in a temporary folder next to the target. The key is published first. If
+// a process is killed after that, only the last step is missing: publishing the database, which any process can do.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * Leaves nothing if killed, or a state that finishDatabase completes. Concurrent calls get the first result.
+ * If the process is killed, nothing is left, or a state that finishDatabase completes. Of concurrent calls, the first
+ * to publish its database wins, and the others use that database.
  * @param key null if the master key is not in a file
  */
 export async function makeDatabase(
@@ -30,9 +31,9 @@ export async function makeDatabase(
     const hadKey = key !== null && isThere(key)
     const made = join(aside, madeName)
     await make(made, hadKey ? key : join(aside, keyName))
-    // Copied, because SQLite may not have closed the file yet.
+    // A copy is published, because SQLite may not have closed the original yet.
     copyFileSync(made, join(aside, wholeName))
-    // Synced before the key is published, because a published key means that both are complete.
+    // A published key means that key and database are complete, so both are synced first.
     sync(join(aside, wholeName))
     sync(aside)
     sync(dirname(aside))
@@ -44,14 +45,14 @@ export async function makeDatabase(
   }
 }
 
-/** Finishes the work of a process that was killed after it published the key. False if there is none. */
+/** Publishes the database of a process that was killed after it published the key. False if there is none. */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)
   for (const aside of listUnfinished(database)) {
     const made = join(aside, keyName)
     if (!existsSync(made) || !readFileSync(made).equals(named)) continue
-    // A second link means that the database was published; it may have been moved away since.
+    // A second link shows that the database was published, even if it was moved since then.
     const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
     if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
     rmSync(aside, { recursive: true, force: true })
@@ -60,7 +61,7 @@ export function finishDatabase(database: string, key: string | null): boolean {
   return false
 }
 
-/** True if the file got the name. Idempotent: another process may do it first. */
+/** Returns false if another file already has the name, for example because another process was first. */
 function nameUnlessThere(made: string, path: string): boolean {
   try {
     nameOnAnyDisk(made, path)
@@ -71,7 +72,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** Copies the key if its path is on another disk. */
+/** If the path is on another disk, copies the file, which is then the key. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)

@@ -7,7 +7,7 @@ import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
 
-/** For reading only. @throws Refusal database_unusable if it is not a database of this program */
+/** Opens a database for reading. @throws Refusal database_unusable if it is not one of this program */
 export function openReplaced(path: string): Database {
   try {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
@@ -34,7 +34,7 @@ function headOf(database: Database): AuditHead {
   return database.query<AuditHead, []>(newest).get() ?? auditStart
 }
 
-/** A later state has all audit lines of the earlier one, except those that were pruned. */
+/** A later state contains the newest audit line of the earlier state, unless that line was pruned. */
 function requireLater(later: Database, { id, hash }: AuditHead): void {
   if (id === auditStart.id) return
   const line = later.query<AuditHead, [number]>('SELECT id, hash FROM audit WHERE id = ?').get(id)

@@ -50,7 +50,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   }
 }
 
-/** @throws Refusal database_unusable if there is a file, or a log of another database */
+/** @throws Refusal database_unusable if a file, or the log of a former database, is at the path */
 export function requireNothingAt(path: string, taken = 'the file already exists; choose another path'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable(taken)
@@ -82,7 +82,7 @@ function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** copyFile also copies the mode. */
+/** Sets the mode, because copyFile copies the mode of the original. */
 function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
