@@ -1,5 +1,6 @@
-// `npm run test:all`: the tests that `npm test` leaves out. Every run takes place, even if an earlier one failed.
-// With arguments, for example `npm run test:all -- test/cli`: one run of the files whose paths contain them.
+// `npm run test:all` runs the tests that `npm test` leaves out, in several runs. A failed run does not stop the
+// next one. With arguments, for example `npm run test:all -- test/cli`, it makes one run: of the files whose paths
+// contain an argument.
 import { whyNoPostgres } from './support/postgres-programs'
 
 const onPostgres = ['test/contract/', 'test/http/', 'test/operations/', 'test/races/']

@@ -18,8 +18,8 @@ import {
 
 setDefaultTimeout(300_000)
 
-// Every value that these tests send contains this word, with other text that identifies the value. It must
-// not appear, in any encoding, in responses to failing requests, the output of the process or the audit log.
+// Every value that these tests send contains the word `canary`, plain or in base64. Neither form may appear in
+// responses to failing requests, in the output of the process or in the audit log.
 const word = /[\w.@-]*(canary|Y2FuYXJ5|NhbmFye|jYW5hcn)[\w.@-]*/i
 
 const folder = new Folder()
@@ -75,7 +75,7 @@ const slotOf = (slot: OfferedSlot | undefined, different: Record<string, unknown
   bookingData: { ...booking('canary', slot).bookingData, ...different },
 })
 
-/** A canary in every header that a client or a proxy may send. */
+/** Every header that a client or a proxy may send, with a canary as its value. */
 const everyHeader = Object.fromEntries(
   [
     ...[
@@ -382,7 +382,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('a booking that another process blocks is not echoed', async () => {
+  test('a booking that fails because another process locks the database is not echoed', async () => {
     const database = new Database(path)
     database.run('BEGIN IMMEDIATE')
     const answer = await post(canaryBooking()).finally(() => {
@@ -392,7 +392,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     await isRefused(503, answer)
   })
 
-  test('refused authentications are added to the audit log', async () => {
+  test('refused tokens are added to the audit log', async () => {
     using database = new Database(path, { readonly: true })
     const noted = database.query("SELECT count(*) FROM audit WHERE action = 'authentication.refuse'")
     await eventually('the lines', () => Number(noted.values()[0]?.[0]) > 3)
@@ -441,7 +441,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('the output of the process reports the full disk, and nothing that was sent', async () => {
+  test('the output of the process reports the full disk, and shows nothing that was sent', async () => {
     const { report } = sandbox
     const { code, stdout, stderr } = await sandbox.stop()
     expect([code, stdout]).toEqual([0, `${JSON.stringify(report)}\n`])
@@ -532,8 +532,8 @@ describe('canaries: a refused command shows nothing that the operator entered', 
       ['directory', 'check', file('headless.csv', 'canary,canary\ncanary,canary\n')],
     ],
   ]
-  // Each row has all three parts: bun:test passes a `done` callback to a test that has more parameters than
-  // its row.
+  // Each row gets all three values: if a row is shorter than the test's parameters, bun:test passes a
+  // `done` callback in place of the missing value.
   const given = commands.map(([what, words, more = {}]) => [what, words, more] as const)
   test.each(given)('a command with %s does not echo it', async (_, words, { input = '', settings = {} }) => {
     const { stdout, stderr } = await operator.run(words, input, settings)
@@ -562,9 +562,9 @@ describe('canaries: a failing process prints nothing that was sent to it', () =>
   const canary = () => booking('canary-crash', undefined, { email: 'canary.crash@canary.example' })
 
   test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)(
-    'a process that ends on %s prints nothing that was sent',
+    'a process that %s ends prints nothing that was sent',
     async (signal) => {
-      // No core dump, which would contain the memory of the process.
+      // A core dump would contain the memory of the process, so none is written.
       const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
       await using crashing = await startSandbox(withFewProviders, { command })
       expect((await crashing.post(canary())).status).toBe(201)

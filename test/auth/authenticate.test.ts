@@ -39,7 +39,7 @@ async function judge(token: string, key: PartnerKey, at = now) {
 }
 
 describe('auth: a verified token', () => {
-  test('a verified token is accepted at once when it comes again, and verified again after its key is replaced', async () => {
+  test('a verified token is accepted without a second verification until its key is replaced', async () => {
     const key = newKey()
     const token = await signToken(key)
     expect(await judge(token, key)).toEqual(['later', key])
@@ -49,7 +49,7 @@ describe('auth: a verified token', () => {
     expect(await judge(token, { ...key, secret: randomBytes(32) })).toEqual(['later', 'token_invalid'])
   })
 
-  test('a token is rejected while its key is not in force, its partner is deactivated or its kid is unknown', async () => {
+  test('a verified token is rejected outside the validity of its key, with an unknown kid or for a deactivated partner', async () => {
     const key = newKey({ endsAt: now + 1_000 })
     const token = await signToken(key)
     await judge(token, key)
@@ -65,7 +65,7 @@ describe('auth: a verified token', () => {
 })
 
 describe('auth: a forged token', () => {
-  test('a forged token is rejected at once when it comes again, and verified again after its key is replaced', async () => {
+  test('a forged token is rejected without a second verification until its key is replaced', async () => {
     const key = newKey()
     const secret = randomBytes(32)
     const forged = await signToken({ ...key, secret })
@@ -76,7 +76,7 @@ describe('auth: a forged token', () => {
     expect(await judge(forged, replaced)).toEqual(['at once', replaced])
   })
 
-  test('a forged token does not block a genuine token of the same key, and is never recognized', async () => {
+  test('a forged token is never recognized, and a genuine token of the same key still is', async () => {
     const key = newKey()
     const [token, forged] = [await signToken(key), await signToken({ ...key, secret: randomBytes(32) })]
     const find = () => key

@@ -23,8 +23,9 @@ import {
 } from '../support/process'
 
 // Starts the executable in a folder and an environment that an attacker has prepared. It must ignore both, or
-// refuse to start. Not covered: LD_PRELOAD and the like, which the system obeys before the program runs, and
-// BUN_BE_BUN=1, which turns the executable into Bun. TEST_LONG=1 also tries each variable alone.
+// refuse to start. Two kinds of variables are not tried: those that the system obeys before the program runs, for
+// example LD_PRELOAD, and BUN_BE_BUN=1, which turns the executable into Bun. TEST_LONG=1 also tries each variable
+// alone.
 setDefaultTimeout(300_000)
 
 // No slot begins or ends in the minutes that this test takes.
@@ -113,9 +114,9 @@ async function answersIn(env: Record<string, string>, cwd: string) {
   cpSync(`${furnished}.key`, `${database}.key`)
   const args = ['--database', database, '--now', now, '--base-url', 'https://api.example']
   await using sandbox = await startSandbox(args, { cwd, env })
-  // The clock of the sandbox advances from its start.
+  // `now` has advanced a little by the time of the report.
   const report = { ...sandbox.report, database: '', now: '' }
-  // The report contains the public address.
+  // The report contains the public address (--base-url), not the port on this machine.
   const ports = listeningPorts(sandbox.pid)
   sandbox.report = { ...sandbox.report, baseUrl: `http://127.0.0.1:${ports[0] ?? 0}` }
   const answers: unknown[] = [report]
@@ -140,7 +141,7 @@ async function ask(sandbox: Sandbox) {
     await sandbox.get('/partners/v1/provider-regions/?country_code=ca'),
     await sandbox.get(`/partners/v1/providers/?region_id=${regionId}&page_size=5`),
     await sandbox.get('/partners/v1/user/?external_user_id=hostile-1'),
-    // Development mode would answer these with a page or at length.
+    // Bun's development mode would answer these with an error page or with details.
     await sandbox.post('{"user":'),
     await sandbox.post({ user: { external_user_id: 7 }, memberData: [[[[[]]]]] }),
     await sandbox.get('/elsewhere'),
@@ -179,13 +180,13 @@ describe('binary: a start in a hostile folder and environment', () => {
     expect(listening).toHaveLength(1)
     expect(stateOf(cwd)).toEqual(before)
     expect(Object.keys(before)).not.toContain('ran')
-    // The traps work: Bun itself falls for them.
+    // The traps work: Bun itself runs the script.
     Bun.spawnSync([process.execPath, 'index.ts'], { cwd, env: {} })
     expect(existsSync(join(cwd, 'ran'))).toBe(true)
     expect(stateOf(cwd)).not.toEqual(before)
   })
 
-  /** Variables that other programs, or Bun in other uses, obey. Their paths point into `bait`. */
+  /** Variables that change other programs, or Bun itself, but must not change this one. Paths point into `bait`. */
   const harmless = (bait: string): Record<string, string> => ({
     NODE_OPTIONS: `--require ${bait}/evil.js --inspect=127.0.0.1:0`,
     NODE_ENV: 'development',
@@ -257,7 +258,7 @@ describe('binary: a start in a hostile folder and environment', () => {
     ['BUN_INSPECT_PRELOAD', './evil.js'],
     ['BUN_JSC_useJIT', '0'],
     ['BUN_BYTECODE_ORDER_OUT', join(emptyFolder(), 'order')],
-  ])('refuses %s=%s, which the runtime would obey, in one line', async (name, value) => {
+  ])('refuses to start with %s=%s, which would change how Bun runs the program', async (name, value) => {
     const cwd = emptyFolder()
     for (const words of [['sandbox', '--port', '0'], ['serve'], ['--version']]) {
       expect(await runProgram(words, { cwd, env: { [name]: value } })).toEqual({
@@ -270,7 +271,7 @@ describe('binary: a start in a hostile folder and environment', () => {
     expect(readdirSync(cwd)).toEqual([])
   })
 
-  test('names each variable that it refuses', async () => {
+  test('names each refused variable in the error', async () => {
     const env = { BUN_OPTIONS: '--smol', BUN_INSPECT_NOTIFY: 'unix:///nowhere', BUN_INSTALL: '/nowhere' }
     const { code, stderr } = await runProgram(['--version'], { env })
     expect([code, stderr.match(/BUN_\w+/g)]).toEqual([2, ['BUN_OPTIONS', 'BUN_INSPECT_NOTIFY']])

@@ -44,7 +44,7 @@ describe('cli: appointments', () => {
 
   const list = (...words: string[]) => practice.operator.do('appointments', '--on', day, ...words)
 
-  test('appointments are listed as a table, JSON, CSV without formulas and a calendar, without health data', async () => {
+  test('appointments are listed as a table, JSON, CSV or a calendar, always without health data', async () => {
     const table = await list()
     expect(table).toStartWith(`Appointments on ${day} (each provider's time zone)\n`)
     expect(table).toMatch(
@@ -58,7 +58,7 @@ describe('cli: appointments', () => {
     expect(JSON.parse(await list('--json'))).toEqual(rows)
     const csv = await list('--format', 'csv')
     expect(csv).not.toMatch(/(^|[,"\n])[=+@-]/)
-    // A pipe may lead to a terminal.
+    // stdout is a pipe here, which may end in a terminal: no control characters.
     expect(csv.replaceAll('\r\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     const [titles = [], first = []] = readCsv(Buffer.from(csv)).map(({ cells }) => cells)
     expect(first[titles.indexOf('firstName')]).toBe('=cmd()')
@@ -81,7 +81,7 @@ describe('cli: appointments', () => {
     }
   })
 
-  test('appointments can be listed for one provider and in a given time zone', async () => {
+  test('appointments can be limited to one provider and shown in another time zone', async () => {
     expect(await list('--provider', 'qc-1')).toEndWith('\nThere are no appointments.\n')
     expect(await list('--provider', 'on-1', '--zone', 'America/Toronto')).toMatch(
       new RegExp(
@@ -98,7 +98,7 @@ describe('cli: appointments', () => {
     [['--zone', 'Atlantis'], 2],
     [['--format', 'xml'], 2],
     [['--provider', 'nobody'], 3],
-  ])('appointments %p is refused with exit code %p', async (words, code) => {
+  ])('appointments with the options %p is refused with exit code %p', async (words, code) => {
     const { stdout, ...exit } = await practice.operator.run(['appointments', ...words])
     expect([exit.code, stdout]).toEqual([code, ''])
     expect(exit.stderr).toMatch(/^error: [^\n]+\n(Try: [^\n]+\n)?$/)

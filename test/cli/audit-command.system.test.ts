@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { booking } from '../support/builders'
 import { type Practice, startPractice } from './practice'
 
-// Each command is a process.
+// Slow: each command starts a process.
 setDefaultTimeout(300_000)
 
 interface Line {
@@ -38,7 +38,7 @@ const run = (...words: string[]) => practice.operator.run(words)
 const lines = (...words: string[]) =>
   practice.operator.ask<Line[]>('audit', 'list', '--limit', '10000', ...words)
 
-/** The audit lines that a command adds: action, record and outcome. */
+/** The action, record and outcome of each audit line that operators add during `work`. */
 async function addedBy(work: () => Promise<unknown>) {
   const last = (await lines()).at(-1)?.id ?? 0
   await work()
@@ -47,7 +47,7 @@ async function addedBy(work: () => Promise<unknown>) {
   return left.map(({ action, record, outcome }) => [action, record, outcome])
 }
 
-describe('cli: reading personal data adds audit lines', () => {
+describe('cli: the audit lines of a command that reads', () => {
   test.each<[words: string, left: (string | null)[][]]>([
     ['member show 1', [['member.show', 'member 1', 'done']]],
     [
@@ -70,7 +70,7 @@ describe('cli: reading personal data adds audit lines', () => {
     ['doctor', []],
     ['partner list', []],
     ['audit verify', []],
-  ])('after %s', async (words, left) => {
+  ])('"%s" adds audit lines only for the personal data that it reads', async (words, left) => {
     expect(await addedBy(() => practice.operator.do(...words.split(' ')))).toEqual(left)
   })
 
@@ -116,7 +116,7 @@ describe('cli: a refused command adds one audit line', () => {
     ],
     ['provider deactivate on-1', 2, ['provider.deactivate', 'provider 1', 'not_confirmed']],
     ['audit prune --before 2026-01-01T00:00:00Z --output x', 2, ['audit.prune', null, 'not_confirmed']],
-  ])('after %s', async (words, code, left) => {
+  ])('"%s" adds one audit line when it is refused', async (words, code, left) => {
     const all = words.split(' ')
     expect(await addedBy(async () => expect((await run(...all)).code, words).toBe(code))).toEqual([left])
   })
@@ -138,9 +138,9 @@ describe('cli: a refused command adds one audit line', () => {
 })
 
 describe('cli: the audit log', () => {
-  test('the audit log is listed by page, instant, actor, action, record, partner and member', async () => {
+  test('audit list filters by instant, actor, action, record, partner and member, and returns pages', async () => {
     const all = await lines()
-    // Filtered lines are sorted by instant, and look-ups are written late.
+    // Filtered lines are sorted by instant. Ids can be in another order, because look-ups are written late.
     const inTime = <T extends { at: string; id: number }>(some: T[]) =>
       some.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.id - b.id)
     const like = (fits: (line: Line) => boolean) => inTime(all.filter(fits))
@@ -173,14 +173,14 @@ describe('cli: the audit log', () => {
     expect(await lines('--since', '2099-01-01T00:00:00Z')).toEqual([])
     expect(await lines('--until', '2099-01-01T00:00:00Z')).toEqual(inTime(all))
     expect(await practice.operator.do('audit', 'list', '--record', 'partner 99')).toBe('No lines.\n')
-    // A misspelled record would match no line, as if the person had never been read.
+    // A misspelled record is refused. An empty list would suggest that no data of the person was ever read.
     for (const misspelt of ['Member 1', 'member1', 'member 1 ', 'person 1', 'member 01']) {
       const { code, stdout, stderr } = await run('audit', 'list', '--record', misspelt)
       expect([code, stdout, stderr.split('\n').length], misspelt).toEqual([2, '', 2])
     }
   })
 
-  test('a pipe or a folder is refused as the archive of a prune, and as one to verify', async () => {
+  test('audit prune and audit verify refuse a pipe or a folder as the archive', async () => {
     const { path } = practice.operator.folder
     const pipe = practice.operator.folder.file('pipe')
     Bun.spawnSync(['mkfifo', pipe])
@@ -206,14 +206,14 @@ describe('cli: the audit log', () => {
     }
   })
 
-  test('the audit log is pruned into an archive while the service runs, and both are verified', async () => {
+  test('audit prune moves lines into an archive while the service runs, and the log and the archive can be verified', async () => {
     const { operator, service, token } = practice
     const archive = operator.folder.file('archive.jsonl')
     const head = (await operator.do('audit', 'head')).trim()
     const wordsFor = (before: string) => ['audit', 'prune', '--before', before, '--output', archive]
     const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
     expect([mistyped.code, mistyped.stderr]).toEqual([2, 'error: --before: must not be in the future\n'])
-    // Waits until the second of the last line is over.
+    // `--before` has whole seconds: waits until the second of the last line is over.
     await Bun.sleep(1_100)
     const words = wordsFor(`${new Date().toISOString().slice(0, 19)}Z`)
     expect((await run(...words)).code).toBe(2)
@@ -222,7 +222,7 @@ describe('cli: the audit log', () => {
       /^Moved \d+ audit lines to .+archive\.jsonl\. Keep this file/,
     )
     expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
-      // The first attempt was not confirmed.
+      // The attempt without --yes.
       { action: 'audit.prune', outcome: 'not_confirmed' },
       { action: 'audit.prune', outcome: 'done' },
     ])
@@ -256,7 +256,7 @@ describe('cli: the audit log', () => {
       'There are no audit lines before 2000-01-01T00:00:00Z; nothing was changed.\n',
     )
     expect(await operator.ask(...nothing)).toEqual({ moved: 0, archive: null })
-    // The log contains only ids of the data that was sent and shown above.
+    // The log identifies records by id. It contains no personal data, partner name or token.
     const written = `${text}${await operator.do('audit', 'export')}`
     expect(/canary|555 0123|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()
   })

@@ -38,7 +38,7 @@ const restore = (backup: string) =>
   operator.run(['restore', backup, '--to', restored, '--master-key-file', key, '--yes'], '', settings)
 const drill = (...flags: string[]) => operator.run(['backup', 'drill', ...flags], '', settings)
 
-/** A plain backup after the given statements. */
+/** The path of a copy of the plain backup, changed by the given statements. */
 function changed(name: string, ...statements: string[]): string {
   copyFileSync(file('plain.sqlite'), file(name))
   using database = new Database(file(name))
@@ -82,7 +82,7 @@ describe('cli: the temporary folder of a backup drill', () => {
   }
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'the folder is readable only by its owner, and is removed on %s',
+    'the temporary folder is readable only by its owner, and is removed on %s',
     async (signal) => {
       const found = await ended(['backup', 'drill'], signal)
       expect(found).toEqual({ modes: [0o700], signal })
@@ -91,7 +91,7 @@ describe('cli: the temporary folder of a backup drill', () => {
     },
   )
 
-  test('the folder stays after a kill, and is removed by the next command', async () => {
+  test('the temporary folder of a killed drill is removed by the next drill', async () => {
     await ended(['backup', 'drill'], 'SIGKILL')
     expect(left()).toEqual([expect.stringMatching(/^anteroom-backup\.unfinished-[0-9a-f]+-\d+-[0-9a-f]{8}$/)])
     expect((await drill()).code).toBe(0)
@@ -108,8 +108,8 @@ describe('cli: backup drill', () => {
       .filter(({ action }) => action.startsWith('database.'))
       .map(({ action, outcome }) => `${action} ${outcome}`)
 
-  test('a drill prints one line if the backup answers like the service, and leaves only an audit line', async () => {
-    // A write-ahead log that a killed command left is removed by the next command.
+  test('a drill that passes prints one line, and changes nothing except for one audit line', async () => {
+    // Leaves out the write-ahead log: the killed command left one, and the next command removes it.
     const files = () => readdirSync(operator.folder.path).filter((name) => !/-(wal|shm)$/.test(name))
     const [before, tokens, logged] = [files(), await operator.do('token', 'list'), await lines()]
     const { code, stdout, stderr } = await drill()
@@ -124,7 +124,7 @@ describe('cli: backup drill', () => {
     expect(findings.find(({ check }) => check === 'backup')?.detail).toBe('0 days old; last drill 0 days ago')
   })
 
-  test('a drill passes during bookings, and prints its figures as JSON', async () => {
+  test('a drill passes while bookings arrive, and prints its measurements with --json', async () => {
     await operator.do('token', 'revoke', 'Lantern', '--yes')
     const token = (await operator.do('token', 'issue', 'Lantern')).trim()
     await using service = await operator.serve('--bookings-per-minute', 'off')
@@ -151,7 +151,7 @@ describe('cli: backup drill', () => {
   test('a drill fails with one line and an audit line if the copy answers differently', async () => {
     {
       using database = new Database(operator.database)
-      // The trigger changes the answers as soon as the copy is used.
+      // The drill issues a token in the copy, and this trigger then changes the answers.
       database.run(`CREATE TRIGGER otherwise AFTER INSERT ON partner_keys BEGIN
         UPDATE providers SET first_name = 'Mallory';
         INSERT INTO changes (noun, record_id) VALUES ('provider', 1); END`)
@@ -172,7 +172,7 @@ describe('cli: backup drill', () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
-  test('a drill without a partner who has a token says that no search was tried', async () => {
+  test('a drill says that no answers were compared if no partner has a token', async () => {
     await operator.do('token', 'revoke', 'Lantern', '--yes')
     const { code, stdout } = await drill()
     expect([code, stdout]).toEqual([
@@ -183,7 +183,7 @@ describe('cli: backup drill', () => {
   })
 })
 
-test('cli: a backup with the name of a subcommand is made if it is given as a path', async () => {
+test('cli: a backup named like a subcommand can be written as ./drill', async () => {
   await operator.do('backup', './drill')
   expect(existsSync(file('drill')) || existsSync('drill')).toBe(true)
 })
@@ -195,7 +195,7 @@ test('cli: a backup to - is refused, because stdout would mix it with messages',
   expect(readdirSync(operator.folder.path)).not.toContain('-')
 })
 
-describe('cli: without room for temporary files', () => {
+describe('cli: a temporary folder that cannot be created', () => {
   const nowhere = file('nowhere')
   const inNowhere = (...words: string[]) => operator.run(words, '', { TMPDIR: nowhere })
 

@@ -27,7 +27,7 @@ test('cli: storage options may be given before, between and after the words of a
   }
 })
 
-test('cli: storage options before a command without data are ignored', async () => {
+test('cli: storage options before a command that needs no database are ignored', async () => {
   for (const words of [['version'], ['help'], ['completion', 'bash'], ['help', 'completion']]) {
     expect((await runProgram(['--database', '/nowhere', ...words])).code, words.join(' ')).toBe(0)
   }
@@ -39,7 +39,7 @@ test('cli: storage options before a command without data are ignored', async () 
   })
 })
 
-test('cli: storage options are taken up to the first other option, and never after --', () => {
+test('cli: the command line parser takes storage options up to the first other option, and none after --', () => {
   const taken = (line: string) => {
     const { words, flags } = takeStorageFlags(line.split(' '))
     return [words.join(' '), flags.map(({ said, behind }) => [...said, behind].join(' '))]
@@ -62,7 +62,7 @@ test.each([
   ['nosuch', null],
   ['x', null],
   ['', null],
-])('cli: the suggestion for %p is %p', (word, meant) => {
+])('cli: the suggestion for the mistyped word %p is %p', (word, meant) => {
   expect(didYouMean(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
 })
 
@@ -83,7 +83,7 @@ test('cli: version shows the versions of the program, Bun, SQLite and the zone d
   }
 })
 
-test('cli: version --licenses shows the bundled licenses, which only the executable contains', async () => {
+test('cli: version --licenses shows the bundled licenses, and is refused outside the built executable', async () => {
   const { code, stdout } = await runProgram(['version', '--licenses'])
   expect([code, stdout]).toEqual([0, noticesOf(await bundledPackages())])
   expect(() => notices()).toThrow('only the built executable contains the licenses')
@@ -101,7 +101,7 @@ test('cli: init, migrate and key rotate print their results as JSON', async () =
   })
 })
 
-test('cli: --output - writes to stdout', async () => {
+test('cli: token issue with "--output -" prints the token on stdout and creates no file', async () => {
   using operator = new Operator()
   await operator.do('init')
   await operator.do('partner', 'add', 'Lantern')

@@ -7,7 +7,7 @@ import { provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
 import { theProgram } from '../support/process'
 
-// Each command is a process.
+// Slow: the setup starts one process per command.
 setDefaultTimeout(300_000)
 
 const operator = new Operator()
@@ -58,18 +58,18 @@ describe('cli: completion', () => {
     ['provider list --region ', ['CA-ON']],
     ['request show ', []],
     ['nosuch ', []],
-  ])('the line %p gets its completions', async (line, offered) => {
+  ])('the completions of the line %p are %p', async (line, offered) => {
     expect(await offers(line)).toEqual(offered)
   })
 
-  test('commands that only shells use are not offered', async () => {
+  test('the command complete, which only shells use, is not offered', async () => {
     const all = await offers('')
     expect(all).toContain('completion')
     expect(all).not.toContain('complete')
   })
 })
 
-test('cli: completion ignores errors, and makes and changes no file', async () => {
+test('cli: completion prints nothing for a missing or damaged database, and creates no file', async () => {
   const before = readdirSync(operator.folder.path).sort()
   const missing = operator.folder.file('missing.sqlite')
   const damaged = operator.folder.file('directory.json')
@@ -100,7 +100,7 @@ test('cli: completion next to a running service reads the latest changes', async
 describe('cli: completion in a shell', () => {
   const path = `${dirname(theProgram[0] as string)}:${process.env.PATH}`
 
-  /** The output of a shell script. */
+  /** Runs a shell with the program on the PATH. Returns its output. */
   async function shell(command: readonly string[]): Promise<string> {
     const child = Bun.spawn([...command], {
       cwd: operator.folder.path,
@@ -134,7 +134,7 @@ describe('cli: completion in a shell', () => {
   })
 
   test.skipIf(!Bun.which('zsh'))(
-    'zsh completion works with a sourced script and with a function in fpath',
+    'zsh loads the completion from a sourced script and from a file in fpath',
     async () => {
       const sourced =
         'autoload -Uz compinit && compinit -u -D; source <(anteroom completion zsh); print $_comps[anteroom]'
@@ -146,7 +146,7 @@ describe('cli: completion in a shell', () => {
   )
 
   test.skipIf(!Bun.which('fish'))(
-    'fish completion offers commands, and files only for file arguments',
+    'fish completes commands and values, and file names only for file arguments',
     async () => {
       const ask = (line: string) => `complete -C '${line}'`
       const script = ['anteroom req', 'anteroom completion ', 'anteroom directory load direct']

@@ -9,7 +9,7 @@ describe('cli: the contact details of a member', () => {
   test.each([
     ['No', 'NO'],
     ['Yes', 'yes'],
-    [null, 'unknown: leave none'],
+    [null, 'unknown; do not leave one'],
   ])('leaveVoicemail %p is shown as %p', (leaveVoicemail, text) =>
     expect(lines({ leaveVoicemail }).voicemail).toBe(text),
   )

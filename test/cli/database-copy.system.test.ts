@@ -298,7 +298,7 @@ describe('cli: a database that was copied', () => {
     for (const each of ['first', 'practice', 'third']) await isActive(file(`${each}.sqlite`))
   })
 
-  test('a database copied with --while-serving stays active', async () => {
+  test('a database copied with --while-serving stays active and can be changed', async () => {
     copyFileSync(database, file('served.sqlite'))
     const { deactivated } = await copied(file('served.sqlite'), file('tried.sqlite'), '--while-serving')
     expect(deactivated).toBe(false)

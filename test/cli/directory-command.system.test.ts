@@ -23,7 +23,7 @@ describe('cli: the directory commands', () => {
 
   afterAll(() => operator[Symbol.dispose]())
 
-  test('directory check counts the contents of files, and changes nothing', async () => {
+  test('directory check prints how many regions and providers a file has, and changes nothing', async () => {
     const more = writeJson('more.json', {
       ...directory,
       providers: [...directory.providers, provider('on-3')],
@@ -39,7 +39,7 @@ describe('cli: the directory commands', () => {
     expect(await operator.ask('provider', 'list')).toHaveLength(2)
   })
 
-  test('directory check lists every fault and its place, and load of the same file changes nothing', async () => {
+  test('directory check and directory load list every fault with its position in the file, and load changes nothing', async () => {
     const faulty = writeJson('faulty.json', {
       regions: [region()],
       providers: [provider('on-1', { timeZone: 'Mars/One' }), provider('on-1')],
@@ -70,7 +70,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('directory check works without a database, and says so', async () => {
+  test('directory check works without a database, and reports that there is none', async () => {
     const alone = `The files were checked without a database: there is no database ${place('none.sqlite')}`
     const [json, csv] = [
       writeJson('alone.json', directory),
@@ -202,7 +202,7 @@ describe('cli: the directory commands', () => {
     )
   })
 
-  test('exported files change nothing when they are loaded again, as JSON and CSV', async () => {
+  test('directory load of an exported directory, as JSON or CSV, changes nothing', async () => {
     const nothing = 'Nothing to change: 4 regions and providers match the files.\n'
     const exported = write('exported.json', await operator.do('directory', 'export'))
     expect(await operator.do('directory', 'load', exported)).toBe(nothing)
@@ -213,7 +213,7 @@ describe('cli: the directory commands', () => {
     expect(licenses).toStartWith('ref,region,from,until\r\non-2,CA-ON,2020-01-01,\r\n')
   })
 
-  test('loading a single table replaces only its contents', async () => {
+  test('directory load of a single CSV table replaces only the contents of that table', async () => {
     const licenses = write('licenses.csv', 'ref,region,from\non-1,CA-ON,2021-01-01\non-3,CA-ON,2020-01-01\n')
     await operator.do('directory', 'load', licenses, '--yes')
     const providers = await operator.ask<{ ref: string; licenses: unknown[]; workingHours: unknown[] }[]>(
@@ -227,7 +227,7 @@ describe('cli: the directory commands', () => {
     ])
   })
 
-  test('a table with only a header row causes a warning and a question, and suspended providers stay suspended', async () => {
+  test('directory load of a table with only a header row warns and asks, and suspended providers stay suspended', async () => {
     await operator.do('provider', 'deactivate', 'on-1', '--yes')
     const none = write('none/licenses.csv', 'ref,region,from\n')
     const warning =

@@ -56,7 +56,7 @@ test('cli: doctor lists bookings whose local time changes with other zone data, 
     '\n  booked times: inform the member and the provider, then run anteroom request acknowledge ID\n',
   )
 
-  // The server has noted its zone data. With other data, changes are refused and reads are not.
+  // The database records the server's zone data. A command with other zone data may read, but not change anything.
   const acknowledge = (...flags: string[]) => operator.run(['request', 'acknowledge', '1', ...flags])
   const refused = await acknowledge('--zones', zones)
   expect([refused.code, refused.stdout]).toEqual([2, ''])
@@ -77,7 +77,7 @@ test('cli: doctor lists bookings whose local time changes with other zone data, 
 })
 
 testOfFile(
-  'cli: doctor lists the bookings of a suspended provider, and continues past records that cannot be read',
+  'cli: doctor lists the bookings of a suspended provider, and still does so if some records cannot be read',
   async () => {
     const zones = ['--zones', operator.folder.file('zones')]
     await operator.do('provider', 'deactivate', 'on-1', '--yes', ...zones)
@@ -111,7 +111,7 @@ testOfFile(
   },
 )
 
-test('cli: zone data that is older than the built-in data, or of an unknown edition, is reported at the start and by doctor', async () => {
+test('cli: serve at its start and doctor report zone data that is older than the built-in data or of an unknown edition', async () => {
   for (const [edition, text] of [
     ['2020a', 'is edition 2020a, older than the built-in'],
     [null, 'does not state its edition, unlike the built-in'],

@@ -27,19 +27,22 @@ describe('cli: errors of a command line', () => {
     ['tokn', 'tokn', 'anteroom token'],
     ['request declien', 'declien', 'anteroom request decline'],
     ['nosuch', 'nosuch', 'anteroom --help'],
-  ])('%s suggests the existing command, by meaning or spelling', async (line, word, hint) => {
-    expect(await errorOf(line)).toBe(`error: unknown command '${word}'\nTry: ${hint}\n`)
-  })
+  ])(
+    'the error of "%s" suggests the existing command with a similar meaning or spelling',
+    async (line, word, hint) => {
+      expect(await errorOf(line)).toBe(`error: unknown command '${word}'\nTry: ${hint}\n`)
+    },
+  )
 
   test.each([
     ['partner add', "missing argument 'name'", 'partner add [options] <name>'],
     ['request accept', "missing argument 'request'", 'request accept [options] <request>'],
     ['partner list Lantern', 'too many arguments', 'partner list [options]'],
-  ])('%s shows the usage line', async (line, fault, usage) => {
+  ])('the error of "%s" shows the usage line', async (line, fault, usage) => {
     expect(await errorOf(line)).toBe(`error: ${fault}\nUsage: anteroom ${usage}\n`)
   })
 
-  test('every missing required option shows the usage line', async () => {
+  test('the error of each missing required option shows the usage line', async () => {
     const required: string[][] = []
     const visit = (command: Command, path: string[]) => {
       const values = command.registeredArguments.map(({ argChoices }) => argChoices?.[0] ?? '1')
@@ -59,9 +62,12 @@ describe('cli: errors of a command line', () => {
     ['doctor --jsn', "unknown option '--jsn'", '--json'],
     ['request decline 1 --dryrun', "unknown option '--dryrun'", '--dry-run'],
     ['doctor --nosuch', "unknown option '--nosuch'", 'anteroom doctor --help'],
-  ])('%s suggests the option with the nearest spelling', async (line, fault, hint) => {
-    expect(await errorOf(line)).toBe(`error: ${fault}\nTry: ${hint}\n`)
-  })
+  ])(
+    'the error of "%s" suggests the option with the nearest spelling, or the help',
+    async (line, fault, hint) => {
+      expect(await errorOf(line)).toBe(`error: ${fault}\nTry: ${hint}\n`)
+    },
+  )
 
   test.each([
     ['request show Quinn', "argument 'request' must be a whole number from 1"],
@@ -71,11 +77,11 @@ describe('cli: errors of a command line', () => {
       "option '--since <instant>' must be a UTC time, for example 2026-12-01T14:00:00Z",
     ],
     ['doctor --nosuch=Quinn', "unknown option '--nosuch'\nTry: anteroom doctor --help"],
-  ])('%s does not repeat the rejected value', async (line, fault) => {
+  ])('the error of "%s" does not repeat the rejected value', async (line, fault) => {
     expect(await errorOf(line)).toBe(`error: ${fault}\n`)
   })
 
-  test('a storage option at the end of the line needs a value', async () => {
+  test('a storage option without a value at the end of the line is an error', async () => {
     expect(await errorOf('partner list --database')).toBe("error: option '--database' needs a value\n")
   })
 
@@ -87,7 +93,7 @@ describe('cli: errors of a command line', () => {
   })
 })
 
-describe('cli: unknown names', () => {
+describe('cli: the error of an unknown name', () => {
   const setUp = async () => {
     const operator = new CommandLine()
     await operator.do('init')
@@ -103,7 +109,7 @@ describe('cli: unknown names', () => {
     return operator
   }
 
-  test('suggests the partner, organization or provider with a similar name, but lists none by default', async () => {
+  test('suggests the partner, organization or provider with a similar name, or else the list command', async () => {
     using operator = await setUp()
     const hintOf = async (...words: string[]) => {
       const { code, stderr } = await operator.run(words)
@@ -125,7 +131,7 @@ describe('cli: unknown names', () => {
     expect(await hintOf('provider', 'show', 'zz-9')).toBe('anteroom provider list\n')
   })
 
-  test('an unknown member gets no suggestion, and --json does not change the error', async () => {
+  test('suggests nothing for an unknown member, also with --json', async () => {
     using operator = await setUp()
     for (const more of [[], ['--json']]) {
       const words = ['member', 'show', '--partner', 'Lantern', '--external-id', 'x', ...more]
@@ -136,7 +142,7 @@ describe('cli: unknown names', () => {
 })
 
 describe('cli: the text of an error', () => {
-  test('a refusal with a hint has a second line', () => {
+  test('the hint of a refusal is on its own line', () => {
     expect(errorText(new Refusal('name_taken', 'a\nb', { hint: 'c' }), [])).toBe('error: a\nb\nTry: c')
   })
 
@@ -146,7 +152,7 @@ describe('cli: the text of an error', () => {
     ['the file is damaged; run anteroom doctor', 'the file is damaged\nTry: anteroom doctor'],
     ['the audit log was altered, so nothing was copied', 'the audit log was altered, so nothing was copied'],
     ['a: is required\nb: is invalid; use c', 'a: is required\nb: is invalid; use c'],
-  ])('the refusal %p shows its action, if it has one, in a second line', (message, text) => {
+  ])('the refusal %p is shown as %p', (message, text) => {
     expect(errorText(new Refusal('storage_busy', message), [])).toBe(`error: ${text}`)
   })
 

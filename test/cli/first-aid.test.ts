@@ -55,13 +55,13 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
   )
 })
 
-test('cli: the hints of status name a server that ended while others serve', () => {
+test('cli: the hints of status mention a server that ended unexpectedly while another one serves', () => {
   expect(firstAid({ ...well, servers: [serverThatIs('down'), serverThatIs('up')] }, false)).toEqual([
     '1 server ended unexpectedly: read the log there, then start the server again',
   ])
 })
 
-test('cli: the hints of status name a server that is not ready while others are', () => {
+test('cli: the hints of status mention a server that is not ready while another one is', () => {
   expect(firstAid({ ...well, servers: [serverThatIs('unready'), serverThatIs('up')] }, false)).toEqual([
     '1 server not ready: read the log there',
   ])

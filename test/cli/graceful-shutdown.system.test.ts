@@ -7,7 +7,8 @@ import { testOfFile } from '../support/engine'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram, withFewProviders } from '../support/process'
 
-// A test run under nohup would pass on an ignored SIGHUP. A program started by a terminal does not ignore it.
+// Under nohup, these tests would ignore SIGHUP, and so would the programs that they start. A program that a
+// terminal starts does not ignore it.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
 const underNohup = ['env', '--ignore-signal=HUP', ...theProgram]
 
@@ -33,7 +34,7 @@ test('cli: a closed terminal stops the service with exit code 0', async () => {
       shown += Buffer.from(bytes).toString()
     },
   })
-  // A controlling terminal of its own session, so that the service gets SIGHUP when it closes.
+  // The service gets a session of its own with this controlling terminal: when the terminal closes, it gets SIGHUP.
   const controlled = ['setsid', '--ctty', '--wait', ...fromTerminal]
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
   const env = { ...operator.settings }
@@ -64,7 +65,7 @@ test('cli: a closed terminal makes a service under nohup read its settings again
   expect(await service.exited).toBe(0)
 })
 
-test('cli: SIGHUP without a closed terminal makes the service read its settings again', async () => {
+test('cli: SIGHUP while the terminal is open makes the service read its settings again', async () => {
   using operator = new Operator(fromTerminal)
   await operator.do('init')
   await using service = await operator.serve()
@@ -74,7 +75,7 @@ test('cli: SIGHUP without a closed terminal makes the service read its settings 
   expect(service.messages).toEqual(['info: settings reloaded: nothing has changed', ...stopping])
 })
 
-test('cli: SIGTERM right after SIGHUP stops without reading the settings again', async () => {
+test('cli: SIGTERM right after SIGHUP stops the service without reading the settings again', async () => {
   let reloads = 0
   const stopped = shutdownRequest(() => reloads++)
   for (const signal of ['SIGHUP', 'SIGTERM'] as const) process.emit(signal)
@@ -84,7 +85,7 @@ test('cli: SIGTERM right after SIGHUP stops without reading the settings again',
   expect(reloads).toBe(0)
 })
 
-test('cli: a stop during a hundred bookings cuts none, and every acknowledged booking is stored', async () => {
+test('cli: a stop while a hundred clients book interrupts no booking, and every acknowledged booking is stored', async () => {
   using folder = new Folder()
   const file = `${folder.path}/sandbox.sqlite`
   await using sandbox = await startSandbox(['--database', file, ...withFewProviders])
@@ -108,7 +109,7 @@ test('cli: a stop during a hundred bookings cuts none, and every acknowledged bo
   expect(await stopping).toMatchObject({ code: 0, signal: null, stderr: '' })
   using database = new Database(file)
   const stored = new Set(database.query('SELECT id FROM booking_requests').values().flat())
-  // These 150 and the fifty in flight at that moment.
+  // The stop came after 150 responses. At least 50 bookings were in flight then.
   expect(acknowledged.length).toBeGreaterThanOrEqual(200)
   expect(acknowledged.filter((id) => !stored.has(id))).toEqual([])
 })
@@ -120,7 +121,7 @@ const intake = (name: string) => ({
 })
 
 testOfFile(
-  'cli: a service that is removing many expired replays stops, and leaves the rest for its next start',
+  'cli: a stop interrupts the removal of many expired replays, and leaves the rest for the next start',
   async () => {
     using operator = new Operator()
     await operator.do('init')
@@ -128,7 +129,7 @@ testOfFile(
     {
       using database = new Database(operator.database)
       const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
-      // No requests belong to these replays; this test does not need them.
+      // The requests of these replays do not exist, because this test does not need them.
       database.run(
         `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
        SELECT key + 1, 1, ${hashes}, key FROM json_each(?)`,

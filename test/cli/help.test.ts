@@ -4,7 +4,7 @@ import { findCommand } from '../../src/cli/command'
 import { createProgram } from '../../src/cli/program'
 import { runInProcess } from '../support/command-line'
 
-// The help of every command, kept in one page so that each change is reviewed.
+// The help of every command in one file, so that a reviewer sees each change.
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
 
 function textsOf(command: Command, words: readonly string[]): string[] {
@@ -19,7 +19,7 @@ function textsOf(command: Command, words: readonly string[]): string[] {
   return [own, ...command.commands.flatMap((below) => textsOf(below, [...words, below.name()]))]
 }
 
-test('cli: the help of every command is the agreed one (RENEW_HELP=1 rewrites it)', async () => {
+test('cli: the help of every command is that of fixtures/help.txt (RENEW_HELP=1 rewrites the file)', async () => {
   const program = await createProgram()
   const texts = textsOf(program, [program.name()]).join('\n')
   if (process.env.RENEW_HELP) await Bun.write(page, texts)
@@ -39,14 +39,14 @@ test('cli: every command and every option has a description', async () => {
   expect(silent).toEqual([])
 })
 
-test('cli: help lists commands without loading them, with their own descriptions', async () => {
+test('cli: help lists commands without loading them, with the same descriptions as the loaded commands', async () => {
   const [listed, loaded] = [await createProgram([]), await createProgram()]
   const described = ({ commands }: Command) =>
     commands.map((command) => [command.name(), command.description()])
   expect(described(listed)).toEqual(described(loaded))
 })
 
-test('cli: storage options come after the other options under their own heading, and before the examples', async () => {
+test('cli: the help of a command lists storage options under a heading between the options and the examples', async () => {
   const { stdout } = await runInProcess(['token', 'issue', '--help'])
   const headings = stdout.match(/^\S.*:$/gm)
   expect(headings).toEqual([
@@ -69,7 +69,7 @@ test.each([
   ['token isue --help', "unknown command 'isue'", 'anteroom token issue'],
   ['token help isue', "unknown command 'isue'", 'anteroom token issue'],
   ['token list --jsn', "unknown option '--jsn'", '--json'],
-])('cli: %s is an error with a hint', async (line, fault, hint) => {
+])('cli: the command line "%s" is an error with a hint', async (line, fault, hint) => {
   const { code, stdout, stderr } = await runInProcess(line.split(' '))
   expect([code, stdout, stderr]).toEqual([2, '', `error: ${fault}\nTry: ${hint}\n`])
 })

@@ -15,7 +15,7 @@ afterAll(() => operator[Symbol.dispose]())
 const serve = (...flags: string[]) =>
   operator.run(['serve', '--port', '0', '--base-url', 'https://x.example', ...flags])
 
-test('cli: serve refuses plain HTTP beyond loopback and an unusable certificate, with exit code 2', async () => {
+test('cli: serve exits with code 2 for plain HTTP beyond loopback and for a missing certificate', async () => {
   expect(await serve('--host', '0.0.0.0')).toEqual({
     code: 2,
     signal: null,
@@ -31,7 +31,7 @@ test('cli: serve refuses plain HTTP beyond loopback and an unusable certificate,
   })
 })
 
-test('cli: serve speaks HTTPS by its settings file, and loads a new certificate on SIGHUP', async () => {
+test('cli: serve uses HTTPS if the settings file names a certificate, and loads a new certificate on SIGHUP', async () => {
   const [one, two] = [makeCertificate(operator.folder, 'one', 13), makeCertificate(operator.folder, 'two')]
   const [certificate, key] = [file('own.crt'), file('own.key')]
   const put = ({ cert, pem }: typeof one) => {
@@ -67,7 +67,7 @@ test('cli: serve speaks HTTPS by its settings file, and loads a new certificate 
   ])
 })
 
-/** The common name of the certificate that a server shows. */
+/** The common name in the certificate of the server on a port. */
 async function certificateNameOf(port: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, resolve)

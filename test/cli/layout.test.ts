@@ -14,7 +14,7 @@ const rows = [
   ['10000', 'accepted', '-', '渡辺 渡辺 渡辺 渡辺 渡辺 渡辺', 'Lantern 👩‍⚕️', 'Europe/Lisbon'],
 ]
 
-/** The lines of a table, as printed. */
+/** The lines of a table as they are printed, with the titles first. */
 function linesOf(width: number, giveWay?: GiveWay, cells: readonly (readonly string[])[] = rows): string[] {
   const layout = layOut(titles, cells, width, giveWay)
   return [layout.titles, ...layout.rows.flat()].map((line) => line.join('  ').trimEnd())
@@ -31,7 +31,7 @@ describe('cli: a table', () => {
     ])
   })
 
-  test('shortens its widest text first, but no id, state or instant', () => {
+  test('shortens its widest text first, but never an id, a state or an instant', () => {
     expect(linesOf(100)).toEqual([
       'ID     STATE       SLOT                  NAME                       PARTNER          ZONE',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the Anal…  Quietwater Care  America/Toronto',
@@ -39,7 +39,7 @@ describe('cli: a table', () => {
     ])
   })
 
-  test('leaves out its last columns if shortening is not enough, and restores those that fit', () => {
+  test('leaves out its last columns if shortening is not enough, but no column that fits after all', () => {
     expect(linesOf(80)).toEqual([
       'ID     STATE       SLOT                  NAME                    PARTNER',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the A…  Quietwater Care',
@@ -50,7 +50,7 @@ describe('cli: a table', () => {
     expect(layOut(titles, rows, 60, { leaveOut: ['PARTNER', 'SLOT'] }).leftOut).toEqual(['SLOT'])
   })
 
-  test('leaves out the given columns first', () => {
+  test('leaves out the columns named in leaveOut first', () => {
     expect(layOut(titles, rows, 80, { leaveOut: ['SLOT'] }).leftOut).toEqual(['SLOT'])
     expect(layOut(titles, rows, 50, { leaveOut: ['SLOT', 'PARTNER'] }).leftOut).toEqual(['SLOT', 'PARTNER'])
   })
@@ -71,7 +71,7 @@ describe('cli: a table', () => {
     })
   })
 
-  test('wraps prose below itself', () => {
+  test('wraps the text of a DETAIL cell inside its column', () => {
     const detail = 'on-001 is away; tell them, then anteroom request acknowledge 17'
     const layout = layOut(['CHECK', 'STATE', 'DETAIL'], [['booked times', 'bad', detail]], 50, {
       fold: ['DETAIL'],
@@ -91,7 +91,7 @@ describe('cli: a table', () => {
   })
 })
 
-test('cli: the DETAIL column is never cut', () => {
+test('cli: the DETAIL column of a table is wrapped, never shortened, even without options', () => {
   const layout = layOut(
     ['CHECK', 'DETAIL'],
     [['booked times', 'tell them, then anteroom request acknowledge 17']],
@@ -117,7 +117,7 @@ test('cli: a text is wrapped between words, and inside a word that is too long',
   expect(wrap('渡辺渡辺 渡', 5)).toEqual(['渡辺', '渡辺', '渡'])
 })
 
-test('cli: a time is left out rather than shortened, because half of a time misleads', () => {
+test('cli: a time column is left out rather than shortened, because part of a time misleads', () => {
   const texts = ['8', 'Sat 2026-10-31 22:30 St Johns', 'Ada Lovelace of the Engine']
   const shown = (width: number) =>
     layOut(['ID', 'TIME', 'PERSON'], [texts], width, { leaveOut: ['TIME'], whole: ['TIME'] })

@@ -25,7 +25,7 @@ function opened(path: string, flags: string | number): number {
   return descriptor
 }
 
-/** A pipe: its reading end does not block, and its writing end does. */
+/** A pipe whose reading end does not block and whose writing end does. */
 function pipe(): [reader: number, writer: number] {
   const path = place()
   Bun.spawnSync(['mkfifo', path])
@@ -47,7 +47,7 @@ const none = () => {
   throw new Error('nothing is to be dropped')
 }
 
-test('cli: the log writer writes lines together within some tenths of a second', async () => {
+test('cli: the log writer collects lines and soon writes them together', async () => {
   const path = place()
   const writer = new LineWriter(opened(path, 'a'), none)
   writer.write('one\n')
@@ -58,7 +58,7 @@ test('cli: the log writer writes lines together within some tenths of a second',
   await eventually('the third', () => readFileSync(path, 'utf8').endsWith('three\n'))
 })
 
-test('cli: the log writer writes all waiting lines at its end', async () => {
+test('cli: the log writer writes all waiting lines when it ends', async () => {
   const path = place()
   const writer = new LineWriter(opened(path, 'a'), none)
   for (let line = 0; line < 5_000; line++) writer.write(`line ${line} ${'x'.repeat(200)}\n`)
@@ -67,7 +67,7 @@ test('cli: the log writer writes all waiting lines at its end', async () => {
   expect(lines.map((line) => line.split(' ')[1])).toEqual(Array.from({ length: 5_000 }, (_, at) => `${at}`))
 })
 
-test('cli: the log writer does not block on a stuck reader: it keeps a limited number of whole lines and reports the rest', async () => {
+test('cli: the log writer does not block on a stuck reader: it buffers up to 4 MiB of whole lines and reports the dropped ones', async () => {
   const [reader, descriptor] = pipe()
   const written = 40_000
   let dropped = 0
@@ -90,7 +90,7 @@ test('cli: the log writer does not block on a stuck reader: it keeps a limited n
   })
   const kept = taken.split('\n').slice(0, -2)
   expect(kept.length + dropped).toBe(written)
-  // Two buffers of 2 MiB.
+  // At most two buffers of 2 MiB.
   expect(taken.length).toBeLessThan(4.1 * 2 ** 20)
   expect(kept).toEqual(kept.map((_, at) => line(at).trimEnd()))
   writer.write('after\n')
@@ -98,9 +98,9 @@ test('cli: the log writer does not block on a stuck reader: it keeps a limited n
   expect(read(reader)).toBe('after\n')
 })
 
-test('cli: the log writer continues a line that was written in part', async () => {
+test('cli: the log writer writes the rest of a line after a partial write', async () => {
   const [reader, descriptor] = pipe()
-  // A descriptor from the parent process may be non-blocking: a write fails instead of waiting.
+  // A parent process may pass a non-blocking descriptor. A write to a full pipe then fails instead of waiting.
   const path = `/proc/self/fd/${descriptor}`
   const writer = new LineWriter(opened(path, constants.O_WRONLY | constants.O_NONBLOCK), none)
   const lines = Array.from({ length: 3_000 }, (_, at) => `${at} ${'z'.repeat(97)}\n`)
@@ -113,7 +113,7 @@ test('cli: the log writer continues a line that was written in part', async () =
   expect(taken).toBe(lines.join(''))
 })
 
-test('cli: the log writer ends in time even if its reader is stuck', async () => {
+test('cli: the log writer ends within two seconds even if its reader is stuck', async () => {
   const [, descriptor] = pipe()
   const stuck = new LineWriter(descriptor, none)
   stuck.write(`${'s'.repeat(2 ** 20)}\n`)
@@ -124,7 +124,7 @@ test('cli: the log writer ends in time even if its reader is stuck', async () =>
 test.each([
   ['a full disk', () => opened('/dev/full', 'w')],
   [
-    'a pipe whose reader is gone',
+    'a pipe whose reading end is closed',
     () => {
       const [reader, descriptor] = pipe()
       open.splice(open.indexOf(reader), 1)
@@ -132,9 +132,9 @@ test.each([
       return descriptor
     },
   ],
-  ['a descriptor that is closed', () => 9_999],
+  ['a closed descriptor', () => 9_999],
 ])(
-  'cli: the log writer survives %s, tries again, and does not wait for it at the end',
+  'cli: the log writer survives a write to %s, and does not wait for it at the end',
   async (_, descriptor) => {
     const writer = new LineWriter(descriptor(), none)
     writer.write('one\n')

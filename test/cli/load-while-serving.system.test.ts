@@ -8,7 +8,7 @@ import { Standstill } from '../support/standstill'
 
 const providers = times(3_000, 10_000)
 
-test(`cli: loading ${providers} providers while the service answers fails no request, and the next search finds them`, async () => {
+test(`cli: loading ${providers} providers while the service runs fails no request, and the next search finds the providers`, async () => {
   using operator = new Operator()
   await operator.do('init')
   const token = await operator.onboard('Lantern', 'North Care')
@@ -43,7 +43,7 @@ test(`cli: loading ${providers} providers while the service answers fails no req
   await Promise.all(traffic)
 
   expect(countAfter).toBeGreaterThan(countBefore + providers / 10)
-  // If the machine stalled, a write that came too late gets 503.
+  // If this machine stalled, writes may have waited too long and got 503.
   if (!standstill.isShort) statuses.delete(503)
   expect([...statuses].sort()).toEqual([200, 201])
 })

@@ -60,7 +60,7 @@ test('cli: the log level is error for server errors, and info for client errors'
   )
 })
 
-test('cli: a log report is a warning unless it has another level, and a defect is an error', () => {
+test('cli: a log report is a warning by default, and a defect is an error', () => {
   const expected = (level: string, msg: string) => ({ level, time: '2026-11-22T05:04:26.007Z', msg })
   const text = written(({ report, defect }) => {
     report('one')
@@ -86,7 +86,7 @@ test('cli: each log line has its own time', () => {
   expect(ends).toEqual(['.007Z', '.007Z', '.008Z', '.007Z'])
 })
 
-/** Line ends, terminal controls and invisible characters. */
+/** A text with line ends, terminal control sequences and invisible characters. */
 const hostile = 'a\nb\r\n{"level":"info"}\u2028c\u2029\u0085\u001b[31m\u009b2J\u0000\u007f\u202e"\\%s%o\ud800'
 
 test('cli: any text is logged as one line', () => {
@@ -97,7 +97,7 @@ test('cli: any text is logged as one line', () => {
   }
 })
 
-test('cli: a request on a terminal is one short line in columns, in color by its status', () => {
+test('cli: the terminal log shows a request as one short line in columns', () => {
   const lines = [
     seen(),
     seen({ method: 'POST', route: '/partners/v1/booking-request/', status: 201, millis: 12.34, bytes: 812 }),
@@ -118,7 +118,7 @@ test('cli: a request on a terminal is one short line in columns, in color by its
   )
 })
 
-test('cli: a request on a terminal is one line for any request id of a proxy', () => {
+test('cli: the terminal log shows a request as one line even if the request id of a proxy contains line ends', () => {
   const line = Bun.stripANSI(requestLine(seen({ id: hostile, status: 400, refusedFor: 'field_invalid' }), at))
   expect(line).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}]+\n$/u)
 })

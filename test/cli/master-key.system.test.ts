@@ -61,7 +61,7 @@ describe('cli: the master key of a database', () => {
   })
 
   test.each(['644', '640', '604', '660', '601', '770'])(
-    'a key file with mode %s, which others can use, is refused by every command with what to do',
+    'a key file with mode %s, which other users can access, is refused, and the error names the chmod command',
     async (mode) => {
       chmodSync(key, Number.parseInt(mode, 8))
       const line = refused(`other users can access the master key file ${key}\nTry: chmod 600 ${key}`)
@@ -72,7 +72,7 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('the mode is checked at the file behind a link', async () => {
+  test('the checked mode of a symbolic link is that of the file it points to', async () => {
     const link = operator.folder.file('link')
     symlinkSync(key, link)
     expect((await operator.run([...list, '--master-key-file', link])).code).toBe(0)
@@ -99,7 +99,7 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('the key is not awaited forever from an open pipe, a device or a closed descriptor', async () => {
+  test('a key from a pipe that stays open is refused after 10 s, and from a device or a closed descriptor at once', async () => {
     const start = performance.now()
     expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
       refused("the master key's file descriptor is a device or folder\nTry: use a file or a pipe"),
@@ -121,13 +121,13 @@ describe('cli: the master key of a database', () => {
   })
 })
 
-/** A folder on another disk than the test folders. */
+/** A folder that is not on the same disk as the test folders, if there is one. */
 const otherDisk = [tmpdir(), '/dev/shm'].find(
   (folder) => existsSync(folder) && statSync(folder).dev !== statSync(folders).dev,
 )
 
 describe('cli: key rotate', () => {
-  test('key rotate says before the question that it overwrites the old key, and keeps the key if the answer is no', async () => {
+  test('key rotate warns before its question that it overwrites the key file, and keeps the file if the answer is no', async () => {
     using operator = new Operator(theProgram)
     await operator.do('init')
     const key = `${operator.database}.key`
@@ -157,7 +157,7 @@ describe('cli: key rotate', () => {
 })
 
 describe('cli: init', () => {
-  test('init explains why and where to move a key next to the database, and says nothing for a key elsewhere', async () => {
+  test('init explains why and how to move a key file away from the database, unless it is in another folder', async () => {
     using operator = new Operator(theProgram)
     const { database } = operator
     const output = await operator.do('init')
@@ -178,26 +178,29 @@ describe('cli: init', () => {
     expect(statSync(apart).mode & 0o777).toBe(0o600)
   })
 
-  test.if(otherDisk !== undefined)('init can make the key on another disk than the database', async () => {
-    using operator = new Operator(theProgram)
-    using folder = new Folder(otherDisk)
-    const key = folder.file('key')
-    await operator.do('init', '--master-key-file', key)
-    expect([readdirSync(folder.path), statSync(key).mode & 0o777]).toEqual([['key'], 0o600])
-    expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
-    await operator.do('organization', 'list', '--master-key-file', key)
+  test.if(otherDisk !== undefined)(
+    'init can create the key and the database on different disks, and continues after it was killed',
+    async () => {
+      using operator = new Operator(theProgram)
+      using folder = new Folder(otherDisk)
+      const key = folder.file('key')
+      await operator.do('init', '--master-key-file', key)
+      expect([readdirSync(folder.path), statSync(key).mode & 0o777]).toEqual([['key'], 0o600])
+      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+      await operator.do('organization', 'list', '--master-key-file', key)
 
-    // A start was killed before the database got its name: the unfinished folder contains the key.
-    const aside = `${operator.database}.unfinished-0a1b2c3d`
-    mkdirSync(aside)
-    copyFileSync(key, `${aside}/key`)
-    renameSync(operator.database, `${aside}/whole`)
-    await operator.do('init', '--master-key-file', key)
-    await operator.do('organization', 'list', '--master-key-file', key)
-    expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
-  })
+      // As if init had been killed before the database got its name: the unfinished folder contains the key.
+      const aside = `${operator.database}.unfinished-0a1b2c3d`
+      mkdirSync(aside)
+      copyFileSync(key, `${aside}/key`)
+      renameSync(operator.database, `${aside}/whole`)
+      await operator.do('init', '--master-key-file', key)
+      await operator.do('organization', 'list', '--master-key-file', key)
+      expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
+    },
+  )
 
-  test('init makes a database for a key that is passed in, and no key file', async () => {
+  test('init with a key from a file descriptor creates a database for that key, and no key file', async () => {
     using operator = new Operator(theProgram)
     const key = `${Buffer.alloc(32, 9).toString('base64')}\n`
     const { code, stdout } = await operator.run(['init', '--master-key-fd', '0'], key)

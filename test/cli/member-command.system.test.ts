@@ -6,7 +6,7 @@ import { describeOfFile } from '../support/engine'
 import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
-// Each command is a process.
+// Slow: each command starts a process.
 setDefaultTimeout(300_000)
 
 let practice: Practice
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => practice.stop())
 
-/** The profile of a member, with texts that can be found in the bytes of a file. */
+/** The profile of a member. Every text contains the mark, so that a search of a file's bytes finds it. */
 const profileOf = (mark: string) => ({
   email: `${mark}-email@example.com`,
   firstName: `${mark}-first`,
@@ -30,7 +30,7 @@ interface Submitted {
   readonly member: { readonly id: number }
 }
 
-/** Submits an intake, or a booking of a slot, for the member with this mark. */
+/** Submits an intake for the member with this mark, or a booking if a slot is given. */
 async function submit(mark: string, slot?: { providerId: number; utcStartTime: string }): Promise<Submitted> {
   const body = {
     ...booking(`${mark}-external`, slot, profileOf(mark)),
@@ -107,11 +107,11 @@ describe('cli: the member commands', () => {
     expect(await practice.operator.ask<object>('member', 'show', ...named)).toEqual(shown)
     const { stdout } = await act('show', member.id)
     expect(stdout).toContain('shown-email@example.com')
-    expect(stdout).toMatch(/^voicemail +unknown: leave none$/m)
+    expect(stdout).toMatch(/^voicemail +unknown; do not leave one$/m)
     expect(stdout).toMatch(/^time there +between .* and .*$/m)
   })
 
-  test('member show prints everything to know before a call, and clearly whether a voicemail may be left', async () => {
+  test('member show and request show print the details for a call, including whether a voicemail may be left', async () => {
     const memberData = {
       preferredName: 'Kit',
       preferredPronouns: 'they/them',
@@ -163,11 +163,11 @@ describe('cli: the member commands', () => {
     [['release-email', 999, '--yes'], 3, 'there is no member with that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
-  ])('member %p is refused with exit code %p', async (words, code, message) => {
+  ])('the member command with the words %p is refused with exit code %p', async (words, code, message) => {
     expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${message}\n` })
   })
 
-  test('the questions of member erase, deactivate and release-email name the member', async () => {
+  test('the questions of member erase, deactivate and release-email contain the name of the member', async () => {
     const { member } = await submit('asked')
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {
@@ -197,7 +197,7 @@ describe('cli: member find', () => {
 
   const find = (text: string) => practice.operator.ask<Record<string, unknown>[]>('member', 'find', text)
 
-  test('finds members by email address, external user id, phone number and name, and audits them', async () => {
+  test('finds members by email address, external user id, phone number and name, and audits each found member', async () => {
     const names = { firstName: 'Zo\u00eb', lastName: 'Aalto', phoneNumber: '+1 (416) 555-7391' }
     const { body } = await practice.service.post(booking('sought-1', undefined, names), practice.token)
     const kim = { firstName: 'Kim', lastName: 'Aalto', preferredName: 'ZOE\u0308' }
@@ -241,7 +241,7 @@ describe('cli: member find', () => {
 })
 
 describe('cli: a released email address', () => {
-  test('a released email address is free for another member, and empty in look-ups', async () => {
+  test('a released email address can be used by another member, and a look-up of the first member returns none', async () => {
     const wrong = await submit('wrong')
     const mine = { email: 'wrong-email@example.com' }
     const rightful = booking('rightful', undefined, mine)
@@ -304,7 +304,7 @@ describe('cli: member export', () => {
 })
 
 describeOfFile('cli: member erase', () => {
-  test('an erasure leaves no trace of the member, and only the bare facts of their requests', async () => {
+  test('an erasure removes all data of the member from the files, and keeps only the slot and times of their requests', async () => {
     const [slot = ''] = await practice.slotsOf('on-1')
     const { id, member } = await submit('gone', { providerId: 1, utcStartTime: slot })
     const gone = newestSealed()
@@ -335,7 +335,7 @@ describeOfFile('cli: member erase', () => {
     expect((await act('show', member.id)).code).toBe(3)
   })
 
-  test('an erasure reports that another program still reads the log, and a later one removes the traces', async () => {
+  test('an erasure reports data that another reader keeps in the log, and a later erasure removes it', async () => {
     const { member } = await submit('read')
     const [, profile] = newestSealed()
     expect(tracesOf(profile)).not.toEqual([])

@@ -4,7 +4,7 @@ import { parseMetrics } from '../support/metrics'
 import { Operator } from '../support/operator'
 import { eventually } from '../support/process'
 
-test('cli: serve offers its metrics on a port of their own, and reports a port in use', async () => {
+test('cli: serve serves its metrics on --metrics-port, and fails if that port is in use', async () => {
   using operator = new Operator()
   await operator.do('init')
   const other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
@@ -12,7 +12,7 @@ test('cli: serve offers its metrics on a port of their own, and reports a port i
   const serve = ['serve', '--port', '0', '--base-url', 'https://api.example', '--metrics-port']
   const { code, stderr } = await operator.run([...serve, String(port)])
   await other.stop(true)
-  // The same exit code as for the main port: another program may free it, so a restart can help.
+  // The same exit code as for --port. It lets systemd restart the service, which helps once the port is free.
   expect([code, stderr.split('\n').slice(-3).join('\n')]).toEqual([
     exitCodes.failed,
     `error: port ${port} of 127.0.0.1 is in use\nTry: another --metrics-port\n`,

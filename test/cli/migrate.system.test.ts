@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 afterEach(() => operator[Symbol.dispose]())
 
-/** The exit code and the one line of a refused command. */
+/** The exit code and stderr of a refused command. */
 async function refusalOf(...args: string[]): Promise<[number | null, string]> {
   const { code, stdout, stderr } = await operator.run(args)
   expect(stdout).toBe('')
@@ -24,7 +24,7 @@ test('cli: migrate reports that a database without pending migrations is up to d
 describe('cli: output that cannot be written', () => {
   const sh = (command: string) => operator.runShell(command)
 
-  test('a new token that cannot be printed is reported with what to do, because it is in force', async () => {
+  test('token issue reports that a token is in force but could not be printed, and to rotate it', async () => {
     await operator.do('init')
     await operator.do('partner', 'add', 'Lantern')
     const { code, stderr } = await sh('token issue Lantern > /dev/full')
@@ -41,7 +41,7 @@ describe('cli: a path that is not a file', () => {
     ['a folder', (path) => mkdirSync(path)],
   ]
 
-  test.each(made)('%s in place of the database is refused at once', async (_, make) => {
+  test.each(made)('%s at the database path is refused at once', async (_, make) => {
     make(operator.database)
     const refused = [6, 'error: the database path is not a file\n'] as [number, string]
     expect(await refusalOf('organization', 'list')).toEqual(refused)
@@ -54,7 +54,7 @@ describe('cli: a path that is not a file', () => {
     expect(await sandbox.exit()).toMatchObject({ code: 6, stderr: refused[1] })
   })
 
-  test.each(made)('%s in place of the master key is refused at once', async (_, make) => {
+  test.each(made)('%s at the master key path is refused at once', async (_, make) => {
     await operator.do('init')
     const key = operator.folder.file('key')
     make(key)

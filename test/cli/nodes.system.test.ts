@@ -17,7 +17,7 @@ const environment = () => ({
   ANTEROOM_MASTER_KEY_FILE: operator.folder.file('key'),
 })
 
-/** Starts a server of the database. Returns functions for its API and its metrics. */
+/** Starts a server on the database. Returns functions that query its API and its metrics. */
 async function serve(...flags: string[]) {
   const words = ['serve', '--port', '0', '--metrics-port', '0', '--base-url', 'https://api.example', ...flags]
   const program = new Program(words, { command: theProgram, cwd: operator.folder.path, env: environment() })

@@ -16,7 +16,7 @@ describe('cli: onboarding partners while the service runs', () => {
 
   beforeAll(async () => {
     await operator.do('init')
-    // These tests send more requests than the limits allow.
+    // These tests send more requests than the default limits allow.
     service = await operator.serve('--reads-per-minute', 'off', '--failed-authentications-per-minute', 'off')
   })
 
@@ -27,7 +27,7 @@ describe('cli: onboarding partners while the service runs', () => {
   })
 
   testOfFile(
-    'init makes the database and the key readable only by their owner, and never overwrites them',
+    'init creates a database and a key that only their owner can read, and never overwrites them',
     async () => {
       for (const file of [operator.database, `${operator.database}.key`]) {
         expect(statSync(file).mode & 0o777, file).toBe(0o600)
@@ -41,7 +41,7 @@ describe('cli: onboarding partners while the service runs', () => {
     },
   )
 
-  test('a token works from the next request after the command that issued it', async () => {
+  test('a new token is accepted by the next request', async () => {
     await operator.do('organization', 'add', 'North Care')
     await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
     token = (await operator.do('token', 'issue', 'Lantern')).trim()
@@ -57,7 +57,7 @@ describe('cli: onboarding partners while the service runs', () => {
     })
   })
 
-  test('a deactivated partner gets 401, a deactivated organization 403, a missing one 409, and each can be restored', async () => {
+  test('a request gets 401 for a deactivated partner, 403 for a deactivated organization and 409 without one, until each is restored', async () => {
     const moves: [string[], number, string][] = [
       [['partner', 'deactivate', 'Lantern', '--yes'], 401, 'partner_inactive'],
       [['partner', 'reactivate', 'Lantern'], 200, ''],
@@ -76,7 +76,7 @@ describe('cli: onboarding partners while the service runs', () => {
     }
   })
 
-  test("token verify explains the API's answer to a token from stdin", async () => {
+  test('token verify reads a token from stdin and prints the status that the API returns for it', async () => {
     const verdict = async (text: string) => {
       const { code, stdout } = await operator.run(['token', 'verify', '--json'], text)
       expect(code).toBe(0)
@@ -96,7 +96,7 @@ describe('cli: onboarding partners while the service runs', () => {
     })
   })
 
-  test('during a cutover every request sees exactly one of the two tokens accepted', async () => {
+  test('the old token is accepted until the cutover and the new token from then on', async () => {
     const cutover = `${new Date(Date.now() + 3_000).toISOString().slice(0, 19)}Z`
     const next = (await operator.do('token', 'rotate', 'Lantern', '--cutover', cutover)).trim()
     const waiting = await operator.run(['token', 'verify', '--json'], next)
@@ -139,7 +139,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect((await operator.run(['token', 'cancel', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('a question names the partner, the token and the effect, and a change meanwhile stops the command', async () => {
+  test('a question names the partner, the token and the effect, and a change before the answer stops the command', async () => {
     const asked = async (words: readonly string[], answer: string, meanwhile = async () => {}) => {
       let shown = ''
       const child = Bun.spawn([...theProgram, ...words], {
@@ -176,7 +176,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect((await service.get(regions, token)).status).toBe(200)
   })
 
-  test("token verify --kid explains a partner's 401 by the kid, and refuses a whole token", async () => {
+  test("token verify --kid prints the state and today's refusals of a token, and refuses a whole token", async () => {
     await service.get(regions, `${token.slice(0, -4)}AAAA`)
     const verify = () => operator.ask<{ refusedToday: unknown[] }>('token', 'verify', '--kid', kidOf(token))
     await eventually('the refusal to be written down', async () => (await verify()).refusedToday.length > 0)
@@ -215,7 +215,7 @@ describe('cli: onboarding partners while the service runs', () => {
     await operator.do('organization', 'rename', 'South Care', 'North Care')
   })
 
-  test('token revoke ends the token at the next request, and cancels a waiting successor', async () => {
+  test('token revoke ends the token at the next request, and cancels the token of a planned cutover', async () => {
     const successor = (
       await operator.do('token', 'rotate', 'Lantern', '--cutover', '2099-01-01T00:00:00Z')
     ).trim()
@@ -234,7 +234,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('doctor reports no faults, and then a file with the wrong mode', async () => {
+  test('doctor reports a database file that others can read, and nothing before', async () => {
     const findings = await operator.ask<{ check: string; state: string }[]>('doctor')
     expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
     await Bun.$`chmod 644 ${operator.database}`.quiet()

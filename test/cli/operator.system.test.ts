@@ -11,13 +11,13 @@ test.each<[number | null, string | undefined, string]>([
   [1001, undefined, 'operator 1001'],
   [0, '1000', 'operator root (sudo by 1000 olive)'],
   [0, '1001', 'operator root (sudo by 1001)'],
-  // SUDO_UID 0, an invalid one or none adds nothing.
+  // A SUDO_UID that is 0, invalid or empty adds nothing.
   [0, '0', 'operator root'],
   [0, 'olive', 'operator root'],
   [0, '', 'operator root'],
   [0, '1000\n1001', 'operator root'],
   [0, '99999999999', 'operator root'],
-  // A user other than root could have set SUDO_UID.
+  // SUDO_UID is ignored unless the user is root, because any other user could have set it.
   [1000, '0', 'operator olive'],
   [1001, '1000', 'operator 1001'],
   [null, '1000', 'operator unknown'],
@@ -25,7 +25,7 @@ test.each<[number | null, string | undefined, string]>([
   expect(describeOperator(uid, sudoUid, accounts)).toBe(actor)
 })
 
-test('cli: the actor is a user number if there is no user database', () => {
+test('cli: the actor is the uid if /etc/passwd has no entry', () => {
   expect(describeOperator(0, undefined, '')).toBe('operator 0')
 })
 

@@ -5,7 +5,7 @@ import { formatJson, oneLine } from '../../src/cli/terminal/output'
 import { booking, provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 
-// Each command is a process.
+// Slow: each command starts a process.
 setDefaultTimeout(300_000)
 
 /**
@@ -15,7 +15,7 @@ setDefaultTimeout(300_000)
 const trick = '\u001b[31m\u009b2J\u001b]0;x\u0007\u202e\u2066\u200f\u2028\u200b\u00ad\u3164\ufe0f\u{e0041}'
 const named = (name: string) => `${name}${trick}${name}`
 
-// Lines end in \n, and in CSV in \r\n. No other control character may be printed.
+// Matches a control or invisible character. Line ends are allowed: \n, and \r\n in CSV.
 const raw = /[^\P{Cc}\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u
 const isRaw = (text: string) => raw.test(text.replaceAll('\r\n', '\n'))
 
@@ -59,7 +59,7 @@ beforeAll(async () => {
     const phq9Data = [{ question: named('question'), answer: named('answer') }]
     expect((await service.post({ ...request, phq9Data }, token)).status).toBe(201)
   }
-  // Stored as an earlier version without these rules would have stored them.
+  // Writes directly to the database, as if an earlier version without these rules had stored the names.
   const database = new Database(operator.database)
   database.run('UPDATE organizations SET name = ?', [named('North')])
   database.run('UPDATE partners SET name = ?', [named('Lantern')])
@@ -114,7 +114,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     'the output of %s contains no control character',
     async (_, words) => {
       const { code, stdout, stderr } = await operator.run(words)
-      // Doctor reports the line that was altered.
+      // Doctor fails, because an audit line was altered above.
       expect(code).toBe(words[0] === 'doctor' ? 8 : 0)
       expect({ stdout: isRaw(stdout), stderr: isRaw(stderr) }).toEqual({ stdout: false, stderr: false })
       const asJson = await operator.run([...words, '--json'])
@@ -149,7 +149,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     }
   })
 
-  test('a path with a loop or too long a name is reported with the reason', async () => {
+  test('the error for a path with a symbolic link loop or an overlong name states the reason', async () => {
     const loop = operator.folder.file('loop')
     symlinkSync(loop, loop)
     const long = operator.folder.file('x'.repeat(300))
@@ -179,7 +179,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     ])
   })
 
-  test('a table is as wide as its visible text', async () => {
+  test('the width of a table counts the escaped text that is printed', async () => {
     const lines = (await operator.do('organization', 'list')).trimEnd().split('\n')
     expect(lines).toEqual([
       `ID  NAME${' '.repeat(oneLine(named('North')).length - 4)}  STATE`,
@@ -188,12 +188,12 @@ describe('cli: a stored control character does not reach the terminal', () => {
   })
 })
 
-test('cli: a printed line keeps ordinary text and loses control characters', () => {
+test('cli: oneLine keeps ordinary text and replaces control characters', () => {
   expect(oneLine('Zoë  Ōe\t渡辺\n\u001b[1m\u0085x\u2028y')).toBe('Zoë  Ōe 渡辺 [1m x y')
   expect(oneLine('שלום مرحبا 👩‍⚕️')).toBe('שלום مرحبا 👩‍⚕️')
 })
 
-test('cli: a printed name shows invisible characters as escapes, so that similar names differ', () => {
+test('cli: oneLine and formatJson escape invisible characters, so that similar names look different', () => {
   const shown: [name: string, shown: string][] = [
     ['Ro\u200bbin', String.raw`Ro\u200bbin`],
     ['\u202enibor', String.raw`\u202enibor`],
@@ -211,11 +211,11 @@ test('cli: a printed name shows invisible characters as escapes, so that similar
     expect(formatJson(name)).toBe(`"${escaped}"`)
     expect(JSON.parse(formatJson(name))).toBe(name)
   }
-  // The parts of one emoji are visible as that emoji.
+  // Joiners and selectors within an emoji are not escaped.
   for (const emoji of ['👩‍⚕️', '🏳️‍🌈', '👍🏽', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿']) expect(oneLine(emoji)).toBe(emoji)
 })
 
-test('cli: printed JSON escapes every control character, and has the same value', () => {
+test('cli: formatJson escapes every control character, and the JSON has the same value', () => {
   const all = Array.from({ length: 0x2100 }, (_, code) => String.fromCharCode(code)).join('')
   expect(isRaw(formatJson(all))).toBe(false)
   expect(JSON.parse(formatJson({ [all]: all }, 2))).toEqual({ [all]: all })

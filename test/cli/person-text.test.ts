@@ -14,7 +14,7 @@ function member(firstName: string, lastName: string, externalUserId: string): Me
   return { id: 1, partnerId: 1, active: true, externalUserId, profile }
 }
 
-describe('cli: a member in a question', () => {
+describe('cli: the text for a member in a question', () => {
   test.each([
     ['Ada', 'Lovelace', 'P-123', "Ada Lovelace, quietwater's P-123"],
     [
@@ -27,7 +27,9 @@ describe('cli: a member in a question', () => {
     ['Bob? [y/N] y', 'Erase all', '1', '"Bob? [y/N] y Erase all", quietwater\'s 1'],
     ['Bob', 'B', '1, for good? [y/N] ', 'Bob B, quietwater\'s "1, for good? [y/N] "'],
     ['漢'.repeat(200), 'X', '1', `${'漢'.repeat(29)}…, quietwater's 1`],
-  ])('named %j %j with id %j is %s', async (firstName, lastName, id, expected) =>
-    expect(await personText(records, member(firstName, lastName, id))).toBe(expected),
+  ])(
+    'for first name %j, last name %j and external user id %j is %s',
+    async (firstName, lastName, id, expected) =>
+      expect(await personText(records, member(firstName, lastName, id))).toBe(expected),
   )
 })

@@ -12,9 +12,9 @@ export interface Practice {
   readonly operator: Operator
   readonly service: Served
   readonly token: string
-  /** The database opened in this process, to avoid a command for each read. */
+  /** The database, opened in this process: faster than starting a command for each read. */
   readonly store: ActingStore
-  /** The start times of the free slots of a provider (by ref) in a search. */
+  /** The start times that a search returns for the provider with this ref. */
   slotsOf(ref: string): Promise<string[]>
   stop(): Promise<void>
 }

@@ -47,7 +47,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await ask('slots', 'on-1', '--region', 'CA-QC')).toEqual([])
   })
 
-  test('provider why names the request that has taken a slot', async () => {
+  test('provider why prints the id of the request that occupies a slot', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-1)
     expect(await why('on-1', slot)).toMatchObject({ offered: true, reason: null })
     const booked = await practice.service.post(
@@ -61,7 +61,7 @@ describe('cli: the provider commands while the service runs', () => {
     )
   })
 
-  test('time off takes effect at once, lists the bookings in it, and can be removed', async () => {
+  test('provider away takes effect at once and lists the affected bookings, and time-off remove undoes it', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-2)
     const dayFrom = (days: number) =>
       new Date(Date.parse(slot) + days * 86_400_000).toISOString().slice(0, 10)
@@ -120,7 +120,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await practice.slotsOf('on-2')).toContain(slot)
   })
 
-  test('provider away lists the members to call, and a command for each alternative slot', async () => {
+  test('provider away lists the members to call with their alternative slots and the command to move them', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-4)
     const person = { firstName: 'Ada', lastName: 'Lovelace', phoneNumber: '+1 416 555 0100', state: 'ON' }
     const { body } = await practice.service.post(
@@ -133,7 +133,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(listed).toStartWith(
       `Provider on-2 Marlow Fernhill would have time off from ${day} to ${day}. Nothing`,
     )
-    // The member's own local time follows if parts of Ontario have another one.
+    // The member's local time follows on the line if parts of Ontario have another local time.
     expect(listed).toContain(`\n1. ${local} Toronto`)
     expect(listed).toContain(
       `\n   Ada Lovelace  phone +1 416 555 0100  voicemail: NO\n   request ${body.id}, pending,`,

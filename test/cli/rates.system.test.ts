@@ -22,7 +22,7 @@ describe('cli: rate limits', () => {
 
   afterAll(() => operator[Symbol.dispose]())
 
-  test('limits apply by default, the documents are served, and the 121st refused token of a minute gets 429', async () => {
+  test('limits apply by default, the documentation is served, and the 121st invalid token in a minute gets 429', async () => {
     await using service = await operator.serve()
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=30000;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
@@ -30,7 +30,7 @@ describe('cli: rate limits', () => {
     const since = performance.now()
     for (let call = 0; call < 120; call++) statuses.push((await service.get(regions, 'none')).status)
     expect(new Set(statuses)).toEqual(new Set([401]))
-    // Two of the tokens return every second.
+    // The limit of 120 a minute allows two more requests every second.
     const mostMore = Math.ceil((performance.now() - since) / 500) + 2
     let last = await service.get(regions, 'none')
     for (let more = 0; more < mostMore && last.status === 401; more++)
@@ -41,7 +41,7 @@ describe('cli: rate limits', () => {
     expect(await statusOf(service, '/openapi.json')).toBe(200)
   })
 
-  test('flags set the limits, and --no-docs removes the documents', async () => {
+  test('flags set the limits, and --no-docs removes the documentation', async () => {
     const flags = ['--reads-per-minute', '7', '--bookings-per-minute', 'off', '--no-docs']
     await using service = await operator.serve(...flags, '--failed-authentications-per-minute', '1')
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=7;w=60')
@@ -90,7 +90,7 @@ describe('cli: rate limits', () => {
       ['--bookings-per-minute', 'none'],
       "error: option '--bookings-per-minute <n>' must be off, default or a whole number from 1\n",
     ],
-  ])('set-rates is rejected without a valid rate: %p', async (flags, stderr) => {
+  ])('partner set-rates with the options %p is rejected', async (flags, stderr) => {
     const refused = await operator.run(['partner', 'set-rates', 'Lantern', ...flags])
     expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', stderr])
   })

@@ -18,7 +18,7 @@ const path = folder.file('settings')
 const set = (...lines: string[]) =>
   writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://localhost', ...lines].join('\n'))
 
-/** A server that runs by the settings file, and the changes that it received. */
+/** A stub of a server that uses the settings file. `limits` and `certificates` record the changes that it gets. */
 function running(flags: Flags = {}) {
   const read = () => readServerConfig({ settings: path, ...flags }, {})
   const config = read()
@@ -68,7 +68,7 @@ function reported(running: RunningServer): string[][] {
 
 const reload = (running: RunningServer) => reported(running)[0]?.[1] ?? ''
 
-test('cli: a refused reload is logged as an error, and one without changes as info', () => {
+test('cli: a reload is logged as info without changes, as a warning with changes, and as an error if it is refused', () => {
   set()
   const { live } = running()
   const levels = () => reported(live).map(([level]) => level)
@@ -110,7 +110,7 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
   expect(reload(live)).toMatch(
     /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\); applied now: --open-requests$/,
   )
-  // The certificate in force is not reported again.
+  // The same certificate is not applied again, and only its expiry is reported.
   expect(reload(live)).toMatch(
     /^settings reloaded: the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\)$/,
   )
@@ -128,7 +128,7 @@ test('cli: a reload reports that a certificate from systemd needs a restart', ()
   )
 })
 
-test('cli: a reload changes nothing if the system has no room for another listener', () => {
+test('cli: a reload changes nothing if the server cannot use the new certificate', () => {
   set()
   const { live, limits } = running({ tlsCertificate: one.certificate, tlsKey: one.key })
   const full = Object.assign(new Error('no room'), { code: 'EMFILE' })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { booking } from '../support/builders'
 import { type Practice, startPractice } from './practice'
 
-// Each command is a process.
+// Slow: each command starts a process.
 setDefaultTimeout(300_000)
 
 let practice: Practice
@@ -64,8 +64,8 @@ test('cli: request show prints a slot in the time zones of the provider and the 
   )
 })
 
-describe('cli: request decline for a partner since an instant', () => {
-  test('declining all of a partner lists the requests, asks, and frees their slots, but keeps unassigned intakes', async () => {
+describe('cli: request decline with --partner and --since', () => {
+  test('lists the requests, asks and frees their slots, but leaves unassigned intakes unchanged', async () => {
     const { operator, service } = practice
     await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Flood')).trim()
@@ -117,18 +117,21 @@ describe('cli: request decline for a partner since an instant', () => {
     [['--since', '2026-01-01T00:00:00Z']],
     [['1', '--dry-run']],
     [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
-  ])('request decline %p is refused: it needs an id, or --partner with --since', async (words) => {
-    expect(await act('decline', ...words, '--yes')).toEqual({
-      code: 2,
-      signal: null,
-      stdout: '',
-      stderr: 'error: name one request by id, or many with both --partner and --since\n',
-    })
-  })
+  ])(
+    'request decline %p is refused without exactly one of an id or --partner with --since',
+    async (words) => {
+      expect(await act('decline', ...words, '--yes')).toEqual({
+        code: 2,
+        signal: null,
+        stdout: '',
+        stderr: 'error: name one request by id, or many with both --partner and --since\n',
+      })
+    },
+  )
 })
 
 describe('cli: request assign', () => {
-  test('assigning an intake again asks, and with --yes makes it pending and frees the earlier slot', async () => {
+  test('request assign of an assigned intake asks, and with --yes makes it pending and frees its previous slot', async () => {
     const id = await submit()
     const [slot = ''] = await practice.slotsOf('on-1')
     await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1', '--slot', slot)
@@ -140,7 +143,7 @@ describe('cli: request assign', () => {
     expect(await practice.slotsOf('on-1')).toContain(slot)
   })
 
-  test("to a provider without a license in the member's region warns and asks before any change", async () => {
+  test("request assign to a provider without a license in the member's region warns and asks before any change", async () => {
     const id = await submit()
     const warning = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
     const asked = await act('assign', id, '--provider', 'qc-1')
@@ -172,7 +175,7 @@ describe('cli: request assign', () => {
 })
 
 describe('cli: request accept and decline', () => {
-  test('accept and decline set the timestamps of a booking, and declining frees its slot for the next search', async () => {
+  test('request accept and decline set the timestamps of a booking, and decline frees its slot for the next search', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const id = await submit({ providerId: 2, utcStartTime: slot })
     expect(await practice.slotsOf('on-2')).not.toContain(slot)
@@ -193,7 +196,7 @@ describe('cli: the screening answers of a request', () => {
     return lines.filter((line) => line.includes('read-screening') && line.includes(`"request ${id}"`)).length
   }
 
-  test('only request show --screening shows the answers, with total and severity, and each reading is audited', async () => {
+  test('request show --screening is the only command that shows the answers, and each reading is audited', async () => {
     const id = await submit(undefined, screening('more than half the days'))
     for (const words of [
       ['show', id],
@@ -226,7 +229,7 @@ describe('cli: the screening answers of a request', () => {
     expect(await readings(id)).toBe(2)
   })
 
-  test('answers that cannot be read are named, and no severity is shown', async () => {
+  test('request show --screening names an unclear answer and shows no severity', async () => {
     const id = await submit(undefined, screening('rather not say'))
     const { stdout } = await act('show', id, '--screening')
     expect(stdout).toContain('Partial total: 8 from 8 answers')
@@ -235,7 +238,7 @@ describe('cli: the screening answers of a request', () => {
     expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
-  test('request list --risk puts a booking at risk first and is audited, and other lists mention the risk', async () => {
+  test('request list --risk lists a booking at risk first and audits it, and a list without --risk only mentions the risk', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const booked = await submit({ providerId: 2, utcStartTime: slot }, screening('Presque tous les jours'))
     const lines = async () =>
@@ -257,13 +260,13 @@ describe('cli: the screening answers of a request', () => {
     expect(await lines()).toBe(1)
     await practice.operator.do('request', 'decline', `${booked}`, '--yes')
     expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
-    // Declining shows the risk before the question, which adds a second line.
+    // request decline warned about the risk, and that reading added the second line.
     expect(await lines()).toBe(2)
   })
 })
 
 describe('cli: request list', () => {
-  test('request list shows the details of each request, and no name of a member', async () => {
+  test('request list shows the details of each request, but no name or email address of a member', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const id = await submit({ providerId: 2, utcStartTime: slot })
     const rows = await practice.operator.ask<{ id: number }[]>('request', 'list')
@@ -283,7 +286,7 @@ describe('cli: request list', () => {
     expect((await act('list')).stdout).not.toMatch(/Robin|Sample|example\.com/)
   })
 
-  test('request list applies the given filters', async () => {
+  test('request list filters by state, and accepts all filters together', async () => {
     const unassigned = await submit()
     const rows = await practice.operator.ask<{ id: number; state: string }[]>(
       'request',
@@ -317,7 +320,7 @@ describe('cli: request list', () => {
 })
 
 describe('cli: request suggest', () => {
-  test("finds providers licensed in the member's region, with reasons and slots that can be assigned", async () => {
+  test("suggests the providers licensed in the member's region, with slots that can be assigned", async () => {
     const id = await submit()
     interface SuggestReport {
       readonly region: string

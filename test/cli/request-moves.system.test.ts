@@ -6,7 +6,7 @@ import { countRows } from '../support/storage'
 import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
-// Each command is a process.
+// Slow: each command starts a process.
 setDefaultTimeout(300_000)
 
 let practice: Practice
@@ -77,7 +77,7 @@ test('cli: request move frees the old slot for the next search, and each attempt
 })
 
 describe('cli: a note on a request', () => {
-  test('is only read by staff, is taken from arguments or stdin, is sealed, and each reading is audited', async () => {
+  test('comes from an argument or stdin, is sealed, is shown only by request notes, and each reading is audited', async () => {
     const slot = (await practice.slotsOf('on-2')).at(-1)
     const id = await submit(slot)
     const { operator } = practice
@@ -138,7 +138,7 @@ describe('cli: a note on a request', () => {
   test.each([
     ['', 'the text must not be empty'],
     ['notecanary'.repeat(10_000), 'the text must have at most 4000 characters'],
-  ])('is refused without showing its text', async (text, why) => {
+  ])('is refused if it is empty or too long, and the error does not show it', async (text, why) => {
     const id = await submit()
     const { code, stdout, stderr } = await practice.operator.run(['request', 'note', `${id}`, '-'], text)
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${why}\n` })
@@ -146,7 +146,7 @@ describe('cli: a note on a request', () => {
   })
 })
 
-test('cli: a confirmation changes nothing if a colleague moves the request meanwhile', async () => {
+test('cli: request decline changes nothing if another operator moves the request before the answer', async () => {
   const [first = '', second = ''] = await practice.slotsOf('on-2')
   const id = await submit(first)
   const { code, shown } = await runOnTerminal(['request', 'decline', String(id)], {
@@ -160,7 +160,7 @@ test('cli: a confirmation changes nothing if a colleague moves the request meanw
   expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
 })
 
-test('cli: request accept asks, with the reason, if the provider is away or suspended', async () => {
+test('cli: request accept gives a reason and asks if the provider is away or suspended', async () => {
   const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
   const id = await submit(slot)
   await practice.operator.do('provider', 'deactivate', 'on-2', '--yes')
@@ -174,7 +174,7 @@ test('cli: request accept asks, with the reason, if the provider is away or susp
   await practice.operator.do('provider', 'time-off', 'remove', 'on-2', day, day)
 })
 
-test('cli: request accept warns, as load and doctor do, if the slot is outside the new working hours', async () => {
+test('cli: request accept, directory load and doctor report a slot outside the new working hours', async () => {
   const { operator } = practice
   const slots = await practice.slotsOf('on-2')
   const [first, second] = [await submit(slots.at(-1)), await submit(slots.at(-2))]
@@ -196,7 +196,7 @@ test('cli: request accept warns, as load and doctor do, if the slot is outside t
   expect(await ask('accept', third)).not.toHaveProperty('warning')
 })
 
-test('cli: request close and decline warn before the question if the member is at risk', async () => {
+test('cli: request close warns before its question if the member is at risk', async () => {
   const phq9Data = [{ question: 'Thoughts that you would be better off dead', answer: 'Several days' }]
   const submitted = { ...booking(`member-${++members}`, undefined, { state: 'ON' }), phq9Data }
   const { body } = await practice.service.post(submitted, practice.token)
@@ -210,7 +210,7 @@ test('cli: request close and decline warn before the question if the member is a
 })
 
 test.each(['y\r', 'y', 'yes\ry'])(
-  'cli: input typed before a question, as %j, does not answer it',
+  'cli: the input %j typed before a question does not answer it',
   async (ahead) => {
     const id = await submit()
     const { code, shown } = await runOnTerminal(['request', 'close', String(id)], {

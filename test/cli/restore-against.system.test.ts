@@ -45,7 +45,7 @@ afterAll(() => operator[Symbol.dispose]())
 const restore = (to: string, ...flags: string[]) =>
   operator.run(['restore', file('backup.age'), '--to', file(to), ...keyFile, ...flags])
 
-test('cli: restore --against lists tokens and members that become valid again, counts and audit heads before it asks', async () => {
+test('cli: restore --against lists revived tokens and members, record counts and audit heads before it asks', async () => {
   const before = readdirSync(operator.folder.path)
   const { code, stdout, stderr } = await restore('new.sqlite', '--against', replaced)
   expect([code, stdout, readdirSync(operator.folder.path)]).toEqual([2, '', before])
@@ -68,7 +68,7 @@ test('cli: restore --against lists tokens and members that become valid again, c
   expect(stderr).not.toContain('Canary')
 })
 
-test('cli: restore --against with --yes and --json prints what becomes valid again', async () => {
+test('cli: restore --against with --yes and --json prints the revived tokens and members', async () => {
   const { code, stdout, stderr } = await restore('yes.sqlite', '--against', replaced, '--yes', '--json')
   expect([code, stderr]).toEqual([0, ''])
   const head = { id: expect.any(Number), hash: expect.stringMatching(/^[0-9a-f]{64}$/) }
@@ -92,7 +92,7 @@ test('cli: restore --against with --yes and --json prints what becomes valid aga
   expect(existsSync(file('yes.sqlite'))).toBe(true)
 })
 
-test('cli: restore --against with --yes prints what to repeat', async () => {
+test('cli: restore --against with --yes prints the changes to repeat', async () => {
   const { code, stdout, stderr } = await restore('told.sqlite', '--against', replaced, '--yes')
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toContain('\nChanges since the backup are not in it:\n  token ')

@@ -19,7 +19,7 @@ setDefaultTimeout(300_000)
 
 const { fileInvalid, databaseUnusable, failed, misused } = exitCodes
 
-/** The environment of a program with its temporary files in a folder. */
+/** The environment of a program that puts its temporary files into a folder. */
 const withTemporary = (path: string) => ({ ...(process.env as Record<string, string>), TMPDIR: path })
 
 const regionsOf = (country: string) => `/partners/v1/provider-regions/?country_code=${country}`
@@ -117,12 +117,15 @@ describe('cli: a sandbox with a temporary database', () => {
       0,
       { status: 409, body: { message: 'the partner has no organization configured', status: 409 } },
     ],
-  ])('answers the token with the state %s (%i) as that state requires', async (state, position, expected) => {
-    const { status, body } = await sandbox.get(regionsOf('CA'), sandbox.token(state, position))
-    expect({ status, body }).toEqual(expected)
-  })
+  ])(
+    'answers a request with the token of state %s (number %i) as that state requires',
+    async (state, position, expected) => {
+      const { status, body } = await sandbox.get(regionsOf('CA'), sandbox.token(state, position))
+      expect({ status, body }).toEqual(expected)
+    },
+  )
 
-  test('has booked slots from the start', () => {
+  test('has at least 20 booked slots from the start', () => {
     const database = new Database(sandbox.report.database, { readonly: true })
     const taken = database
       .query<{ count: number }, []>(
@@ -197,7 +200,7 @@ test('cli: --open-requests and --email-conflicts-per-hour set the limits of a sa
 })
 
 describe('cli: --port, --host and --base-url of the sandbox', () => {
-  test('the options set where the sandbox listens and how links begin', async () => {
+  test('the sandbox listens on --host and --port, and its links begin with --base-url', async () => {
     const port = await freePort()
     await using sandbox = await startSandbox([
       '--port',
@@ -224,7 +227,7 @@ describe('cli: --port, --host and --base-url of the sandbox', () => {
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
   })
 
-  test('a port in use is refused in one line without leaving a file, and the first sandbox goes on', async () => {
+  test('a second sandbox on a port in use fails without leaving a file, and the first one continues to answer', async () => {
     using temporary = new Folder()
     await using first = await startSandbox(withFewProviders)
     const { port } = new URL(first.report.baseUrl)
@@ -246,7 +249,7 @@ describe('cli: --port, --host and --base-url of the sandbox', () => {
 
 test('cli: --now sets the clock of the sandbox, which then advances', async () => {
   using folder = new Folder()
-  // The first slot of the day begins at 14:00Z, six seconds after the clock starts.
+  // The first slot begins at 14:00Z, six seconds after this clock starts.
   await using sandbox = await startSandbox([
     '--now',
     '2026-12-01T13:59:54Z',
@@ -261,7 +264,7 @@ test('cli: --now sets the clock of the sandbox, which then advances', async () =
 })
 
 describe('cli: --database of the sandbox', () => {
-  test('a sandbox with --database keeps tokens, members, bookings and deactivations', async () => {
+  test('a sandbox that starts again with the same --database has the same tokens, members, bookings and deactivations', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
     const first = await startSandbox(['--database', path])
@@ -286,7 +289,7 @@ describe('cli: --database of the sandbox', () => {
     expect(slot.headers.get('x-error-code')).toBe('slot_unavailable')
   })
 
-  test('a database without its key is refused, and no new key is made', async () => {
+  test('a database without its key is refused, and no new key is created', async () => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')
     const sandbox = await startSandbox(['--database', path, ...withFewProviders])
@@ -304,7 +307,7 @@ describe('cli: --database of the sandbox', () => {
 })
 
 describe('cli: --directory of the sandbox', () => {
-  test('a given directory has all slots free, unlike the built-in one', async () => {
+  test('a sandbox with a given directory has no booked slots, unlike one with the built-in directory', async () => {
     using folder = new Folder()
     const bookedOf = async (name: string, args: string[]) => {
       const path = folder.file(name)
@@ -316,7 +319,7 @@ describe('cli: --directory of the sandbox', () => {
     expect(await bookedOf('built-in', [])).toBeGreaterThan(0)
   })
 
-  test('a given directory replaces the built-in one, and later the stored one', async () => {
+  test('a given directory replaces the built-in one in a new database, and the stored one in an existing database', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]
     const path = directoryFile(folder, small)
@@ -359,7 +362,7 @@ describe('cli: --directory of the sandbox', () => {
     'providers[1].workingHours[0].end: "09:00" must not equal start',
   ]
 
-  test('a directory with faults prints each of them, and leaves nothing behind', async () => {
+  test('a directory with faults gets all its faults printed, and no temporary file is left', async () => {
     using folder = new Folder()
     using temporary = new Folder()
     const path = directoryFile(folder, bad)
@@ -414,7 +417,7 @@ describe('cli: invalid options of the sandbox', () => {
     [['--now', 'tomorrow'], invalid('--now <instant>', instant)],
     [['--now', '1999-12-31T00:00:00Z'], invalid('--now <instant>', instant)],
     [['--base-url', 'ftp://example.com'], invalid('--base-url <url>', address)],
-    // An empty query or fragment would swallow every path that is appended.
+    // A path appended to this URL would become part of the empty query or fragment.
     [['--base-url', 'http://x.example/?'], invalid('--base-url <url>', address)],
     [['--base-url', 'http://x.example/#'], invalid('--base-url <url>', address)],
     [['--open-requests', '0'], invalid('--open-requests <n>', 'off or a whole number from 1')],
@@ -422,7 +425,7 @@ describe('cli: invalid options of the sandbox', () => {
     [['--nonsense'], "error: unknown option '--nonsense'\nTry: anteroom sandbox --help\n"],
     [['--prot', '1'], "error: unknown option '--prot'\nTry: --port\n"],
     [['extra'], 'error: too many arguments\nUsage: anteroom sandbox [options]\n'],
-  ])('the options %j are reported on stderr, with exit code 2', async (args, stderr) => {
+  ])('the options %j are refused on stderr, with exit code 2', async (args, stderr) => {
     using folder = new Folder()
     mkdirSync(folder.file('tmp'))
     const exit = await runProgram(['sandbox', '--port', '0', ...args], {

@@ -7,7 +7,7 @@ const note = { host: '10.0.0.4', port: 8080, machine: 'one', version: '1.2.0', s
 const one = { state: 'up', note, seenAt: now } as const
 const ended = { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - hour } as const
 
-test('cli: status shows a single server in the lines of the service, without a list of servers', () => {
+test('cli: status with one server shows it in the service lines, and lists no servers', () => {
   const alone = { ...one, seenAt: null }
   expect(serviceLines([alone], now)).toEqual({
     service: 'up',
@@ -27,7 +27,7 @@ test('cli: status shows a single server in the lines of the service, without a l
   })
 })
 
-test('cli: status shows each of several servers as a row with its machine and the time when it was seen', () => {
+test('cli: status with several servers lists each one with its machine and the time when it was last seen', () => {
   expect(serviceLines([one, ended], now)).toEqual({ service: 'up, 1 of 2 servers' })
   expect(serviceLines([ended, ended], now)).toEqual({ service: 'down, 0 of 2 servers' })
   expect(serverRows([one, ended], now)).toEqual([

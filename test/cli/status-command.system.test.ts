@@ -38,7 +38,7 @@ test('cli: status is up while the service answers, and down after it was stopped
   expect((await service()).service).toEqual({ state: 'down' })
 })
 
-testOfFile('cli: status shows a killed service as down, and that it was not stopped', async () => {
+testOfFile('cli: status shows that a killed service is down and ended unexpectedly', async () => {
   await using served = await operator.serve()
   served.signal('SIGKILL')
   await served.exit()
@@ -79,18 +79,23 @@ testOfFile(
   },
 )
 
-testOfFile('cli: status shows a service that cannot store anything as unready', async () => {
-  await using served = await operator.serve()
-  // Another program holds the lock that every write needs.
-  using other = new Database(operator.database)
-  other.run('BEGIN IMMEDIATE')
-  // For one second the last successful write still counts as ready.
-  const readiness = `http://127.0.0.1:${served.port}/readyz`
-  while ((await fetch(readiness)).ok) await Bun.sleep(50)
-  const found = await service()
-  expect([found.code, found.service.state]).toEqual([8, 'unready'])
-  expect(found.firstAid[0]).toBe('the service cannot store data: run anteroom doctor and read its log')
-  expect((await operator.run(['status'])).stdout).toStartWith('service           up, but cannot store data\n')
-  other.run('ROLLBACK')
-  await served.stop()
-})
+testOfFile(
+  'cli: status shows that a service cannot store data while another program locks the database',
+  async () => {
+    await using served = await operator.serve()
+    // As another program would, takes the lock that every write needs.
+    using other = new Database(operator.database)
+    other.run('BEGIN IMMEDIATE')
+    // The service stays ready for one second after its last successful write.
+    const readiness = `http://127.0.0.1:${served.port}/readyz`
+    while ((await fetch(readiness)).ok) await Bun.sleep(50)
+    const found = await service()
+    expect([found.code, found.service.state]).toEqual([8, 'unready'])
+    expect(found.firstAid[0]).toBe('the service cannot store data: run anteroom doctor and read its log')
+    expect((await operator.run(['status'])).stdout).toStartWith(
+      'service           up, but cannot store data\n',
+    )
+    other.run('ROLLBACK')
+    await served.stop()
+  },
+)

@@ -52,7 +52,7 @@ test('cli: a partner is onboarded and books, staff assign and accept an intake, 
   const why = await operator.ask('provider', 'why', 'on-1', slot.utcStartTime)
   expect(why).toMatchObject({ reason: 'taken', requestId: booked.body.id })
 
-  // An intake waits. Staff see who fits, and assign a slot.
+  // A member submits an intake. Staff look at suggested providers, and assign one with a slot.
   const member = { state: 'ON', preferredSpokenLanguage: 'fr' }
   const intake = (await service.post(booking('kim', undefined, member), token)).body
   expect(intake).toMatchObject({ providerId: null, utcStartTime: null })
@@ -73,7 +73,7 @@ test('cli: a partner is onboarded and books, staff assign and accept an intake, 
     contact: expect.objectContaining({ name: 'Robin Sample', leaveVoicemail: null }),
   })
 
-  // A member is deactivated, comes back and is erased.
+  // A member is deactivated, reactivated and erased.
   const robin = String(booked.body.member.id)
   const lookUp = async () => (await service.get('/partners/v1/user/?external_user_id=robin', token)).status
   await operator.do('member', 'deactivate', robin, '--yes')
@@ -85,7 +85,7 @@ test('cli: a partner is onboarded and books, staff assign and accept an intake, 
 
   // The audit log is complete and intact.
   const lines = await operator.ask<{ action: string }[]>('audit', 'list', '--limit', '100')
-  // Look-ups are written a moment later.
+  // Look-ups are written later, in batches.
   const acts = lines.map(({ action }) => action).filter((action) => action !== 'member.look-up')
   expect(acts).toEqual([
     'organization.add',

@@ -5,7 +5,7 @@ import { Operator } from '../support/operator'
 import { eventually, theProgram } from '../support/process'
 import { runOnTerminal } from '../support/terminal'
 
-// Each command is a process.
+// Slow: each command starts a process.
 setDefaultTimeout(300_000)
 
 const operator = new Operator(theProgram)
@@ -30,7 +30,7 @@ afterAll(() => {
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => Bun.stringWidth(line)))
 
 describe('cli: output on a terminal', () => {
-  test.each([60, 80, 140])('tables and records are not wider than %d columns', async (columns) => {
+  test.each([60, 80, 140])('tables and records fit into %d columns', async (columns) => {
     for (const words of [
       ['provider', 'list'],
       ['provider', 'show', 'on-001'],
@@ -50,7 +50,7 @@ describe('cli: output on a terminal', () => {
     expect(widest((await runOnTerminal(['sandbox', '--help'], { env })).shown)).toBeLessThanOrEqual(80)
   })
 
-  test('the audit log shows the outcome at any width, and the actor if one record is listed', async () => {
+  test('the audit log shows the outcome at any width, and the actor in a list of one record', async () => {
     const refused = await runOnTerminal(['partner', 'deactivate', 'North'], { env })
     expect(refused.code).toBe(3)
     const { shown } = await runOnTerminal(['audit', 'list'], { columns: 60, env })
@@ -59,7 +59,7 @@ describe('cli: output on a terminal', () => {
     expect(Bun.stripANSI(one.shown)).toMatch(/^LINE {2}AT {2,}WHO .* OUTCOME/)
   })
 
-  test('the token list shows each kid in full', async () => {
+  test('the token list shows the whole kid at any width', async () => {
     const name = 'The partner whose name is long'
     await operator.do('partner', 'add', name, '--organization', 'North')
     await operator.do('token', 'issue', name)
@@ -172,7 +172,7 @@ test('cli: a service on a terminal prints one line per request, without color if
     meanwhile: async (shown) => {
       const [, port] = /port (\d+)/.exec(shown) ?? []
       for (const path of ['livez', 'canary%1b[31m?canary']) await fetch(`http://127.0.0.1:${port}/${path}`)
-      // Longer than the log is buffered.
+      // The log is buffered for less than this.
       await Bun.sleep(300)
     },
     env: { ...env, NO_COLOR: '1' },

@@ -24,7 +24,7 @@ describe('cli: token --output', () => {
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
-    // An empty variable of a script would give this.
+    // A script with an empty variable would pass this.
     expect(await operator.run([...issue, ''])).toMatchObject({
       code: 2,
       stdout: '',
@@ -45,7 +45,7 @@ describe('cli: token --output', () => {
     expect(await tokens()).toEqual([])
   })
 
-  test('--output writes a token file that only its owner can read, and a refusal leaves no file', async () => {
+  test('--output writes a token file that only its owner can read, and a refused command leaves no file', async () => {
     const message = await operator.do(...issue, file('first'))
     expect(message).toBe(
       `The token of Lantern is in ${file('first')}. Only the owner of the file can read it.\n`,

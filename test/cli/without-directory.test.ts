@@ -4,7 +4,7 @@ import { Directory } from '../../src/directory/directory'
 import { provider, region } from '../support/builders'
 import { CommandLine } from '../support/command-line'
 
-test('cli: status, request list and appointments do not load the directory, but still name providers', async () => {
+test('cli: status, request list and appointments do not load the directory, even to filter by provider', async () => {
   using operator = new CommandLine()
   await operator.do('init')
   const path = operator.folder.file('directory.json')
