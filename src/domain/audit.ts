@@ -57,21 +57,21 @@ export interface Act {
   readonly at: number
 }
 
-/** A line before it gets its id and hash. It never contains the value of a field. */
+/** An audit line without the id and hash that it gets when it is stored. It never contains the value of a field. */
 export interface AuditEntry {
   readonly at: number
   readonly actor: string
   readonly action: AuditAction
   /** For example `partner 3`; null if the action concerns no record. */
   readonly record: string | null
-  /** `done`; for a list, the number of people shown; for a refusal, its kind. */
+  /** For example `done`, `done: 7` for a list that shows seven people, or the kind of a refusal. */
   readonly outcome: string
 }
 
 /** An audit line. Its hash covers the line before it in its chain. */
 export interface AuditLine extends AuditEntry {
   readonly id: number
-  /** Keyed, in hex. */
+  /** A keyed hash in hex. */
   readonly hash: string
 }
 
@@ -80,7 +80,7 @@ export interface AuditSubject {
   readonly record?: string | undefined
 }
 
-/** Selects the newest matching lines, or with `after` the first matches behind that line. */
+/** Selects the newest matching lines. With `after` (an id), selects the first matching lines after that line. */
 export interface AuditFilter extends AuditSubject {
   /** ms, inclusive. */
   readonly since?: number | undefined
@@ -210,7 +210,7 @@ export type AuditVerdict =
 
 type Fault = Extract<AuditVerdict, { intact: false }>
 
-/** Returns a checker for one section of a chain. It takes the lines in order. */
+/** Returns a checker for one section of a chain. Pass the lines in order. */
 export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
   let last = start
   /** The first missing id since the last line of this chain. It may belong to the other chain. */
@@ -242,8 +242,8 @@ function broken(id: number, fault: string): Fault {
 }
 
 /**
- * Returns a checker that takes all lines in order of id, in constant memory. It finds changed, missing and
- * extra lines, and checks that the noted head is among them.
+ * Returns a checker for the whole log. Pass all lines in order of id. The checker finds changed, missing and extra
+ * lines, and checks that the log contains the noted head. It needs constant memory.
  */
 export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditHead | null) {
   const chains = { acts: followChain(hashes, state.acts), refusals: followChain(hashes, state.refusals) }

@@ -6,7 +6,7 @@ import type { Member, MemberProfile, MemberUpdate } from './member'
 /** The length of a slot in ms (contract, Limits). */
 export const slotMillis = slotMinutes * minuteMillis
 
-/** Intakes start as `unassigned`, others as `pending`. Pending and accepted requests hold a slot. */
+/** Intakes start as `unassigned`, other requests as `pending`. Pending and accepted requests hold a slot. */
 export const requestStates = ['unassigned', 'pending', 'accepted', 'declined', 'closed'] as const
 
 export type RequestState = (typeof requestStates)[number]
@@ -22,7 +22,7 @@ export interface RequestedSlot {
   readonly startsAt: number
 }
 
-/** A request for one provider and slot, or an intake, which has neither. Instants in ms. */
+/** A request for a slot with a provider, or an intake, which names neither when it is submitted. Instants in ms. */
 export interface BookingRequest {
   readonly id: number
   readonly state: RequestState
@@ -55,7 +55,7 @@ export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly member: Member | null
 }
 
-/** `note` is about the request. The others give the reason for declining or closing it. */
+/** A `note` is about the request; `decline` and `close` store the reason for declining or closing it. */
 export type NoteKind = 'note' | 'decline' | 'close'
 
 /** A note by staff about a request. Only staff may read it, because it may contain health data. */
@@ -86,7 +86,7 @@ export interface Retry {
   readonly body: string
 }
 
-// Crockford's base 32 alphabet, without letters that look or sound like others.
+// Crockford's base 32 alphabet: digits and upper-case letters without I, L, O and U.
 const readable = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
 /** Returns 60 random bits that are easy to read aloud, such as `7K3Q-M0XA-9RTV`. */
@@ -99,12 +99,11 @@ export function holdsSlot(state: RequestState): boolean {
   return state === 'pending' || state === 'accepted'
 }
 
-/** The request's provider, as the list of providers whose slots change. */
+/** Returns the providers whose slots a change of the request affects: its provider, or none. */
 export function providersOf({ providerId }: RequestRecord): number[] {
   return providerId === null ? [] : [providerId]
 }
 
-/** Returns a refusal if the person of the request has been erased, otherwise null. */
 export function refuseErased({ member }: RequestRecord): Refusal | null {
   return member ? null : new Refusal('move_unknown', 'the person of this request was erased')
 }

@@ -1,4 +1,7 @@
-/** The known word that a misspelled word most likely means. Null if none is similar, or several are equally so. */
+/**
+ * Returns the known word that is most similar to a misspelled word; null if none is similar, or if several are equally
+ * so.
+ */
 export function didYouMean(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))
   const near = known
@@ -10,10 +13,10 @@ export function didYouMean(word: string, known: readonly string[]): string | nul
   return first === undefined || first.steps === second?.steps ? null : first.each
 }
 
-/** Zeros that a misspelled ref can lack: on-6 for on-0006. */
+/** The maximum number of zeros that a misspelled ref may omit: on-6 for on-0006. */
 const mostZeros = 9
 
-/** Edit distance, less for the same letters in another order. Ignores case and leading zeros of numbers. */
+/** Edit distance, reduced if the words differ only in the order of letters. Ignores case and leading zeros of numbers. */
 function stepsBetween(word: string, known: string): number {
   const [one, other] = [word, known].map((text) => text.toLowerCase().replace(/(?<!\d)0+(?=\d)/g, ''))
   const lettersOf = (text = '') => [...text].sort().join('')

@@ -1,4 +1,4 @@
-/** The refusals that partners can receive: X-Error-Code, and in a 401 the contract's code. */
+/** The refusals that partners can receive. Sent in X-Error-Code, and in a 401 also as the contract's `code`. */
 export type PartnerKind =
   | 'https_required'
   | 'authentication_limited'
@@ -53,8 +53,8 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
 
   /**
-   * @param message names the field and the fault, never a submitted value, an internal name or a secret. What helps
-   * against the fault follows the first semicolon: `the disk is full; free some space`.
+   * @param message names the field and the fault, never a submitted value, an internal name or a secret. The remedy
+   *   follows a semicolon: `the disk is full; free some space`. A message has no other semicolon.
    */
   constructor(
     readonly kind: Kind,
@@ -103,9 +103,9 @@ export interface RefusalCount {
   readonly partnerId: number | null
   /** The kind of the refusal. */
   readonly reason: string
-  /** True if the signature did not verify. The caller may then not be this partner. */
+  /** True if the signature was not verified. The caller may then not be this partner. */
   readonly isClaimed: boolean
-  /** Audit lines. Each address and node writes at most one a minute, however many requests it receives. */
+  /** The number of audit lines. Each node writes at most one a minute for an address, so there may be more refusals. */
   readonly count: number
   readonly lastAt: number
 }

@@ -23,7 +23,7 @@ export const languageTagPattern =
   '(?:-[0-9A-WY-Za-wy-z](?:-[A-Za-z0-9]{2,8})+)*' +
   '(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$'
 
-/** One tag must equal or extend the other: `fr` matches `fr-CA`. Ignores case (RFC 5646 §2.1.1). */
+/** Returns true if one tag equals or extends the other: `fr` matches `fr-CA`. Ignores case (RFC 5646 §2.1.1). */
 export function languageMatches(spoken: string, wanted: string): boolean {
   const [a, b] = [`${spoken.toLowerCase()}-`, `${wanted.toLowerCase()}-`]
   return a.startsWith(b) || b.startsWith(a)

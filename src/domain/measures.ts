@@ -51,8 +51,9 @@ export interface EngineMeasures {
   /** The time from the start of each transaction to its commit, in ms. */
   readonly commitMillis: Distribution
   readonly failedGroups: number
-  /** `logBytes` is the size of the write-ahead log. Null if the engine does not know it. */
+  /** Null if the engine does not know the size. */
   readonly databaseBytes: number | null
+  /** The size of the write-ahead log; null if the engine does not know it. */
   readonly logBytes: number | null
   readonly server: DatabaseServerMeasures | null
   readonly schema: number

@@ -28,7 +28,7 @@ export interface MemberProfile {
   readonly preferredSpokenLanguage: string
 }
 
-/** The optional fields of a new member. */
+/** The default values of a new member's optional fields. */
 export const emptyProfile = {
   preferredName: null,
   preferredPronouns: null,
@@ -84,7 +84,7 @@ export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
 /** Shorter digit strings match too many phone numbers. */
 const minDigits = 4
 
-/** Names match regardless of Unicode form, case and accents, phone numbers regardless of spacing. */
+/** Searches names regardless of Unicode form, case and accents, and phone numbers regardless of spacing. */
 export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   const wanted = foldName(text)
   const digits = /^[+\d ().-]+$/.test(text) ? digitsOf(text) : ''
@@ -100,8 +100,8 @@ export function matcherOf(text: string): (member: Member) => MatchedBy | null {
 }
 
 /**
- * Folds case, accents and apostrophes for comparison. A name of combining marks only keeps them: an empty
- * string would match every name.
+ * Folds case, accents and apostrophes for comparison. Keeps a name that consists only of combining marks, because an
+ * empty string would match every name.
  */
 export function foldName(name: string): string {
   const folded = name.trim().normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")

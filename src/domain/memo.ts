@@ -1,4 +1,4 @@
-/** Memoizes `make` for up to `most` texts. Longer texts than `mostCharacters` are computed every time. */
+/** Memoizes `make` for up to `most` texts. Does not memoize texts longer than `mostCharacters`. */
 export function memo<Made>(
   most: number,
   make: (text: string) => Made,

@@ -45,14 +45,14 @@ export interface Override {
 
 /**
  * Both boundaries have the same form: dates (inclusive), local date-times `YYYY-MM-DDTHH:MM`, or instants
- * `YYYY-MM-DDTHH:MM:00Z`. The end of the last two is exclusive.
+ * `YYYY-MM-DDTHH:MM:00Z`. An end that is a date-time or an instant is exclusive.
  */
 export interface TimeOff {
   readonly from: string
   readonly until: string
 }
 
-/** Returns the form of a time-off boundary, or null. Boundaries of one form sort as text. */
+/** Returns the form of a time-off boundary, or null. Boundaries of the same form sort as text. */
 export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
   if (parseDate(text) !== null) return 'date'
   if (/:00Z$/.test(text) && parseInstant(text) !== null) return 'instant'
@@ -60,7 +60,7 @@ export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
   return rest === undefined && parseDate(date) !== null && parseTimeOfDay(time) !== null ? 'local' : null
 }
 
-/** Returns the fault of an absence with valid boundaries, or null. */
+/** Returns the fault of an absence, or null. Each boundary must be valid. */
 export function absenceFault({ from, until }: TimeOff): string | null {
   const form = absenceForm(from)
   if (form !== absenceForm(until)) return 'must have the same form as from'

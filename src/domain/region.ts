@@ -33,9 +33,9 @@ export const countryCodePattern = `^(?:${Array.from(
 ).join('|')})$`
 
 /**
- * Returns the time zones that a person may live in, most common first for a known state. A state is matched
- * by code (ON, CA-ON) or English name, regardless of case and accents. Otherwise returns all zones of the
- * country.
+ * Returns the time zones that a person may live in: those of their state, most common first, or all zones of the
+ * country if the state is unknown. A state is matched by code (ON, CA-ON) or English name, regardless of case and
+ * accents.
  */
 export function homeZonesOf(
   { country, state }: Pick<MemberProfile, 'country' | 'state'>,

@@ -84,7 +84,7 @@ interface Item {
 
 interface Subject {
   readonly words: string
-  /** The index in `otherItems`; null for the ninth item and unrecognized questions. */
+  /** The index into `otherItems`; null for the ninth item and unrecognized questions. */
   readonly item: number | null
   /** `unknown` may also be the ninth item. */
   readonly category:
@@ -96,7 +96,7 @@ interface Subject {
     | 'unknown'
 }
 
-// Partners send the same questions every time, and a sort reads thousands of them.
+// Cached, because partners send the same questions every time and a sort reads thousands of them.
 const subjectOfQuestion = memo(1_000, (question): Subject => {
   const words = foldQuestion(question)
   const category = categoryOf(words)
@@ -164,9 +164,9 @@ const difficultyWords =
   /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
- * Finds the ninth item by its words, or by position as the last of nine. Returns `zero` only if every
- * question that may be the ninth item was answered with zero: a paraphrase or an unknown question may be
- * about something else.
+ * Finds the ninth item by its words, or by position as the last of nine. The position in a numbered list and the
+ * published wording are certain. Otherwise, another question may be the ninth item: `zero` then means that every such
+ * question was answered with zero.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
   const byWords = items.filter(({ subject }) => isLikeNinth(subject))
@@ -246,9 +246,8 @@ export interface Risk {
 const urgencyOf: Record<NinthItem, number> = { 'non-zero': 2, unclear: 1, zero: 0, 'not asked': 0 }
 
 /**
- * Ordered by the ninth item, then by severity. An unreadable answer counts as the highest score, so that
- * unusual words never delay help.
- *
+ * Returns the risk. Urgency depends on the ninth item first, then on the severity. An unreadable answer counts as the
+ * highest score, so that unusual words never delay help.
  * @param answers null if they cannot be decrypted: a person must look
  */
 export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {

@@ -29,7 +29,7 @@ interface TextOptions extends SchemaOptions {
 const textKind = 'Text'
 
 /**
- * Counts characters like JSON Schema, not UTF-16 units like TypeBox. Rejects NUL and lone surrogates, which
+ * Counts characters as JSON Schema does, not UTF-16 units as TypeBox does. Rejects NUL and lone surrogates, which
  * SQLite and UTF-8 cannot store. The pattern is for the OpenAPI document only: `isValid` decides.
  */
 export function Text(options: TextOptions = {}): TUnsafe<string> {
@@ -61,7 +61,7 @@ function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions,
 export interface Validator<T extends TSchema> {
   readonly schema: T
   accepts(value: unknown): value is Static<T>
-  /** Returns up to `most` faults; none for a valid value. */
+  /** Returns at most `most` faults; an empty list for a valid value. */
   faultsOf(value: unknown, most?: number): Fault[]
 }
 

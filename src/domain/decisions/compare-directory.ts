@@ -8,7 +8,7 @@ import { type Region, regionRef } from '../region'
 /** A region of a directory file. The id is null if the file gives none. */
 export type RegionEntry = Omit<Region, 'id'> & { readonly id: number | null }
 
-/** A provider of a directory file. Regions are named as by `regionRef`. */
+/** A provider of a directory file. Contains the refs of regions (see `regionRef`), not their ids. */
 export interface ProviderEntry
   extends Omit<Provider, 'id' | 'licenses' | 'inPersonRegionIds' | keyof typeof defaultStaffFields> {
   readonly licenses: readonly { region: string; from: string; until: string | null }[]
@@ -27,7 +27,7 @@ export interface DirectoryFacts {
   readonly unreadable: readonly UnreadableProvider[]
 }
 
-/** The effect of a load: regions as CA-ON, providers by their refs. */
+/** The effect of a load. Lists regions by code, such as CA-ON, and providers by ref. */
 export interface DirectoryLoad {
   readonly added: readonly string[]
   readonly changed: readonly string[]
@@ -49,7 +49,7 @@ export type ChangedRecord = Changed<'region', Region> | Changed<'provider', Prov
 /** A provider after a load. A new provider has no id yet. */
 export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
 
-/** The differences from one version of the directory, and the writes that remove them. */
+/** The differences between directory files and one version of the directory, and the writes that apply them. */
 export interface DirectoryComparison {
   readonly version: Version
   readonly load: DirectoryLoad
@@ -59,13 +59,16 @@ export interface DirectoryComparison {
   readonly writes: readonly Write[]
 }
 
-/** The number of records that a load may change, or the percentage of stored records. */
+/** The maximum number of records that a load may change, or the maximum percentage of the stored records. */
 export interface ChangeLimit {
   readonly most: number
   readonly isPercent: boolean
 }
 
-/** Omitted records are deactivated. @throws Refusal directory_invalid if a region's id is taken */
+/**
+ * Stored records without an entry are to be deactivated.
+ * @throws Refusal directory_invalid if a region's id belongs to another region or differs from its stored id
+ */
 export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
   const regionIds = regionIdsOf(entries.regions, facts.regions)
   const differences = [
@@ -98,7 +101,7 @@ export function requireFewChanges(
   throw new Refusal('too_many_changes', why)
 }
 
-/** Loads the changes, unless a region or provider has changed since (optimistic concurrency). */
+/** Loads the changes, unless a region or provider has changed since the comparison (optimistic concurrency). */
 export function decideLoad({ writes }: DirectoryComparison, since: readonly Change[] | null): Decision {
   const isAsCompared = since?.every(({ noun }) => noun !== 'region' && noun !== 'provider') ?? false
   if (isAsCompared) return outcome('directory.load', null, null, writes)
@@ -128,7 +131,7 @@ function unchanged(ref: string): Difference {
   return { ref, kind: 'unchanged', change: null, write: null }
 }
 
-/** Returns the ids of all regions by ref. New regions get the lowest free ids. */
+/** Returns the ids of all regions by ref. New regions without an id in the file get the lowest free ids. */
 function regionIdsOf(entries: readonly RegionEntry[], regions: readonly Region[]): Map<string, number> {
   const ids = new Map(regions.map((region) => [regionRef(region), region.id]))
   const storedIds = new Set(ids.values())
@@ -189,7 +192,7 @@ function compareProviders(
     omitted.delete(ref)
     unreadableIds.delete(ref)
     const to = toProvider(entry, regionIds)
-    // Loading a directory keeps what staff have entered.
+    // A load does not change the fields that belong to staff.
     const { suspended, staffTimeOff } = before ?? defaultStaffFields
     const after = { ...to, suspended, staffTimeOff, id }
     const write: Write =
@@ -203,7 +206,7 @@ function compareProviders(
     const after = { ...provider, active: false }
     return differenceOf({ noun: 'provider', ref, before: provider, after }, write)
   })
-  // A file cannot describe a provider that was unreadable when it was exported.
+  // Unreadable providers without an entry stay unchanged, because an exported file cannot contain them.
   const undescribed = Array.from(unreadableIds.keys(), unchanged)
   return [...described, ...deactivated, ...undescribed]
 }

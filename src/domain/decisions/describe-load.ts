@@ -11,7 +11,7 @@ export type FieldChange =
       readonly field: LosableField
       readonly removed: readonly unknown[]
       readonly added: readonly unknown[]
-      /** The number of removed elements that were still in use; 1 for working hours. */
+      /** The number of removed elements that were still in use; for working hours, 1 if any time was removed. */
       readonly lost: number
     }
 
@@ -150,7 +150,8 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
-  // Compare plain text first. Two different texts may still differ only in the order of their members.
+  // Compares plain texts first, because ordering members is slow. Elements that differ only in the order of their
+  // members are equal.
   const [removed, added] = [subtract(earlier, later, textOf), subtract(later, earlier, textOf)]
   return {
     field,
@@ -171,7 +172,7 @@ function withRefs(element: unknown, regionRefs: ReadonlyMap<number, string>): un
   return { region: regionRefs.get(regionId as number), ...rest }
 }
 
-/** Multiset difference: removes from `list` the elements of `others`, compared by text. */
+/** Returns `list` without the elements of `others` (multiset difference). Compares elements as text. */
 function subtract(
   list: readonly unknown[],
   others: readonly unknown[],

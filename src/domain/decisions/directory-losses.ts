@@ -17,9 +17,8 @@ export const losableFields = [
 export type LosableField = (typeof losableFields)[number]
 
 /**
- * Counts the removed elements of each list; for working hours, 1 if any time is removed. Ignores elements
- * that are over or covered by others.
- *
+ * For each list, counts the elements that a load removes; for working hours, returns 1 if it removes any time. Ignores
+ * elements that are over, and elements that the remaining ones cover.
  * @param since the first day that is not yet over in UTC-12, in days since 1970-01-01
  */
 export const lossOf: Record<
@@ -68,7 +67,7 @@ function isAbsenceLost(absence: TimeOff, remaining: readonly TimeOff[], since: n
 
 const weekMinutes = 7 * dayMinutes
 
-/** Returns true if some time of these hours, from `since` on, is not covered by hours of the same period. */
+/** Returns true if, from `since` on, these hours are not covered by remaining hours that apply to their whole period. */
 function areHoursLost(hours: WeeklyHours, remaining: readonly WeeklyHours[], since: number): boolean {
   const { start, end } = daysOf(hours)
   if (end <= since) return false
@@ -82,7 +81,7 @@ function areHoursLost(hours: WeeklyHours, remaining: readonly WeeklyHours[], sin
   return timesOf(hours).some((time) => !worked.some((one) => contains(one, time)))
 }
 
-/** Returns the minutes of the week in which these hours lie, counted from Monday 00:00. */
+/** Returns these hours in minutes since Monday 00:00, one interval for each weekday. */
 function timesOf(hours: WeeklyHours): Interval[] {
   const [from, until] = [minuteOf(hours.start), minuteOf(hours.end)]
   const end = until > from ? until : until + dayMinutes

@@ -44,8 +44,8 @@ export function decideExport(data: MemberExport | null): Decision<MemberExport> 
 }
 
 /**
- * Deletes a member with their answers and notes. Their requests remain, without a person, and keep their
- * slots. Answers the ids of the requests that hold a slot.
+ * Deletes a member, their screening answers, and the notes on their requests. The requests remain without a person and
+ * keep their slots. The answer is the ids of the requests that hold a slot.
  */
 export function decideErasure(
   member: Member | null,
@@ -53,7 +53,7 @@ export function decideErasure(
   noteIds: readonly number[],
 ): Decision<number[]> {
   if (!member) return unknownRecord('member')
-  // One shared object: engines set equal records in one statement.
+  // One shared object, because engines combine adjacent writes of the same object into one statement.
   const to = { memberId: null, screeningAnswers: null }
   const anonymized = requests.map(({ id }): Write => ({ set: 'request', id, to }))
   // Stored responses contain personal data too.

@@ -11,7 +11,7 @@ import {
 } from '../partner'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
 
-/** @param known the organization of that name, if there is one */
+/** @param known the organization that already has this name; null if there is none */
 export function decideOrganization(
   known: Organization | null,
   name: string,
@@ -130,7 +130,7 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
     : new Refusal('record_unknown', 'the partner has no token to revoke')
 }
 
-/** Cancels the waiting key. The key in force gets no end. */
+/** Cancels the waiting key, so that the key in force no longer ends. */
 export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   const { current, waiting } = currentAndWaiting(keys, at)
@@ -138,7 +138,7 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
     return new Refusal('record_unknown', 'the partner has no token that waits for its cutover')
   }
   const cancelled = waiting.map((key) => cancel(key))
-  // After the cancellations: only one key of a partner may have no end.
+  // Must follow the cancellations, because only one key of a partner may have no end.
   const reopened: Write[] = current
     ? [{ set: 'key', id: current.id, to: { endsAt: null, endReason: null } }]
     : []

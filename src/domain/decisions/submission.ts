@@ -17,10 +17,11 @@ import { type Change, type Decision, isCallerStale, isStale, type Outcome, type 
 /** A submission, with the slot's state in a snapshot of the directory. */
 export interface SubmissionDraft extends Submission {
   readonly version: Version
-  /** `taken` if a request holds the slot or part of it. Null for an intake, as are the next two. */
+  /** `taken` if a request holds the slot or part of it; null for an intake. */
   readonly slotState: 'offered' | 'taken' | 'not offered' | 'provider unknown' | null
-  /** The offset of the provider's clock at the slot, in minutes east of UTC, from current zone data. */
+  /** The provider's current offset at the slot, in minutes east of UTC; null for an intake or an unknown provider. */
   readonly localOffsetMinutes: number | null
+  /** Null for an intake. */
   readonly authorizationNumber: string | null
   readonly submittedAt: number
   readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>
@@ -30,7 +31,7 @@ export interface SubmissionFacts extends RetryFacts {
   /** Directory changes since the draft's version, except taken slots; null if they are no longer stored. */
   readonly since: readonly Change[] | null
   readonly member: Member | null
-  /** The owner of the e-mail address, a member of any partner. */
+  /** The member, of any partner, to whom the e-mail address belongs. */
   readonly emailOwnerId: number | null
   /** Requests that hold an overlapping slot of the provider. */
   readonly holders: readonly SlotHolder[]
@@ -51,7 +52,10 @@ export type HeldSlot = Omit<SlotHolder, 'memberId'>
 /** Maximum of e-mail conflicts in the audit log per partner and hour. More would flood the log. */
 const maxAudited = 1_000
 
-/** Selects the conflict that decides about the next: `back` from the newest, and later than `after` (ms). */
+/**
+ * Selects the conflict that decides whether the next one is limited: number `back`, counted from the newest, if it is
+ * later than `after` (ms).
+ */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
   const { actor } = submitterOf(draft)
@@ -63,9 +67,9 @@ export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
 }
 
 /**
- * Decides whether a submission is stored. The order of checks is fixed (docs/architecture.md, Order of checks). The slot
- * comes before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A refusal
- * that must be audited is the answer of an outcome.
+ * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks). The slot comes
+ * before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A refusal that must be
+ * audited is returned as the answer of an outcome.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
@@ -120,8 +124,8 @@ export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): He
 }
 
 /**
- * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every
- * address that is new to its member is refused: a different response would reveal the answer.
+ * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every address
+ * that is new to its member is refused, because any other response would show whether the address is known.
  */
 function refuseEmail(
   draft: SubmissionDraft,
@@ -189,7 +193,7 @@ export interface KeptAnswer {
 }
 
 export interface RetryFacts {
-  /** The response stored for the partner and key, expired or not; null without a response or key. */
+  /** The response stored under the partner's idempotency key, even if it has expired; null if there is none. */
   readonly kept: KeptAnswer | null
 }
 
@@ -197,7 +201,7 @@ export function expiredBy(now: number): number {
   return now - replayMillis
 }
 
-/** Returns the first response without writes, even if the request has changed. Null if this is no retry. */
+/** Repeats the stored response, even if the request has changed since, and writes nothing. Null if this is no retry. */
 export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
   const { receipt } = kept
@@ -207,7 +211,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
   return { writes: [], taken: [], audit: null, answer: () => ({ ...receipt, isReplay: true }) }
 }
 
-/** Returns the writes that store a response for retries; none without a key. */
+/** Returns the writes that store a response for retries: none if the submission has no idempotency key. */
 export function replayWrites(
   { retry, partnerId }: Submission,
   { kept }: RetryFacts,

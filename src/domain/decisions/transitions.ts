@@ -124,7 +124,7 @@ export interface PlacementFacts {
   readonly held: readonly HeldSlot[]
 }
 
-/** Any state except closed -> pending. Frees the earlier slot; keeps an existing authorization number. */
+/** Sets an intake to pending, unless it is closed. Frees its earlier slot and keeps its authorization number. */
 export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -134,7 +134,6 @@ export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts):
   return placementOutcome('request.assign', request, { ...draft, authorizationNumber })
 }
 
-/** Returns a refusal if no provider can be assigned, otherwise null. */
 export function refuseAssignment(request: RequestRecord): Refusal | null {
   if (!request.isIntake) {
     const why = 'only an intake can be assigned, because a booking request already has a provider and a slot'
@@ -151,7 +150,7 @@ export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | D
   return refusal ?? placementOutcome('request.move', request, draft)
 }
 
-/** Returns a refusal if the request cannot be moved, otherwise null. Does not check that the slot is free. */
+/** Does not check that the slot is free. */
 export function refuseMoving(
   request: RequestRecord,
   { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
@@ -168,7 +167,7 @@ function refusePlacement(
   { isProviderKnown, since, holders, held }: PlacementFacts,
 ): 'stale' | Refusal | null {
   if (!isProviderKnown) return unknownRecord('provider')
-  // Also without a slot: the provider may have been deactivated since.
+  // Check this even without a slot, because the provider may have been deactivated since.
   if (isStale(since, providerId)) return 'stale'
   if (holders.some(({ requestId }) => requestId !== id)) {
     return new Refusal('slot_unavailable', 'the slot is not available')

@@ -4,7 +4,7 @@ import { Refusal } from '../errors'
 import type { ReportProgress } from '../measures'
 import type { MasterKey } from './vault'
 
-/** Marks a database that was copied. Serving both copies would book a slot twice. */
+/** Marks a database that was copied. If both the database and its copy were served, a slot could be booked twice. */
 export interface CopyNote {
   /** An absolute path, or an address without its password. */
   readonly to: string
@@ -40,7 +40,7 @@ export type Lines = AsyncIterable<readonly string[]>
 
 export type AuditSpans = Readonly<Record<AuditChain, AuditSpan>>
 
-/** A database at one moment. Methods may throw Refusal database_unusable or storage_busy. */
+/** A snapshot of a database. Methods may throw Refusal database_unusable or storage_busy. */
 export interface CopySource {
   /** In foreign-key order: rows refer only to earlier tables. */
   readonly tables: readonly TableSnapshot[]
@@ -81,7 +81,7 @@ export interface MakingTarget<T> {
   readonly progress: ReportProgress
 }
 
-/** Data of one purpose is never served as the other. */
+/** A server for one purpose never serves a database of the other. */
 export type Purpose = 'sandbox' | 'production'
 
 export interface TokenInForce {
@@ -96,7 +96,7 @@ export interface InBoth<T> {
 
 /** The effect of restoring a backup, compared with the database that it replaces. */
 export interface RestoreDiff {
-  /** The newest acts in the audit logs. They are equal if nothing was done since the backup. */
+  /** The newest lines of the audit logs, without refused authentications. Equal if nothing was done since the backup. */
   readonly heads: InBoth<AuditHead>
   readonly counts: InBoth<Readonly<Record<string, number>>>
   /** Tokens ended since the backup. They become valid again. */

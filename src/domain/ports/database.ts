@@ -38,7 +38,7 @@ export interface Watched {
 
 export interface Opening {
   readonly purpose: Purpose
-  /** Called after the database is recognized as ours: a foreign database must not look like a missing key. */
+  /** Called after the database is recognized as ours, so that a foreign database is not reported as a missing key. */
   readonly takeKey: () => Promise<MasterKey>
   readonly create: boolean
   readonly upgrade: boolean
@@ -78,7 +78,7 @@ export interface Restoring {
   readonly takeKey: () => MasterKey
   readonly decrypt: (backup: string, path: string, progress: ReportProgress) => Promise<void>
   readonly against?: string | undefined
-  /** Called before the database appears. The diff is null without a database to compare with. */
+  /** Called before the database appears; throws to cancel. The diff is null without a database to compare with. */
   readonly agree?: ((manifest: Manifest | null, diff: RestoreDiff | null) => Promise<void>) | undefined
 }
 
@@ -89,7 +89,7 @@ export interface Restored {
 }
 
 export interface Found {
-  /** The owner's uid; undefined on a server. */
+  /** The uid of the file's owner; undefined for a database on a server. */
   readonly owner: number | undefined
 }
 
@@ -111,11 +111,11 @@ export interface DatabaseLocation {
   make(making: Making): Promise<void>
   /** Creates a database from a backup, after checking its integrity, origin and master key. */
   restore(restoring: Restoring, progress: ReportProgress): Promise<Restored>
-  /** @throws Refusal database_unusable as `open`, storage_busy if a server runs that may not */
+  /** @throws Refusal database_unusable as in `open`; storage_busy if a server runs, unless `whileServing` */
   readSource<T>(reading: ReadingSource, use: (source: CopySource) => Promise<T>): Promise<T>
   /** Creates a complete database, or none. @throws Refusal database_unusable if the place is not empty */
   makeTarget<T>(making: MakingTarget<T>): Promise<T>
-  /** Shell completions, never a person's name. Needs no master key, writes nothing and does not wait. */
+  /** Returns shell completions, never the name of a person. Needs no master key, writes nothing and does not wait. */
   listOffers(offered: Offered, begin: string): Promise<string[]>
   /** Adds the cause to an error, for operators and never for partners. Returns other errors unchanged. */
   explain(error: unknown): unknown

@@ -22,14 +22,14 @@ export interface UnreadableProvider {
   readonly active: boolean
 }
 
-/** The differences from an earlier version. Null means unchanged. */
+/** The differences from an earlier version. If `keys` or `regions` is null, they have not changed. */
 export interface DirectoryChanges {
   readonly version: Version
   readonly keys: readonly PartnerKey[] | null
   readonly regions: readonly Region[] | null
   readonly providers: readonly Provider[]
   readonly unreadable: readonly UnreadableProvider[]
-  /** All taken slots of these providers, except old ones. */
+  /** All taken slots of these providers, except slots that ended before `after`. */
   readonly taken: ReadonlyMap<number, readonly TakenSlot[]>
   /** Newly taken slots of other providers. May repeat known slots. */
   readonly booked?: ReadonlyMap<number, readonly TakenSlot[]> | undefined
@@ -43,11 +43,9 @@ export interface DirectoryFeed {
    */
   stamp?(): number | null
   /**
-   * Returns all changes since a version; null if there are none. Returns everything if the version is null or
-   * too old.
-   *
-   * @param after ms; omits slots that ended earlier, so that the cost does not grow with history
-   * @throws Refusal database_unusable with the name of an unreadable record, except providers
+   * Returns all changes since a version; null if there are none. Returns everything if the version is null or too old.
+   * @param after ms. Slots that ended earlier are omitted, so that the cost does not grow with history.
+   * @throws Refusal database_unusable if a record other than a provider cannot be read, with the name of the record
    */
   changesSince(version: Version | null, after: number): Promise<DirectoryChanges | null>
 }

@@ -38,7 +38,7 @@ export interface ServerNote {
 }
 
 export interface FoundServer {
-  /** True if it serves the database now, regardless of its note. */
+  /** True if the server runs now, with or without a note. */
   readonly isServing: boolean
   /** The note of this server, or of an earlier one that crashed; null if there is none. */
   readonly note: ServerNote | null
@@ -65,16 +65,16 @@ export function isBackupTooOld(
 
 export interface Content {
   readonly counts: Readonly<Record<string, number>>
-  /** Over all rows of all tables, in hex. */
+  /** Digest of all rows of all tables, in hex. */
   readonly sha256: string
 }
 
 export interface Manifest extends Content {
-  /** Of the program that made the backup. */
+  /** The version of the program that made the backup. */
   readonly version: string
   readonly madeAt: number
   readonly schema: number
-  /** The data of the last server; null if none ever ran. */
+  /** The zone data of the last server; null if no server ever ran. */
   readonly zoneData: ZoneEdition | null
 }
 
@@ -86,7 +86,7 @@ export interface BackingUp {
 
 export interface AuditPrune {
   readonly chain: AuditChain
-  /** ms; removes all lines before the first that is not older. */
+  /** ms. Removes lines from the start of the chain, and stops at the first line with this time or later. */
   readonly before: number
   readonly target: string
 }
@@ -95,13 +95,12 @@ export type ArchiveVerdict =
   | { readonly intact: true; readonly archive: AuditArchive; readonly next: string }
   | { readonly intact: false; readonly id: number; readonly fault: string }
 
-/** An engine that cannot do one of these refuses, and names an alternative for the operator. */
+/** If an engine does not support an operation, the operation throws a Refusal that names an alternative for the operator. */
 export interface Maintenance {
   /**
-   * Writes a verified backup to an unused place. It gets its name once it is synced.
-   *
+   * Writes a verified backup to a path that is not in use. The backup appears there only after it is synced.
    * @param protect encrypts the backup; null for an unencrypted one
-   * @throws Refusal database_unusable if the place is in use or the backup fails; also errors of `protect`
+   * @throws Refusal database_unusable if the path is in use or the backup fails; also errors of `protect`
    */
   backUp(target: string, protect: Protect | null, act: Act, how?: BackingUp): Promise<Manifest>
   /** Records that a backup was restored, served and found sound. */
@@ -112,7 +111,6 @@ export interface Maintenance {
 
   /**
    * @param oldest the maximum age of the last backup in ms; null for any age
-   *
    * @param isAll true to open all sealed values instead of a sample of each kind
    */
   check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
@@ -120,16 +118,14 @@ export interface Maintenance {
   checkHost(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
 
-  /** Null when the server stops. */
+  /** Stores the note of this server; removes it (null) when the server stops. */
   noteServer(note: ServerNote | null): Promise<void>
   /** Includes crashed servers. Returns at most one for an engine that allows one server only. */
   listServers(): Promise<FoundServer[]>
 
   /**
-   * Moves audit lines to a verified archive and returns their number. An interrupted call continues there.
-   *
-   * @throws Refusal field_invalid if the file exists, database_unusable if a line was altered or writing
-   *   fails
+   * Moves audit lines to a verified archive and returns their number. Continues the archive of an interrupted call.
+   * @throws Refusal field_invalid if another file exists, database_unusable if a line was altered or writing fails
    */
   pruneAudit(prune: AuditPrune, act: Act): Promise<number>
   /** Verifies an archive. It must contain the `noted` head. */
@@ -137,12 +133,12 @@ export interface Maintenance {
   /** Verifies the audit log. It must contain the `noted` head. Reads in batches, so that writes continue. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
-  /** A node that is behind the oldest change kept reloads the directory. */
+  /** Deletes old changes of the directory. A node that has not read them yet reloads the whole directory. */
   forgetChanges(): Promise<void>
 
   /** Removes erased data from the engine's files. Returns false if readers prevented it: call it again. */
   purge(): Promise<boolean>
-  /** Describes for staff where erased data remains beyond the engine's reach. Never fails. */
+  /** Returns a text for staff: where erased data remains that the engine cannot remove. Never fails. */
   keptAfterErasure(): Promise<string>
 
   findCopyNote(): Promise<CopyNote | null>

@@ -19,7 +19,7 @@ import type { Change, Decision } from './writes'
 type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
 
 export interface ChangeOptions {
-  /** True if no submission may run at the same time, because it may affect the same members or slots. */
+  /** True if no submission may run at the same time, because the change may affect the same members or slots. */
   readonly isAlone?: boolean
   /** True if it may write thousands of records. */
   readonly isLarge?: boolean
@@ -74,7 +74,7 @@ export interface WaitingCount {
 
 export type ProviderSlot = TakenSlot & { readonly providerId: number }
 
-/** A chosen provider and start (ms, or null), with the directory version of the choice. */
+/** A chosen provider and start (ms, or null), and the version of the directory in which they were chosen. */
 export interface Placed {
   readonly providerId: number
   readonly startsAt: number | null
@@ -97,7 +97,7 @@ interface PartnerFacts {
 interface MemberFacts {
   find(partnerId: number, externalUserId: string): MaybePromise<Member | null>
   findById(id: number): MaybePromise<Member | null>
-  /** Returns an unreadable member with placeholder data. */
+  /** If the member's data cannot be decrypted, returns placeholder data. */
   findForStaff(id: number): MaybePromise<Member | null>
   /** Searches the members of all partners. */
   findByEmail(email: string): MaybePromise<Member | null>
@@ -143,7 +143,7 @@ interface AuditFacts {
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
   /** Returns the requests whose screening answers staff have read. */
   listReviewed(requestIds: readonly number[]): MaybePromise<number[]>
-  /** The newest line, except refused authentications. */
+  /** The newest line that is not a refused authentication. */
   head(): MaybePromise<AuditHead>
 }
 

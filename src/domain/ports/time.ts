@@ -33,10 +33,10 @@ export interface ZoneData extends ZoneEdition {
   /** Compared with the built-in edition. A newer edition is `current`. */
   readonly age: 'current' | 'older' | 'unknown'
   readonly names: readonly string[]
-  /** Finds a zone by its IANA name or a link, in IANA's case; otherwise null. */
+  /** Finds a zone by its IANA name or a link to it. Case-sensitive. Returns null for other names. */
   find(name: string): TimeZone | null
   /** Returns the zones of a country (ISO 3166-1 alpha-2); none for an unknown code. */
   zonesOf(country: string): readonly string[]
-  /** The built-in data, in use or not. */
+  /** The built-in data, even if other data is in use. */
   readonly builtIn: Pick<ZoneData, 'edition' | 'find'>
 }

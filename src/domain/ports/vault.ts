@@ -1,6 +1,6 @@
 import type { ReportProgress } from '../measures'
 
-/** The cell of a table that a sealed value is bound to. It opens nowhere else. */
+/** The table cell that a sealed value is bound to. In any other cell, the value does not open. */
 export interface SealedCell {
   readonly table: string
   readonly column: string
@@ -30,7 +30,7 @@ export interface MasterKey {
 export interface Protection {
   /** Public keys in the age format. */
   readonly recipients: readonly string[]
-  /** The path of a file with a passphrase that replaces the master key. */
+  /** The path of a file with a passphrase. The backup is then encrypted with it instead of the master key. */
   readonly passphraseFile?: string | undefined
 }
 

@@ -33,7 +33,7 @@ export interface Records {
     readonly endsAt: number | null
     readonly endReason: KeyEndReason | null
   }
-  /** Unlike other records, regions bring their ids, because providers refer to them. */
+  /** Unlike other records, a region includes its id, because providers refer to it. */
   region: Region
   provider: Omit<Provider, 'id'>
   member: {
@@ -45,7 +45,7 @@ export interface Records {
     readonly updatedAt: number
   }
   request: {
-    /** Null once the person has been erased; `added` for the member of an earlier write. */
+    /** Null once the person has been erased; `added` for the member that an earlier write adds. */
     readonly memberId: number | null | 'added'
     readonly isIntake: boolean
     readonly state: RequestState
@@ -66,7 +66,7 @@ export interface Records {
     readonly partnerId: number
     /** Stored as hashes only, because both may contain personal data. */
     readonly retry: Retry
-    /** `added` for the record of an earlier write. */
+    /** `added` for the request that an earlier write adds. */
     readonly requestId: number | 'added'
     readonly memberId: number | 'added'
     readonly request: Omit<BookingRequest, 'id' | 'member'>
@@ -166,7 +166,7 @@ export interface Change {
   readonly recordId: number
 }
 
-/** The directory noun that a stored noun belongs to; null if the directory does not contain it. */
+/** The noun of the directory change that a write of each record causes; null for none. */
 export const directoryNouns: Record<Noun, ChangedNoun | null> = {
   organization: 'partner',
   partner: 'partner',
@@ -184,7 +184,7 @@ export function isCallerStale(since: readonly Change[] | null): boolean {
   return since === null || since.some(({ noun }) => noun === 'partner')
 }
 
-/** Returns true if a draft is outdated (optimistic concurrency). Taken slots are checked at the write. */
+/** Returns true if a draft is outdated (optimistic concurrency). Ignores taken slots, which the write checks itself. */
 export function isStale(since: readonly Change[] | null, providerId: number): boolean {
   return (
     since === null ||
