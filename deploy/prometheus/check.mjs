@@ -19,11 +19,11 @@ const timeoutMillis = 60_000
 function promtool(args, input = '') {
   const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: here, input, encoding: 'utf8' })
   assert.equal(status, 0, `promtool ${args.join(' ')}: ${stdout}${stderr}`)
-  // Warnings are on stderr.
+  // promtool writes warnings to stderr.
   assert.equal(stderr.trim(), '', `promtool ${args.join(' ')}`)
 }
 
-/** The expressions of the dashboard as rules, because promtool cannot check a single expression. */
+/** Returns the expressions of the dashboard as rules, because promtool cannot check a single expression. */
 function rulesOf(dashboard) {
   const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
   assert.ok(expressions.length > 20, 'the dashboard has expressions')
@@ -31,7 +31,7 @@ function rulesOf(dashboard) {
     record: `dashboard:${at}`,
     expr: expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.+'),
   }))
-  // JSON is YAML.
+  // promtool reads YAML, which includes JSON.
   return JSON.stringify({ groups: [{ name: 'dashboard', rules }] })
 }
 

@@ -1,7 +1,7 @@
 import { bundledPackages } from './bundled'
 import { root } from './bundling'
 
-/** The fields read from an advisory of an npm registry. */
+/** An advisory of an npm registry, with only the fields that are read here. */
 interface Advisory {
   readonly title: string
   readonly severity: string

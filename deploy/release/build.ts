@@ -8,15 +8,15 @@ import { zoneData } from './zone-data'
 
 export interface Platform {
   readonly target: Bun.Build.CompileTarget
-  /** Path of that platform's Bun. Nothing is downloaded. */
+  /** Path of Bun for that platform, so that the bundler downloads nothing. */
   readonly bun: string
-  /** The platform whose pinned hash the Bun must have. */
+  /** The Bun must have the hash that is pinned for this platform. */
   readonly pin: PinnedPlatform
 }
 
 /**
- * Builds the executable. It loads no configuration from its working directory. The same commit gives the same bytes in
- * any folder.
+ * Builds the executable, which loads no configuration from its working directory. The same commit gives the same bytes
+ * in any folder.
  *
  * @param entry the entry module; benchmarks build others
  * @throws AggregateError if bundling fails; Error if the Bun does not have the pinned hash
@@ -36,7 +36,7 @@ export async function build(outfile: string, entry = 'src/main.ts', platform?: P
     },
     compile: {
       outfile: resolve(outfile),
-      // Either could run a script from the working directory.
+      // Both are off, because either file could run a script from the working directory.
       autoloadDotenv: false,
       autoloadBunfig: false,
       ...(platform && { target: platform.target, executablePath: platform.bun }),
@@ -44,7 +44,7 @@ export async function build(outfile: string, entry = 'src/main.ts', platform?: P
   })
 }
 
-// `bun deploy/release/build.ts FILE [ENTRY]`: builds for this platform with the Bun that runs this.
+// `bun deploy/release/build.ts FILE [ENTRY]` builds for this platform, with the Bun that runs this script.
 if (import.meta.main) {
   const [outfile, entry] = process.argv.slice(2)
   if (!outfile) throw new Error('missing path of the executable: build.ts FILE [ENTRY]')

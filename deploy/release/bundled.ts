@@ -10,7 +10,7 @@ export interface BundledPackage {
   readonly license: string
   /** SHA-512 of the tarball in hexadecimal, from bun.lock. */
   readonly sha512: string
-  /** License and notice texts by file name. Each copy must include them. */
+  /** License and notice texts by file name. Each copy of the executable must include them. */
   readonly texts: ReadonlyMap<string, string>
   /** Folders of the packages that it imports. */
   readonly imports: readonly string[]
@@ -73,7 +73,7 @@ function textsIn(folder: string, paths: readonly string[]): ReadonlyMap<string, 
 
 type Lock = { readonly packages: Readonly<Record<string, readonly unknown[]>> }
 
-// JSON with trailing commas.
+// bun.lock is JSON with trailing commas.
 const lock: Lock = JSON.parse(readFileSync(join(root, 'bun.lock'), 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
 
 function hashOf(folder: string, id: string): string {

@@ -19,7 +19,8 @@ const withoutSupportsColor: Bun.BunPlugin = {
 /**
  * Bundler options, for the executable and for tests. Identifiers are not minified: Elysia has open bugs with that, and it
  * saves little. Without NODE_ENV, Elysia runs in development mode, in which one request can take seconds of CPU time.
- * pino uses __dirname to find workers, which are not used here; the bundler would insert the folder of the build.
+ * __dirname and __filename are empty, because the bundler would insert the folder of the build. pino uses them only to
+ * find workers, which are not used here.
  */
 export const bundling = {
   root,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
-// macOS kills a program whose pages do not match its code signature. Bun signs arm64 executables that it builds. In x64
-// executables it leaves the signature of Bun itself, which does not match. This module writes an ad hoc signature as Apple's
-// linker does. It does not identify the developer: that needs a certificate, and codesign on a Mac.
+// macOS kills a program whose pages do not match its code signature. Bun signs the arm64 executables that it builds. Its
+// x64 executables keep the signature of Bun itself, which does not match. This module writes an ad hoc signature, as
+// Apple's linker does. Such a signature does not identify the developer: that needs a certificate, and codesign on a Mac.
 
 const segmentCommand = 0x19
 const signatureCommand = 0x1d

@@ -21,7 +21,7 @@ const isVerifying = process.argv.includes('--verify')
 await release(join(root, 'dist', 'release'))
 if (isVerifying) await verify()
 
-/** Builds a release. The folder gets its name when it is complete. */
+/** Builds a release in a temporary folder, which is renamed to `folder` when it is complete. */
 async function release(folder: string): Promise<void> {
   // The Bun that runs this script is the compiler, so its hash is checked too.
   requirePinned(process.execPath, platformHere())
@@ -70,7 +70,7 @@ function platformHere(): PinnedPlatform {
   return here
 }
 
-/** Signs the executable if its signature is invalid, so that a Mac starts it. @throws Error if it is still invalid */
+/** Replaces an invalid signature, so that a Mac starts the executable. @throws Error if it is still invalid */
 function sign(executable: string): void {
   const file = readFileSync(executable)
   if (signatureFault(file) === null) return

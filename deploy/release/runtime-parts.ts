@@ -1,7 +1,7 @@
 /** A library that Bun links. */
 export interface RuntimePart {
   readonly name: string
-  /** The release, or the commit of Bun's fork; null if Bun does not report it. */
+  /** The library's release, or the commit of Bun's fork of it; null if Bun does not report the version. */
   readonly version: string | null
   /** An SPDX license id; null if no single id describes the license. */
   readonly license: string | null
@@ -42,7 +42,7 @@ const unversioned = {
   HdrHistogram_c: 'BSD-2-Clause',
 } as const
 
-/** Returns the libraries in the running Bun. All platforms of one Bun version have the same. */
+/** Returns the libraries of the running Bun. They are the same on all platforms. */
 export function runtimeParts(): RuntimePart[] {
   const versions: Readonly<Record<string, string | undefined>> = process.versions
   return [

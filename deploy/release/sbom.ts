@@ -79,7 +79,7 @@ function packageComponent(one: BundledPackage): object {
   }
 }
 
-/** Returns the package URL. Its specification requires the scope's @ to be escaped. */
+/** Returns the package URL. The specification of package URLs requires that the @ of a scope is escaped. */
 function purlOf({ name, version }: BundledPackage): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }

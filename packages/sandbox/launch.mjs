@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Starts the Anteroom executable, which an optional dependency of this package contains for this system. Passes on arguments, input,
- * output, signals and exit code.
+ * Starts the Anteroom executable for this system, which is in an optional dependency of this package. Passes on
+ * arguments, input, output, signals and the exit code.
  *
  * Plain JavaScript without dependencies, for Node 18 or later and Bun. Makes no network requests.
  */
@@ -39,10 +39,10 @@ function findExecutable() {
 
 function start(path) {
   let child
-  // Before the start, because a signal in between would leave the executable running.
+  // Set up before the start: a signal between the start and the set-up would leave the executable running.
   for (const signal of endingSignals) {
     process.on(signal, () => {
-      // On Windows the console sends Ctrl-C to the executable itself, and kill() would end it at once.
+      // On Windows, the console sends Ctrl-C to the executable too. kill() would end it without cleaning up.
       if (!isWindows) child.kill(signal)
     })
   }
@@ -62,7 +62,7 @@ function stopWithParent(stop) {
   watch.unref()
 }
 
-/** Ends with the exit code or the signal of the executable. */
+/** Ends this process with the exit code of the executable, or by the same signal. */
 function endAs(code, signal) {
   process.exitCode = code ?? 128 + constants.signals[signal]
   if (signal === null) return
@@ -86,7 +86,7 @@ function cannotStart(code) {
 /** True on a Linux without glibc. */
 function hasMusl() {
   if (process.platform !== 'linux') return false
-  // Otherwise the report would make DNS queries for the addresses of open connections.
+  // By default, the report makes DNS queries for the addresses of open connections.
   process.report.excludeNetwork = true
   return process.report.getReport().header.glibcVersionRuntime === undefined
 }

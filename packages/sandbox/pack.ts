@@ -19,8 +19,8 @@ export interface Packing {
 }
 
 /**
- * Packs the npm package of the sandbox, and one package for each executable, which are optional dependencies of the first with the
- * same version. The same files give the same bytes.
+ * Packs the npm package of the sandbox, and one package for each executable. The sandbox package has the others as
+ * optional dependencies of the same version. The same files give the same bytes.
  *
  * @returns the names of the tarballs; the sandbox package is last
  */
@@ -61,7 +61,7 @@ interface Manifest {
   readonly [field: string]: unknown
 }
 
-/** Files of a package: source paths by name. */
+/** Files of a package. The key is the name in the package, the value the path of the source. */
 type Contents = Readonly<Record<string, string>>
 
 function nameOf(platform: DeliveredPlatform): string {
@@ -73,7 +73,7 @@ function executableIn(platform: DeliveredPlatform): string {
   return platform === 'win32-x64' ? 'bin/anteroom.exe' : 'bin/anteroom'
 }
 
-/** Limits a package to its system. */
+/** The fields of package.json that let npm install a package only on its platform. */
 function systemOf(platform: DeliveredPlatform) {
   const [os, cpu] = platform.split('-')
   return { os: [os], cpu: [cpu], ...(os === 'linux' && { libc: ['glibc'] }) }
@@ -87,13 +87,13 @@ function platformManifest(platform: DeliveredPlatform): Manifest {
     license: launcher.license,
     files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
     ...systemOf(platform),
-    // Otherwise Yarn leaves the executable in its archive, where it cannot be started.
+    // Without this, Yarn leaves the executable in the package's archive, where it cannot be started.
     preferUnplugged: true,
     publishConfig: { access: 'public' },
   }
 }
 
-/** Packs with Bun, which is pinned: the bytes that npm writes depend on its version and on Node's. */
+/** Packs with Bun, whose version is pinned. The bytes that npm writes depend on the versions of npm and Node. */
 function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLevel: number): string {
   const stage = mkdtempSync(join(tmpdir(), 'anteroom-pack-'))
   try {
@@ -116,7 +116,7 @@ function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLev
   }
 }
 
-/** The released executables, or without a release the one built for this machine. */
+/** Returns the executables of the release. If there is no release, returns the one that was built for this machine. */
 function findExecutables(): Omit<Packing, 'folder'> {
   const release = join(root, 'dist/release')
   if (!existsSync(release)) {
@@ -126,7 +126,7 @@ function findExecutables(): Omit<Packing, 'folder'> {
   return { executables: Object.fromEntries(files), notices: join(release, 'THIRD-PARTY-NOTICES.txt') }
 }
 
-/** Returns the reason why the executables must not be packed as this version; checks only one that can run here. */
+/** Returns why the executables must not be packed. Checks the version only of the executable for this machine. */
 function packingFault({ executables }: Omit<Packing, 'folder'>): string | undefined {
   const missing = Object.values(executables).find((path) => !existsSync(path))
   if (missing) return `there is no ${missing.replace(root, '')}; run npm run build`

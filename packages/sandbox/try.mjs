@@ -1,7 +1,7 @@
 /**
- * `node packages/sandbox/try.mjs [npm | npm-12 | bun ...]` installs and starts the packages in dist/packages as partners do, with the
- * installed npm, with npm 12 and with bunx. It uses a local registry with only these packages, empty folders, an empty home and cache,
- * no install scripts, and no Bun in PATH except for bunx.
+ * `node packages/sandbox/try.mjs [npm | npm-12 | bun ...]` installs and starts the packages in dist/packages as partners
+ * do: with the installed npm, with npm 12 and with bunx. The registry is local and has only these packages. The working
+ * folder, the home folder and the cache are empty. No install scripts run, and only bunx has Bun in its PATH.
  *
  * Plain JavaScript, for machines with Node only. npm 12 and its Node come from npm's configured registry.
  */
@@ -25,7 +25,7 @@ const { version } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8
 const temporary = fs.mkdtempSync(join(tmpdir(), 'anteroom-try-'))
 const running = new Set()
 process.on('exit', () => {
-  // Each child leads a process group with the processes that it started.
+  // Ends each child with the processes that it started, which are in its process group.
   for (const { pid } of running) kill(-pid)
   fs.rmSync(temporary, { recursive: true, force: true })
 })
@@ -51,7 +51,7 @@ assert.deepEqual(
 )
 registry.close()
 
-/** Starts the sandbox twice, with an empty and with a filled cache. */
+/** Starts the sandbox twice: with an empty cache, then with the cache that the first start filled. */
 async function tryFirstAndAgain(client) {
   const home = emptyFolder()
   const first = await trySandbox(client, [...client.npx, name], home)
@@ -63,7 +63,7 @@ async function tryFirstAndAgain(client) {
   )
 }
 
-/** Starts the sandbox from a tarball; its executable comes from the registry. */
+/** Starts the sandbox from a tarball. The package with the executable comes from the registry. */
 async function tryTarball(client) {
   const file = join(packages, `${name}-${version}.tgz`)
   const ready = await trySandbox(client, client.tarball(file), emptyFolder())
@@ -91,7 +91,7 @@ async function tryProject(client) {
   figure(client, 'npm install, npm test; npm ci, npm test', `npm ci with a warm cache in ${installed} s`)
 }
 
-/** The test in README.md. */
+/** Returns the test that README.md of the package shows. */
 function exampleTest() {
   const readme = fs.readFileSync(join(root, 'packages/sandbox/README.md'), 'utf8')
   const [, code] = /^```js\n(.+?)^```$/ms.exec(readme) ?? assert.fail('README.md shows no test')
@@ -139,7 +139,7 @@ async function trySandbox(client, words, home) {
   await eventually(() => !fs.existsSync(database), 'the temporary database is gone')
   assert.equal(lines.length, 1, 'nothing else on stdout')
   assert.deepEqual(fs.readdirSync(folder), [], 'nothing left in the working folder')
-  // npx ends by the signal if its shell does. The checks above show that the sandbox ended normally.
+  // npx may end by the signal, although the sandbox ended normally: the checks above show that it removed its files.
   assert.ok(code === 0 || signal === 'SIGTERM', `ended with ${code ?? signal}; on stderr: ${errors}`)
   return ready
 }
@@ -214,7 +214,7 @@ async function run(client, words, cwd, home) {
   return { code, output }
 }
 
-/** Serves only the packages in dist/packages. */
+/** Starts an npm registry with only the packages in dist/packages. */
 async function startRegistry() {
   const fetched = new Set()
   const files = fs.readdirSync(packages).filter((file) => file.endsWith('.tgz'))
