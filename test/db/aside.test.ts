@@ -5,7 +5,10 @@ import { beginQuickCheck, runAside, type Verdict } from '../../db/sqlite/file/as
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
-/** Runs a long read of the database while the write-ahead log holds 5 MB that its writer never checkpoints. */
+/**
+ * Calls `read` on a database with 5 MB in its write-ahead log, which the writer never checkpoints. Checks that the log is
+ * checkpointed afterwards.
+ */
 async function withLargeLog(folder: Folder, read: (path: string) => Promise<unknown>): Promise<void> {
   const path = folder.file('a.sqlite')
   const writer = openTestDatabase(path)
@@ -16,7 +19,7 @@ async function withLargeLog(folder: Folder, read: (path: string) => Promise<unkn
   expect(statSync(path).size).toBeLessThan(1_000_000)
   await read(path)
   expect(statSync(path).size).toBeGreaterThan(5_000_000)
-  // The next write reuses the log from its start.
+  // The next write overwrites the log from its start, so the log does not grow.
   const log = statSync(`${path}-wal`).size
   write("x'00'")
   expect(statSync(`${path}-wal`).size).toBe(log)

@@ -31,7 +31,7 @@ function bytesOf({ path }: OpenPlace): Uint8Array {
   return database.serialize()
 }
 
-/** Copies a database that has no audit lines yet, so with the same keys, and gives the copy a log of its own. */
+/** Copies a database that has no audit lines yet, so that both have the same keys. Adds other lines to the copy. */
 async function openOther(place: OpenPlace): Promise<OpenPlace> {
   const path = `${place.path}-other`
   writeFileSync(path, bytesOf(place))
@@ -199,7 +199,7 @@ describe('db: pruning the audit log', () => {
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true, head: { id: 22 } })
   })
 
-  test('a prune stops if the log is broken: it removes no line and leaves no file', async () => {
+  test('pruning a broken log fails, removes no line and leaves no file', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     attack(place, "UPDATE audit SET actor = 'x' WHERE id = 2")
@@ -236,7 +236,7 @@ describe('db: pruning the audit log', () => {
     const before = database.serialize()
     database.close()
     expect(await prune(place, 'acts', now + 6)).toBe(4)
-    // The state after the archive got its name and before any line was removed.
+    // The database as it was after the archive got its name, but before any line was removed.
     const again = `${place.path}-again`
     writeFileSync(again, before)
     const engine = await place.openAgain(again)
@@ -329,12 +329,12 @@ describe('db: verifying an archive of the audit log', () => {
     if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
   })
 
-  test('an archive is broken if the log continues from another line than its last, even under the same key', async () => {
+  test('an archive fails the check if the log does not continue from its last line, even if both have the same key', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
     await tenLines(place.store)
     const [ours, theirs] = [place.freeTarget, `${place.freeTarget}-theirs`]
-    // Line 5 is the last of both archives. In our log a refusal follows it.
+    // Both archives end with line 5. In our log the next line is a refused authentication.
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
     const check = (path: string) => other.maintenance?.checkArchive(path, null)

@@ -20,24 +20,24 @@ import type {
 import type { Maintenance } from '../../src/domain/ports/maintenance'
 import type { ActingStore } from '../support/acts'
 
-/** One connection to a database of an engine. */
+/** A connection to a test database. */
 export interface Connection {
   readonly store: ActingStore
   readonly feed: DirectoryFeed
   close(): Promise<void>
 }
 
-/** A test database of an engine. Disposing it removes the database. */
+/** A test database on one of the engines. Disposing it removes the database. */
 export interface Place extends Connection, AsyncDisposable {
   /** Absent for engines without maintenance. */
   readonly maintenance?: Maintenance
-  /** Opens another connection to the same database, or to a copy of it. */
+  /** Opens another connection to this database, or to the copy at `target`. */
   openAgain(target?: string): Promise<Connection>
-  /** Deletes the rows of the changes table, except the newest. */
+  /** Deletes all rows of the changes table except the newest two. */
   forgetChanges(): Promise<void>
   /** Begins a transaction that renames a provider, on a new connection. The returned function commits it. */
   beginRenaming(providerId: number, firstName: string): Promise<() => Promise<void>>
-  /** A path for a copy at which nothing exists; null for an engine whose server makes the backups. */
+  /** An unused path for a backup. Null for an engine whose server makes the backups. */
   readonly freeTarget: string | null
 }
 
@@ -122,8 +122,8 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
 }
 
 /**
- * The changes since an earlier read. An engine may report only the new bookings of a provider; this adds the earlier
- * ones, so that results of both engines can be compared.
+ * Returns the changes since an earlier read. An engine may report only the new bookings of a provider. This function adds
+ * the earlier bookings, so that the results of both engines can be compared.
  */
 export async function changesAfter(
   { feed }: Pick<Connection, 'feed'>,
@@ -243,7 +243,7 @@ export async function fill(connection: Connection) {
   return { organization, partner, first, second, regions: regions ?? [], intake, book }
 }
 
-/** The same as `fill`, plus one intake that can be assigned. */
+/** Calls `fill` and adds an intake that can be assigned. */
 export async function fillWithIntake(connection: Connection) {
   const { store } = connection
   const furniture = await fill(connection)

@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const watch = () => engine.watch((line) => logged.push(line), false)
 const write = (name: string) => endOf(engine.store.addOrganization(name, act))
-/** Audit entries that rename the database file while they are written. */
+/** Audit entries. Writing them renames the database file. */
 function removingOnTheWay() {
   const entry = { ...act, action: 'member.export', record: null, outcome: 'done' } as const
   return [
@@ -55,7 +55,7 @@ function removingOnTheWay() {
 const lost =
   'not ready: the database file was removed or replaced; do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
 
-/** The count of transactions, which the database keeps in `user_version`. */
+/** The transaction counter, which the database stores in `user_version`. */
 function transactions(): number {
   using database = new Database(path, { readonly: true })
   return (database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0) >>> 8
@@ -115,7 +115,7 @@ describe.each([
     () => renameSync(`${path}.aside`, path),
   ],
 ])('db: a database file that is %s', (_, lose, putBack) => {
-  test('refuses writes, still serves reads, and accepts writes again once it is put back', async () => {
+  test('refuses writes, still serves reads, and accepts writes again once the file is put back', async () => {
     using time = new FakeClock()
     const watched = watch()
     expect(await write('North')).toBe('stored')
@@ -226,12 +226,12 @@ describe('db: the page check at start', () => {
     expect(logged).toEqual(['not ready: the database is damaged; run anteroom doctor', 'ready again'])
   }, 300_000)
 
-  test('a damaged page makes the server not ready for good, even after a successful write', async () => {
+  test('a server with a damaged page never becomes ready, even after a successful write', async () => {
     await engine.close()
     const [[page]] = new Database(path, { readonly: true })
       .query("SELECT rootpage FROM sqlite_schema WHERE name = 'replays_submitted'")
       .values() as [[number]]
-    // The header of a page that neither the start nor this test's write reads.
+    // Overwrites the header of an index page. Neither the start nor the write below reads this page.
     const at = (page - 1) * 4096
     writeFileSync(path, readFileSync(path).fill(0xff, at, at + 6))
     engine = openTestEngine(path)

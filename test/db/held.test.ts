@@ -8,7 +8,7 @@ import { Folder } from '../support/folder'
 import { act, type Connection, fill, stored } from './furniture'
 import { testKey } from './place'
 
-/** A master key that reports each value that is decrypted with its data key. */
+/** A master key that calls `opened` for each value that is decrypted with the data key. */
 function watched(opened: (place: SealedCell) => void): MasterKey {
   const masterKey = masterKeyOf(testKey)
   return {
@@ -29,7 +29,8 @@ function watched(opened: (place: SealedCell) => void): MasterKey {
 const requestCount = 20
 
 /**
- * Opens an engine with a member of many intakes, runs `work`, and returns the table of each value that was decrypted.
+ * Opens an engine with a member who has many intakes, and runs `work`. Returns the table of each value that
+ * was decrypted.
  */
 async function openedFor(
   work: (engine: Connection, memberId: number) => Promise<unknown>,

@@ -16,7 +16,7 @@ async function hashWith(...changes: string[]) {
   return contentOf(database, () => {})
 }
 
-test('db: the content of a database has row counts for each table and a repeatable hash', async () => {
+test('db: the content summary of a database has a row count for each table and a repeatable hash', async () => {
   const content = await hashWith()
   expect(content.counts).toEqual({ pairs: 2, people: 2, settings: 1 })
   expect(content.sha256).toMatch(/^[0-9a-f]{64}$/)
@@ -58,7 +58,7 @@ test('db: two texts that differ after a NUL character have different content has
   expect((await withText('b')).sha256).not.toBe((await withText('c')).sha256)
 })
 
-test('db: hashing reads rows one at a time and yields to other work after each portion', async () => {
+test('db: hashing a database reads rows one at a time, and yields to other work after every 4,096 rows', async () => {
   using database = new Database(':memory:')
   database.run(tables)
   const rows = 10_000
@@ -85,7 +85,7 @@ test('db: hashing reads rows one at a time and yields to other work after each p
     setImmediate(() => turns++)
   })
   expect(counts.people).toBe(rows + 2)
-  // The rows of each table, and the row in SQLite's sequence table.
+  // The rows of all tables, including one in SQLite's sequence table.
   const all = 2 + rows + 2 + 1 + 1
   expect(portions).toEqual([
     { read: 4_096, turns: 0, share: 4_096 / all },

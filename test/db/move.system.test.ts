@@ -31,7 +31,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
   return lines.map((line) => JSON.parse(line).id)
 }
 
-/** Checks that a source does not contain what is written while it is read. */
+/** Checks that reading a source does not return rows that are written during the read. */
 async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
@@ -74,7 +74,7 @@ async function isRefusedOnceCopied(
   )
   const [request] = await store.listRequests({})
   expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
-  // The mark is not copied: the copy can be opened.
+  // The mark is not copied, so the copy can be opened.
   const free = freeAt()
   const before = await place.readSource(whileServing, async (source) => {
     await free.makeTarget({ ...making, fill: (target) => fillFrom(source, target) })
@@ -101,7 +101,7 @@ async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
   await target.continueLog(spans)
 }
 
-/** Checks that all writes are refused from the snapshot until the source is marked. */
+/** Checks that the source refuses all writes after its snapshot was taken, until it is marked as copied. */
 async function blocksWriters(place: DatabaseLocation, connection: Place): Promise<void> {
   const { partner, intake } = await fill(connection)
   const { store } = connection
@@ -190,7 +190,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     const reported: string[] = []
     const watched = server.watch((line) => void reported.push(line), false)
     expect(await watched.isReady()).toBe(true)
-    // As if the server was frozen for so long that the other nodes dropped it.
+    // The other nodes delete the row of a server that is frozen for too long.
     await runSql(place.url, 'DELETE FROM nodes')
     await onServer(place.url).readSource(stopped, (source) => source.markCopied(elsewhere))
     await Bun.sleep(1_100)
@@ -226,7 +226,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(await seen).toEqual([1])
   })
 
-  test('copying may hold its transactions open for as long as a copy takes', async () => {
+  test('copying sets long idle timeouts, so that the server does not end its open transactions', async () => {
     await using place = await openPostgresPlace()
     const begun = new Set<Connection>()
     const { send } = Connection.prototype
@@ -234,14 +234,14 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
       if (/^BEGIN\b/.test(text)) begun.add(this)
       return send.call(this, text)
     })
-    // The connection that blocks writers, and the connection that reads.
+    // The idle timeouts of two connections: the first blocks writers, the second reads.
     const limits = await onServer(place.url).readSource(stopped, () =>
       Promise.all([...begun].map((each) => each.send('SHOW idle_in_transaction_session_timeout'))),
     )
     expect(limits).toEqual([[[['12h']]], [[['15min']]]])
   })
 
-  test('copying is refused once a server has started meanwhile', async () => {
+  test('copying is refused if a server starts during the copy', async () => {
     await using place = await openPostgresPlace()
     const refusal = await onServer(place.url).readSource(stopped, async (source) => {
       await source.requireStopped()
@@ -252,7 +252,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(refusal).toStartWith('storage_busy: a server uses the source database')
   })
 
-  test('copying a database with a newer schema is refused, even though servers can run on it', async () => {
+  test('copying a database with a newer schema is refused, even if servers of this version can use it', async () => {
     await using place = await openPostgresPlace()
     await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
     expect(await refusalOf(() => onServer(place.url).readSource(whileServing, async () => {}))).toBe(
@@ -260,7 +260,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     )
   })
 
-  test('a connection lost before the last row fails the copy; one lost after it does not', async () => {
+  test('a copy fails if its connection is lost before the last row was read, and succeeds if it is lost later', async () => {
     await using place = await openPostgresPlace()
     const cut = () =>
       runSql(
@@ -326,7 +326,7 @@ describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
     )
   })
 
-  test('only one of two copies to the same target that start together succeeds', async () => {
+  test('of two concurrent copies to the same target only one succeeds', async () => {
     await using server = await newDatabase()
     const place = onServer(server.url)
     const fill = () => refusalOf(() => place.makeTarget({ ...making, fill: async () => {} }))

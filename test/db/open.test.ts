@@ -184,7 +184,7 @@ describe('db: opening a SQLite database', () => {
       'the database file belongs to another application; choose another path',
     ],
     [
-      'bytes that are no database',
+      'a file that is not a database',
       (path) => writeFileSync(path, Buffer.alloc(8192, 'garbage!')),
       'the file is not a readable database; restore a backup',
     ],
@@ -250,12 +250,12 @@ describe('db: opening a SQLite database', () => {
     openTestDatabase(path, { masterKey: testKey }).close()
   })
 
-  test('a folder is refused', () => {
+  test('the path of a folder is refused', () => {
     using folder = new Folder()
     expect(() => openTestDatabase(folder.path)).toThrow()
   })
 
-  test('opening recovers the committed transactions of a process that was killed, and drops the unfinished one', () => {
+  test('opening recovers the committed transactions of a killed process, and discards its unfinished transaction', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     const killed = openTestDatabase(folder.file('killed.sqlite'))

@@ -65,7 +65,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       ])
     })
 
-    test('the last use of a key is the latest use reported, in whichever order uses arrive', async () => {
+    test('the last use of a key is the latest reported use, even if uses are reported out of order', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -80,7 +80,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         )
       }
       expect((await store.listKeys()).map(({ lastUsedAt }) => lastUsedAt)).toEqual([120_000])
-      // A key use is no change of the directory: other processes need not reload.
+      // Using a key does not change the directory, so other processes need not reload it.
       expect(await place.feed.changesSince(version, 0)).toBeNull()
     })
 
@@ -98,7 +98,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         ['b', 500, 'cancelled'],
       ])
       expect(await endOf(store.cancelCutover(partner.id, actAt(400)))).toBe('record_unknown')
-      // Another cutover can be planned. Once it is in force it cannot be cancelled.
+      // A new cutover can be planned. It cannot be cancelled once it has taken effect.
       await store.rotateKey(partner.id, key('c', 600), actAt(400))
       expect(await endOf(store.cancelCutover(partner.id, actAt(600)))).toBe('record_unknown')
       expect(await ends()).toEqual([
@@ -164,7 +164,7 @@ export function operatorContract(open: () => Promise<Place>): void {
   })
 
   describe('partners and providers', () => {
-    test('a partner can be moved to another organization, and to none', async () => {
+    test('a partner can be moved to another organization, or removed from its organization', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -201,7 +201,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         expect(await endOf(store.renamePartner(partner.id, name, act))).toBe('name_taken')
       }
       expect(await store.listPartners()).toEqual([renamed, another])
-      // The previous name is free again.
+      // The previous name of a renamed partner can be used again.
       expect((await store.addPartner(partner.name, null, act)).name).toBe(partner.name)
     })
 
@@ -238,7 +238,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await since(() => store.addTimeOff(first, absence, act))).toEqual([
         { ...before, staffTimeOff: [absence] },
       ])
-      // Loading a directory keeps what staff have changed, until staff change it back.
+      // Loading a directory does not undo a change by staff. Only staff can undo it.
       await store.setProviderActive(first, false, act)
       await load(place, [ontario, quebec], [entry('first', { bio: 'New' }), entry('second')])
       const loaded = (await everything(place)).providers.find(({ id }) => id === first)
@@ -281,7 +281,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       const { book, intake, first, second, partner } = await fillWithIntake(place)
       const day = minutes(24 * 60)
       await book('late', nine + day, { localOffsetMinutes: 0, submittedAt: now + 1 })
-      // On the provider's local clock the slot is on the day before.
+      // In the provider's local time this slot is on the previous day.
       await book('soon', nine, { providerId: second, localOffsetMinutes: -600, submittedAt: now + 2 })
       const { id: accepted } = await stored(book('done', nine + minutes(90), { submittedAt: now + 3 }))
       await store.accept(accepted, act)
@@ -362,7 +362,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       ])
     })
 
-    test('an intake that is assigned again is pending under the same number, and frees its earlier slot', async () => {
+    test('an intake that is assigned again keeps its authorization number, frees its earlier slot and is pending', async () => {
       await using place = await open()
       const { store } = place
       const { id, first, second, assign } = await fillWithIntake(place)
@@ -474,7 +474,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.findRequest(other.id)).toMatchObject({ state: 'unassigned' })
     })
 
-    test('declining many requests skips those that cannot be declined and logs a line for each of the others', async () => {
+    test('declining many requests skips requests that cannot be declined, and adds an audit line for each declined request', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id: unassigned, assign, book, intake } = await fillWithIntake(place)
@@ -503,7 +503,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.declineAll(ids, act)).toBe(0)
     })
 
-    test('requests that a partner submitted since an instant are listed in any state, without erased members', async () => {
+    test('requests that a partner submitted since an instant are listed in any state, but not those of erased members', async () => {
       await using place = await open()
       const { store } = place
       const { partner, book, intake } = await fill(place)
@@ -531,7 +531,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await endOf(assign(second, nine - minutes(44)))).toBe('slot_conflicts_with_yours')
       expect(await place.store.findRequest(id)).toMatchObject({ state: 'unassigned', startsAt: null })
       expect(await endOf(assign(second, nine + minutes(45)))).toBe('stored')
-      // The slot that the request has now does not conflict with it.
+      // A new slot may overlap the request's current slot.
       expect(await endOf(assign(first, nine + minutes(60)))).toBe('stored')
       await place.store.decline(booked.id, act)
       expect(await endOf(assign(second, nine))).toBe('stored')
@@ -646,7 +646,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.findMemberByEmail('', act)).toBeNull()
     })
 
-    test('a released email address can be used by another member, and the partner can send a new one for the first', async () => {
+    test('a released email address can be used by another member, and the partner can send a new address for the first member', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -657,7 +657,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.findMemberById(member.id)).toEqual(released)
       expect(await store.exportMember(member.id, act)).toMatchObject({ updatedAt: now + 1 })
       expect(await endOf(store.releaseEmail(member.id, act))).toBe('move_unknown')
-      // Any number of members may have no address.
+      // Several members may have no email address.
       await store.releaseEmail(kim.member.id, act)
       const rightful = await stored(intake('lee', { member: member.profile }))
       expect(await store.findMemberByEmail('robin@example.com', act)).toEqual(rightful.member)
@@ -853,7 +853,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await audited(store, () => Promise.all([intake('kim'), book('lee', nine)]))).toEqual([])
     })
 
-    test('the log verifies against a noted head, and fails against a head it never had', async () => {
+    test('verifying the log against a recorded head passes, and fails against a head that the log never had', async () => {
       await using place = await open()
       const { store } = place
       expect(await store.verifyAudit(null)).toEqual({ intact: true, head: auditStart })
@@ -905,7 +905,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(paged).toEqual(lines)
     })
 
-    test('lines are filtered by time, actor and record: the newest ones, or those after a given line', async () => {
+    test('the newest lines, or the lines after a given line, are filtered by time, actor and record', async () => {
       await using place = await open()
       const { store } = place
       const actors = ['olive', 'pat', 'olive', 'pat', 'olive']
@@ -963,7 +963,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await ids({ anyOf: [] })).toEqual([])
     })
 
-    test('filtered lines are paged in order of time, even if some were appended late', async () => {
+    test('filtered lines are paged in order of time, even if a line was appended after later lines', async () => {
       await using place = await open()
       const { store } = place
       const instants = [5, 1, 3, 3, 2, 9]
@@ -977,7 +977,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         expect(await ids(2, { ...filter, after: 5 })).toEqual([3, 4])
         expect(await ids(2, { ...filter, after: 3 })).toEqual([4, 1])
         expect(await ids(2, { ...filter, after: 6 })).toEqual([])
-        // An unknown line sorts before lines with later ids.
+        // No line has the id 0, so the list starts at its beginning.
         expect(await ids(2, { ...filter, after: 0 })).toEqual([2, 5])
       }
       expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])
@@ -1030,7 +1030,7 @@ export function operatorContract(open: () => Promise<Place>): void {
   })
 
   describe('screening risk', () => {
-    test('requests whose answers staff have read are found by their audit lines', async () => {
+    test('a request whose screening answers staff have read is recognized by its audit line', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -1050,7 +1050,7 @@ export function operatorContract(open: () => Promise<Place>): void {
   })
 
   describe('maintenance, if the engine has it', () => {
-    test('a server is listed from its note until it removes the note', async () => {
+    test('a server is listed from when it registers until it removes its registration', async () => {
       await using place = await open()
       const { maintenance } = place
       if (!maintenance) return
@@ -1083,7 +1083,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await backup(now + minutes(60) + 1)).toMatchObject({ state: 'ok' })
     })
 
-    test('the check of a new database finds nothing bad and notes the missing backup', async () => {
+    test('the check of a new database finds nothing bad and reports that no backup was made', async () => {
       await using place = await open()
       await fill(place)
       if (!place.maintenance || place.freeTarget === null) return
@@ -1094,7 +1094,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'no backup was made yet' })
     })
 
-    test('the last noted zone data is returned', async () => {
+    test('the zone data that was recorded last is returned', async () => {
       await using place = await open()
       if (!place.maintenance) return
       expect(await place.maintenance.findZoneData()).toBeNull()
@@ -1157,7 +1157,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       })
     })
 
-    test('an engine whose server makes the backups refuses to make one and adds no audit line', async () => {
+    test('an engine whose server makes the backups refuses to make a backup, and adds no audit line', async () => {
       await using place = await open()
       const { store, maintenance, freeTarget } = place
       if (!maintenance || freeTarget !== null) return
@@ -1171,7 +1171,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       })
     })
 
-    test('deleted rows are purged if no reader blocks it', async () => {
+    test('a purge removes deleted rows if no reader blocks it', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const { member } = await stored(book('robin', nine))

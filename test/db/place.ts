@@ -27,7 +27,7 @@ export function openTestEngine(
   return { ...engine, store: withActs(engine) }
 }
 
-/** Opens the plain database of a file, migrated and with the engine's pragmas. */
+/** Opens a database file without an engine. Applies the migrations and the engine's pragmas. */
 export function openTestDatabase(
   path: string,
   { purpose = 'sandbox' as Purpose, masterKey = testKey as Uint8Array, create = true, upgrade = false } = {},
@@ -53,7 +53,7 @@ export async function openPlace(): Promise<Place & { readonly path: string; read
     openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
       using database = new Database(path)
-      // A reader looks for the row of the version it last read.
+      // Keeps the second newest row, because a reader looks for the row of the version that it read last.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC LIMIT 1 OFFSET 1'
       database.run(`DELETE FROM changes WHERE version < (${oldest})`)
     },

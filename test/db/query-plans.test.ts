@@ -7,7 +7,7 @@ import { callMaintenance, callStore, counted } from './use-everything'
 async function statementsOf(): Promise<Set<string>> {
   await using place = await openPlace()
   const statements = new Set<string>()
-  // doctor builds its reference schema in memory; that does not count.
+  // Excludes the reference schema of doctor, which is built in memory.
   const note = ({ filename }: Database, text: string) => {
     if (filename !== ':memory:') statements.add(text)
   }
@@ -168,7 +168,7 @@ test('db: email conflicts of a partner are counted from a covering index', () =>
 describe('db: query plans of filtered audit lines', () => {
   const ordered = () => statements.filter((text) => / order by "audit"."at" (asc|desc), /.test(text))
 
-  test('filtered audit lines are read in index order, without sorting and only up to the limit', () => {
+  test('filtered audit lines are read in the order of an index, so that no line is sorted or read beyond the limit', () => {
     const shapes = ordered().map((text) => planOf(text).join())
     const range = '(?:at>\\? AND at<\\?)'
     const allowed = [
@@ -177,7 +177,7 @@ describe('db: query plans of filtered audit lines', () => {
       `SEARCH audit USING INDEX audit_action \\(action=\\? AND ${range}\\)`,
     ].map((plan) => new RegExp(`^${plan}$`))
     expect(shapes.filter((plan) => !allowed.some((one) => one.test(plan)))).toEqual([])
-    // Each index is used in both directions, and would not be without the action.
+    // Each index is used for both sort orders. Without a condition on the action, SQLite would sort the lines.
     expect(allowed.map((one) => shapes.filter((plan) => one.test(plan)).length)).toEqual([3, 2, 2])
     const [unbound = ''] = ordered().filter((text) =>
       text.includes('"audit"."actor" = ? and "audit"."action" = ?'),
@@ -186,7 +186,7 @@ describe('db: query plans of filtered audit lines', () => {
   })
 })
 
-test('db: retry receipts are found by key, and expired ones by submission time', () => {
+test('db: an index finds retry receipts by their key, and expired receipts by their submission time', () => {
   const of = (words: string) =>
     statements.filter((text) => text.includes('"replays"') && text.includes(words))
   expect(of('"key_hash" = ?').map(planOf)).toEqual([
@@ -219,8 +219,8 @@ describe('db: query plans of request lists for operators', () => {
   test('waiting requests are read from a partial index, however old they are', () => {
     const isOfWaiting = /"state" (in \('unas|= 'unas)/
     const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(/.test(text))
-    // For each of three states, with all requests or intakes only: a list and two pages. Plus the oldest waiting
-    // request for each count.
+    // 18 lists: three states, of all requests or only of intakes, complete or as one of two kinds of page. 10 counts,
+    // which also find the oldest waiting request.
     expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
     for (const statement of listed) {
       const index = /"state" = 'unas/.test(statement) ? '(unassigned|waiting)' : 'waiting'
@@ -231,7 +231,7 @@ describe('db: query plans of request lists for operators', () => {
     }
   })
 
-  test('a page is selected before its rows are read, and members are joined only for its rows', () => {
+  test('a page of requests first selects ids, and joins members only for the rows with these ids', () => {
     expect(pages()).toHaveLength(5 * 2 * 2)
     for (const statement of pages()) {
       const plan = planOf(statement)
@@ -275,7 +275,7 @@ describe('db: query plans of taken slots', () => {
     }
   })
 
-  test('the partial index would not be used if the states were parameters, and the check above would notice', () => {
+  test('if the states were parameters, a query for taken slots would scan the whole table, which no exception allows', () => {
     expect(ofProviders().length).toBe(onSlots().length - 1)
     for (const statement of ofProviders()) {
       const bound = statement.replace(heldIn, 'in (?, ?)')

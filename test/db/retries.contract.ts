@@ -27,7 +27,7 @@ export function retriesContract(open: () => Promise<Place>): void {
   }
 
   describe('a submission with an idempotency key', () => {
-    test('a repeated submission gets the first answer whatever changed since, and changes nothing', async () => {
+    test('a repeated submission gets the first answer even if the data has changed since, and changes nothing', async () => {
       await using place = await furnished()
       const { store, book, intake, second, counted } = place
       const profile = { ...update, phoneNumber: '+1 416 555 0100', preferredModality: 'Video' }
@@ -103,7 +103,7 @@ export function retriesContract(open: () => Promise<Place>): void {
   })
 
   describe('retry receipts', () => {
-    test('expired receipts are removed in batches, and others are kept', async () => {
+    test('expired receipts are removed in batches, and receipts that have not expired are kept', async () => {
       await using place = await furnished()
       const { intake, store } = place
       for (let at = 0; at < 5; at++) {

@@ -7,7 +7,7 @@ import { Folder } from '../support/folder'
 import { actAt, type Connection, draftOf, versionOf } from './furniture'
 import { openTestDatabase, openTestEngine } from './place'
 
-/** An engine with two partners with a key each, and intakes of members of both. */
+/** Opens an engine with two partners. Each partner has a key, and members with intakes. */
 async function furnished(folder: Folder): Promise<Connection> {
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store } = engine
@@ -34,11 +34,11 @@ async function furnished(folder: Folder): Promise<Connection> {
   return engine
 }
 
-/** Changes that an attacker with write access to the file makes, and the read that must then fail. */
+/** Each row: what an attacker with write access to the file changes, how, and the read that must then fail. */
 const moves: [what: string, move: string, ask: (engine: Connection) => Promise<unknown>, refused: RegExp][] =
   [
     [
-      'screening answers moved into the secret of a key, with their record key',
+      'screening answers moved into the secret of a key together with their record key',
       `UPDATE partner_keys SET (record_key, sealed_secret) =
        (SELECT record_key, sealed_screening_answers FROM booking_requests) WHERE id = 1`,
       opensAll,
@@ -52,13 +52,13 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
-      'the secret of another partner',
+      'a secret moved to another partner',
       'UPDATE partner_keys SET partner_id = 3 - partner_id',
       opensAll,
       /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
-      'a secret under another kid',
+      'a secret whose kid was changed',
       "UPDATE partner_keys SET kid = 'another' WHERE id = 1",
       opensAll,
       /^cannot be opened: key another$/,
@@ -71,21 +71,21 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^cannot be opened: key [\w-]+(, key [\w-]+)?$/,
     ],
     [
-      'the screening answers of another member',
+      'the screening answers of one member moved to a request of another member',
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_screening_answers FROM was WHERE id = 2) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
-      'the screening answers of another request of the same member',
+      'screening answers moved to another request of the same member',
       `UPDATE booking_requests SET (record_key, sealed_screening_answers) =
        (SELECT record_key, sealed_screening_answers FROM was WHERE id = 3) WHERE id = 1`,
       ({ store }) => store.readScreening(1, actAt(0)),
       /^the sealed data of request 1 was altered; restore a backup$/,
     ],
     [
-      'the profile of another member, with its record key',
+      'a profile moved to another member together with its record key',
       `UPDATE members SET (record_key, sealed_external_user_id, sealed_profile) =
        (SELECT record_key, sealed_external_user_id, sealed_profile FROM members_was WHERE id = 2) WHERE id = 1`,
       ({ store }) => store.findMember(1, 'm-1'),
@@ -106,26 +106,26 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^the sealed data of member 1 was altered; restore a backup$/,
     ],
     [
-      'the retry receipt of another request',
+      'a retry receipt stored in the row of another request',
       `UPDATE replays SET sealed_receipt = (SELECT sealed_receipt FROM replays WHERE request_id = 2)
        WHERE request_id = 1`,
       opensAll,
       /^cannot be opened: the response to request 1$/,
     ],
     [
-      'a retry receipt moved to another request',
+      'a retry receipt whose row was moved to another request',
       'DELETE FROM replays WHERE request_id = 2; UPDATE replays SET request_id = 2 WHERE request_id = 1',
       opensAll,
       /^cannot be opened: the response to request 2$/,
     ],
     [
-      'a retry receipt under another idempotency key',
+      'a retry receipt whose idempotency key was changed',
       `UPDATE replays SET key_hash = x'${'09'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
       /^cannot be opened: the response to request 3$/,
     ],
     [
-      'a retry receipt for another body',
+      'a retry receipt whose body hash was changed',
       `UPDATE replays SET body_hash = x'${'08'.repeat(32)}' WHERE request_id = 3`,
       opensAll,
       /^cannot be opened: the response to request 3$/,
@@ -137,7 +137,7 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^cannot be opened: the response to request 4$/,
     ],
     [
-      'a retry receipt with a later submission time',
+      'a retry receipt whose submission time was changed',
       'UPDATE replays SET submitted_at = 2 WHERE request_id = 1',
       opensAll,
       /^cannot be opened: the response to request 1$/,
@@ -156,7 +156,7 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
       /^the sealed data of note 2 was altered; restore a backup$/,
     ],
     [
-      'a note with another author',
+      'a note whose author was changed',
       "UPDATE request_notes SET actor = 'another' WHERE id = 1",
       opensAll,
       /^cannot be opened: note 1$/,
@@ -169,21 +169,24 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
     ],
   ]
 
-/** Throws the detail of the check of sealed values if it is bad. */
+/** Throws a refusal if the check of sealed values finds a fault. */
 async function opensAll(engine: Connection): Promise<void> {
   const findings = await (engine as unknown as Engine).maintenance.check(0)
   const found = findings.find(({ check }) => check === 'sealed values')
   if (found?.state === 'bad') throw new Refusal('database_unusable', found.detail)
 }
 
-/** Frees the record keys, which are unique, so that a value can be moved together with its record key. */
+/**
+ * Copies a table, then changes the record keys in the table. They are unique, so otherwise no value could be copied back
+ * to another row together with its record key.
+ */
 function copyAside(database: Database, table: string, to: string): void {
   database.run(`CREATE TABLE ${to} AS SELECT * FROM ${table}`)
   database.run(`UPDATE ${table} SET record_key = record_key || '-was' WHERE id > 1`)
 }
 
 describe('db: sealed values are bound to their place in the database', () => {
-  test.each(moves)('cannot be decrypted: %s', async (_, move, ask, refused) => {
+  test.each(moves)('%s cannot be decrypted', async (_, move, ask, refused) => {
     using folder = new Folder()
     const engine = await furnished(folder)
     await ask(engine)

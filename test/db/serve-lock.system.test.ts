@@ -36,7 +36,7 @@ async function endOfServe(database = operator.database): Promise<[number | null,
   return [code, stderr]
 }
 
-test('db: a second serve on the same file is refused, also through a link, while operator commands work', async () => {
+test('db: a second serve on the same file is refused, even through a link, but operator commands work', async () => {
   await operator.do('init')
   const link = operator.folder.file('link.sqlite')
   symlinkSync(operator.database, link)
@@ -50,7 +50,7 @@ test('db: a second serve on the same file is refused, also through a link, while
   expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
   const stopped = await service.stop()
   expect([stopped.code, messagesIn(stopped.stderr)]).toEqual([0, stopping])
-  // The lock file stays behind, empty, and blocks nothing.
+  // The lock file is not removed, but it is empty and does not block the next server.
   expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
     'anteroom.sqlite.serving',
   ])
@@ -60,7 +60,7 @@ test('db: a second serve on the same file is refused, also through a link, while
   expect((await again.stop()).code).toBe(0)
 })
 
-test('db: the serve lock of a killed server is free', async () => {
+test('db: a killed server releases the serve lock', async () => {
   await operator.do('init')
   await using service = await operator.serve()
   expect(await service.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL' })
@@ -87,15 +87,15 @@ test('db: of two servers that start at the same moment exactly one serves', asyn
   }
 })
 
-describe('db: a path in the place of the serve lock file', () => {
+describe('db: the path of the serve lock file', () => {
   const inTheWay: [string, () => void][] = [
-    ['notes', () => writeFileSync(lockFile, 'notes')],
+    ['a file with content', () => writeFileSync(lockFile, 'notes')],
     ['a folder', () => mkdirSync(lockFile)],
     ['a dangling link', () => symlinkSync('nowhere', lockFile)],
     ['a link to another file', () => symlinkSync(`${operator.database}.key`, lockFile)],
   ]
   test.each(inTheWay)(
-    'serve refuses %s in the place of its lock file and leaves it unchanged',
+    'serve refuses %s at the path of its lock file, and does not change it',
     async (_, make) => {
       await operator.do('init')
       make()
@@ -120,7 +120,7 @@ test('db: a database with a hard link is refused by either name, because each na
   expect((await service.stop()).code).toBe(0)
 })
 
-test('db: starting a server removes what an init killed near its end left, including the master key', async () => {
+test('db: starting a server removes the files of an init that was killed near its end, including a copy of the master key', async () => {
   await operator.do('init')
   const left = `${operator.database}.unfinished-0-1-00000000`
   mkdirSync(left)
@@ -133,7 +133,7 @@ test('db: starting a server removes what an init killed near its end left, inclu
   expect((await service.stop()).code).toBe(0)
 })
 
-test('db: init refuses to make a database next to the write-ahead log of another', async () => {
+test('db: init refuses to create a database next to the write-ahead log of another database', async () => {
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
   const fault = `${log} belongs to another database\nTry: check that no server runs, then move it away (docs/incident.md)`
@@ -141,7 +141,7 @@ test('db: init refuses to make a database next to the write-ahead log of another
   rmSync(log)
 })
 
-test('db: serve refuses a missing file and files that are not its database, and makes no lock file', async () => {
+test('db: serve refuses a missing file and files that are not its database, and creates no lock file', async () => {
   expect(await endOfServe()).toEqual([
     6,
     `error: there is no database at ${operator.database}\nTry: the right --database, or anteroom init for a new one\n`,
@@ -163,13 +163,16 @@ test('db: serve refuses a missing file and files that are not its database, and 
 })
 
 const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
-test.if(canMount)('db: serve in a read-only folder is refused and says what it needs', async () => {
-  await operator.do('init')
-  const { path } = operator.folder
-  const script = `mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"`
-  const child = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, path, ...theProgram, ...serving], {
-    env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
-  })
-  const fault = `${lockFile} cannot be created\nTry: give the user that runs serve write access to the folder of the database`
-  expect([child.exitCode, child.stderr.toString()]).toEqual([6, `error: ${fault}\n`])
-})
+test.if(canMount)(
+  'db: serve fails in a read-only folder, and the error names the permission that it needs',
+  async () => {
+    await operator.do('init')
+    const { path } = operator.folder
+    const script = `mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"`
+    const child = Bun.spawnSync(['unshare', '-m', 'sh', '-c', script, path, ...theProgram, ...serving], {
+      env: { PATH: process.env.PATH ?? '', ANTEROOM_DATABASE: operator.database },
+    })
+    const fault = `${lockFile} cannot be created\nTry: give the user that runs serve write access to the folder of the database`
+    expect([child.exitCode, child.stderr.toString()]).toEqual([6, `error: ${fault}\n`])
+  },
+)

@@ -14,7 +14,7 @@ describe('db: SQLite store', () => {
   retriesContract(openPlace)
 })
 
-test('db: the table of changes keeps 10,000 rows, and a reader further behind reloads the directory', async () => {
+test('db: the last 10,000 changes are kept, and a reader that missed more gets the complete directory', async () => {
   await using place = await openPlace()
   const { organization } = await fill(place)
   const { version } = await everything(place)
@@ -34,7 +34,7 @@ test('db: the table of changes keeps 10,000 rows, and a reader further behind re
   expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
 })
 
-test('db: reading a large directory yields to the event loop, and providers share equal values', async () => {
+test('db: reading a large directory yields to the event loop, and providers with equal values share them in memory', async () => {
   await using place = await openPlace()
   const entries = Array.from({ length: 1_200 }, (_, index) => entry(`p-${index}`))
   await load(place, [ontario], entries)

@@ -47,7 +47,7 @@ const large = [{ question: 'Q', answer: 'x'.repeat(100_000) }]
 const pages = () =>
   database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count as number
 
-/** Functions that break the storage and repair it. */
+/** Each row: the state of the storage, its error message, and functions that break the storage and repair it. */
 const faults: [what: string, fault: string, stop: () => void, mend: () => void][] = [
   [
     'full',
@@ -98,7 +98,7 @@ describe.each(faults)('db: storage that is %s', (_, fault, stop, mend) => {
     expect(await find('robin')).not.toBeNull()
   })
 
-  test('of many writes at once each is correctly reported as stored or failed', async () => {
+  test('each of many concurrent writes is correctly reported as stored or failed', async () => {
     stop()
     const names = Array.from({ length: 30 }, (_, index) => `m${index}`)
     const version = await versionOf(connection)

@@ -42,7 +42,7 @@ async function shown(place: Connection, partner: Partner, externalUserIds: reado
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
-/** Contract: the promises of a store, for each engine. */
+/** Contract: the behavior of a store, which is the same on each engine. */
 export function storeContract(open: () => Promise<Place>): void {
   describe('submitting requests', () => {
     test('an intake creates its member and is unassigned', async () => {
@@ -158,7 +158,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin ')).toBeNull()
     })
 
-    test('a booking that overlaps a taken slot is slot_unavailable, and an adjacent one is stored', async () => {
+    test('a booking that overlaps a taken slot is slot_unavailable, and a booking right before or after the slot is stored', async () => {
       await using place = await open()
       const { first, second, book } = await fill(place)
       await book('robin', nine)
@@ -173,7 +173,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine - minutes(45), nine, nine + minutes(45)])
     })
 
-    test('a submission with the email address of another member is email_taken, in any case and at any partner', async () => {
+    test('a submission with the email address of another member is email_taken, even at another partner or in upper case', async () => {
       await using place = await open()
       const { intake, book } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -223,7 +223,7 @@ export function storeContract(open: () => Promise<Place>): void {
       ])
       const { head: _, ...after } = await shown(place, partner, everyone)
       expect({ ...after, head: before.head }).toEqual(before)
-      // Except that the email conflict is logged.
+      // Only the email conflict is logged.
       const noted = (await store.listAudit(1_000)).filter(({ id }) => id > before.head.id)
       expect(noted.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
         [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
@@ -252,7 +252,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(member).toEqual((await store.findMember(partner.id, 'robin')) as typeof member)
     })
 
-    test('a member at the limit of open requests gets too_many_open_requests until one is declined or past', async () => {
+    test('a member at the limit of open requests gets too_many_open_requests until a request is declined or its slot has started', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, intake, book, assign } = await fillWithIntake(place)
@@ -265,10 +265,10 @@ export function storeContract(open: () => Promise<Place>): void {
       await store.accept(id, act)
       expect(await endOf(limited(slots[3] as number))).toBe('too_many_open_requests')
       const waiting = await stored(intake('robin', { limits }))
-      // A closed request is not open.
+      // A closed request does not count as open.
       await store.close(waiting.id, act)
       expect(await endOf(book('kim', slots[3] as number, { limits }))).toBe('stored')
-      // The first slot has started by then, so it no longer counts.
+      // The first slot has started by then, so its request no longer counts.
       expect(await endOf(limited(slots[4] as number, { submittedAt: nine }))).toBe('stored')
       await store.decline(id, act)
       expect(await endOf(limited(slots[2] as number))).toBe('too_many_open_requests')
@@ -312,7 +312,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await send('kim', 'robin@example.com', now + minutes(60))).toBe('email_conflicts_limited')
     })
 
-    test('of 50 concurrent email conflicts only as many as the limit are logged', async () => {
+    test('of 50 concurrent email conflicts only those up to the limit are logged', async () => {
       await using place = await open()
       const { intake } = await fill(place)
       const robin = await stored(intake('robin'))
@@ -322,7 +322,7 @@ export function storeContract(open: () => Promise<Place>): void {
           endOf(intake(`m-${index}`, { limits, version, member: update })),
         ),
       )
-      // The order in which they are decided is undefined.
+      // The submissions may be decided in any order.
       const [limited, taken] = [Array(45).fill('email_conflicts_limited'), Array(5).fill('email_taken')]
       expect(ends.toSorted()).toEqual([...limited, ...taken])
       expect(await place.store.listAudit(1_000, { record: `member ${robin.member.id}` })).toHaveLength(5)
@@ -333,7 +333,7 @@ export function storeContract(open: () => Promise<Place>): void {
       const { store } = place
       const { partner, first, book } = await fill(place)
       await book('robin', nine, { authorizationNumber: 'AUTH-TWICE' })
-      // The number is already used. The failing submission writes its member before that is found.
+      // The authorization number is already used, which is found only after the failing submission wrote its member.
       const submissions = [
         book('kim', nine + minutes(45)),
         book('failing', nine + minutes(90), { authorizationNumber: 'AUTH-TWICE' }),
@@ -360,7 +360,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.member)
     })
 
-    test('of 200 concurrent bookings of one slot one is stored', async () => {
+    test('of 200 concurrent bookings of the same slot exactly one is stored', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       const version = await versionOf(place)
@@ -371,7 +371,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine])
     })
 
-    test('of 20 concurrent bookings by one member as many as the limit are stored', async () => {
+    test('of 20 concurrent bookings by one member only those up to the limit of open requests are stored', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const [version, limits] = [await versionOf(place), { ...unlimited, openRequests: 7 }]
@@ -492,7 +492,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine, { version }))).toBe('slot_unavailable')
     })
 
-    test('any decision is stale if a partner, organization or key changed, because the caller may have lost access', async () => {
+    test('every decision is stale after a partner, organization or key changed, because the caller may have lost access', async () => {
       await using place = await open()
       const { organization, partner, intake, book } = await fill(place)
       for (const change of [
@@ -538,7 +538,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await store.listPartners()).toEqual([partner, alone])
     })
 
-    test('of six partners added at once under one name one is stored and the others are name_taken', async () => {
+    test('of six partners added at once with the same name, one is stored and five are name_taken', async () => {
       await using place = await open()
       const { store } = place
       const ends = await Promise.all(
@@ -577,7 +577,7 @@ export function storeContract(open: () => Promise<Place>): void {
       ).toEqual([{ kid: 'a', issuedAt: 90, startsAt: 100, endsAt: null, partner, secret: 'secret of a' }])
     })
 
-    test('issuing a key for one partner leaves the key of another alone', async () => {
+    test('issuing a key for one partner does not change the key of another partner', async () => {
       await using place = await open()
       const { partner } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -713,7 +713,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(regions?.find(({ code }) => code === 'QC')?.id).toBe(1)
     })
 
-    test('of two loads compared with one version the second is directory_changed and overwrites nothing', async () => {
+    test('if two loads were compared with the same version, the second is directory_changed and overwrites nothing', async () => {
       await using place = await open()
       const { store } = place
       await load(place, both, [entry('first')])
@@ -783,7 +783,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await place.feed.changesSince(version, 0)).not.toBeNull()
     })
 
-    test('a change of one kind is reported without the others', async () => {
+    test('a change of one kind of record reports no records of another kind', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, second, book } = await fill(place)
@@ -824,7 +824,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(renamed).toEqual({ ...nothing, regions: (await all()).regions })
     })
 
-    test('a reader that is behind gets changes of all kinds at once', async () => {
+    test('a reader that missed several changes gets the changes of all kinds in one read', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, second, book } = await fill(place)
@@ -864,7 +864,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
     })
 
-    test('a reader gets everything if some changes are no longer recorded', async () => {
+    test('a reader gets the complete directory if a change that it missed is no longer recorded', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       const early = await versionOf(place)
@@ -875,7 +875,7 @@ export function storeContract(open: () => Promise<Place>): void {
       const all = await everything(place)
       expect(all.providers).toHaveLength(2)
       expect(await place.feed.changesSince(early, 0)).toEqual(all)
-      // The version just before the oldest recorded change misses nothing.
+      // A reader at the version just before the oldest recorded change misses no change.
       const changes = await changesAfter(place, late)
       expect(changes).toEqual({
         ...nothing,
@@ -884,7 +884,7 @@ export function storeContract(open: () => Promise<Place>): void {
       })
     })
 
-    test('past slots and declined requests are left out', async () => {
+    test('the taken slots do not include past slots and slots of declined requests', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       await book('robin', nine)
@@ -914,7 +914,7 @@ export function storeContract(open: () => Promise<Place>): void {
       }
     }
 
-    test('a following reader has the stored slots after each change, and after all of them at once', async () => {
+    test('a following reader has the stored slots whether it reads after each change or only after the last one', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id, book, assign, move } = await fillWithIntake(place)
@@ -957,7 +957,7 @@ export function storeContract(open: () => Promise<Place>): void {
     })
   })
 
-  describe('the stamp of a feed', () => {
+  describe('the commit stamp of a feed', () => {
     test('the stamp changes with each commit on any connection, and never repeats', async () => {
       await using place = await open()
       const { partner, first, book } = await fill(place)
@@ -980,7 +980,7 @@ export function storeContract(open: () => Promise<Place>): void {
       }
     })
 
-    test('the stamp stays the same as long as nothing is committed', async () => {
+    test('the stamp does not change if nothing is committed', async () => {
       await using place = await open()
       const { first, partner } = await fill(place)
       const stamp = place.feed.stamp?.()
@@ -1010,7 +1010,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect((await place.store.listPartners())[0]?.active).toBe(false)
     })
 
-    test('two connections cannot both take one slot or one email address', async () => {
+    test('two connections cannot both take the same slot or the same email address', async () => {
       await using place = await open()
       const { partner, first, book, intake } = await fill(place)
       const other = await place.openAgain()
@@ -1044,7 +1044,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await endOf(store.submit(theirs))).toBe('email_conflicts_limited')
     })
 
-    test('of two concurrent bookings of one member at the same time one is stored', async () => {
+    test('of two concurrent bookings of a member for the same time, one is stored', async () => {
       await using place = await open()
       const { partner, first, second } = await fill(place)
       const other = await place.openAgain()
@@ -1067,7 +1067,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual(['slot_conflicts_with_yours', 'stored'])
     })
 
-    test('of keys issued at once on two connections one is stored', async () => {
+    test('of two keys issued at once on two connections, one is stored', async () => {
       await using place = await open()
       const { partner } = await fill(place)
       const other = await place.openAgain()
@@ -1161,7 +1161,7 @@ export function storeContract(open: () => Promise<Place>): void {
         version = changes?.version ?? version
         for (const provider of changes?.providers ?? []) found = [...found, absencesOf(provider).length]
       }
-      // The 28 new absences and the existing one, and never fewer than before.
+      // The last read has the 28 new absences and the existing one. No read has fewer than the previous read.
       expect(found.at(-1)).toBe(29)
       expect(found).toEqual(found.toSorted((a, b) => a - b))
     })
@@ -1181,7 +1181,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await everything(again)).toEqual(before)
     })
 
-    test('closing stores or refuses each pending submission, and reports which', async () => {
+    test('closing a store stores or refuses each pending submission, and each caller gets the correct result', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
@@ -1193,7 +1193,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(found.map((member) => member !== null)).toEqual(isStored)
     })
 
-    test('closing twice is harmless, and submissions after it fail', async () => {
+    test('a store can be closed twice, and submissions after that fail', async () => {
       await using place = await open()
       const { intake } = await fill(place)
       const version = await versionOf(place)
@@ -1204,9 +1204,9 @@ export function storeContract(open: () => Promise<Place>): void {
   })
 }
 
-/** Contract of engines that several processes use: the feed reports the booked slots alone. */
+/** Contract of engines that several processes share: after a booking the feed reports only the booked slots. */
 export function bookingFeedContract(open: () => Promise<Place>): void {
-  test('changes list only the booked slots of a provider, or all its slots after a request was declined', async () => {
+  test('changes list only the newly booked slots of a provider, or all taken slots of the provider after a decline', async () => {
     await using place = await open()
     const { store, feed } = place
     const { first, second, book } = await fill(place)

@@ -130,7 +130,7 @@ export async function callStore(place: Place): Promise<void> {
 /**
  * Calls every method of an engine's maintenance.
  *
- * @param target a free path
+ * @param target an unused path for a backup
  * @param copies whether the engine itself makes backups
  */
 export async function callMaintenance(

@@ -93,7 +93,7 @@ describe('db: SQLite writer', () => {
   )
 
   test.each(cases)(
-    'one failing write in a group leaves the others stored (%s, position %i)',
+    '%s in one write of a group, at position %i, does not prevent the other writes from being stored',
     async (...row) => {
       const [, place, fail, error] = row
       using database = openTable()
@@ -129,7 +129,7 @@ describe('db: SQLite writer', () => {
   ]
 
   test.each(fatal)(
-    'a group fails as a whole and stores nothing after %s, and the next write succeeds',
+    '%s makes the whole group fail and store nothing, and the next write succeeds',
     async (...row) => {
       using database = openTable()
       database.run('PRAGMA max_page_count = 1000')
@@ -155,7 +155,7 @@ test('db: the SQLite writer counts the writes of each commit and the groups that
   expect([writer.groupSizes.counts, writer.groupSizes.sum]).toEqual([[1, 0, 1, 0, 0, 0, 0, 0, 0], 4])
   expect(writer.commitMillis.counts.reduce((sum, count) => sum + count)).toBe(2)
   expect([writer.commitMillis.sum > 0, writer.failedGroups]).toEqual([true, 0])
-  // A refused write fails alone, not its group.
+  // A refused write does not make its group fail.
   await writer.write(() => Promise.reject(database.run('nonsense'))).catch(() => {})
   expect([writer.groupSizes.sum, writer.failedGroups]).toEqual([5, 0])
   const ending = () => {

@@ -86,7 +86,7 @@ function writeAt(path: string, at: number, text: string): void {
 }
 
 test.each(refusedAtStart)(
-  'faults: serve refuses a database %s in one clear line',
+  'faults: serve refuses a database %s, with an error and a remedy in one line each',
   async (_, damage, line) => {
     using operator = copied()
     damage(operator.database)
@@ -156,11 +156,11 @@ describe('faults: a database file changed under a running server', () => {
       },
       lost,
     ],
-    ['without its write-ahead log', (path) => rmSync(`${path}-wal`), lost],
+    ['left without its write-ahead log', (path) => rmSync(`${path}-wal`), lost],
   ]
 
   test.each(underIt)(
-    'a server whose database is %s is not ready, stores nothing and logs it once',
+    'a server is not ready, stores nothing and logs one line after its database file was %s',
     async (_, lose, fault) => {
       using operator = copied()
       await using service = await operator.serve()
@@ -173,11 +173,11 @@ describe('faults: a database file changed under a running server', () => {
       const look = (id: string) => service.get(`/partners/v1/user/?external_user_id=${id}`, token)
       expect([(await look('before')).status, (await look('lost-0')).status]).toEqual([200, 404])
       await eventually('the notes to fail', () => service.stderr.includes('could not be stored; retrying'))
-      // Long enough for a second attempt.
+      // Waits long enough for a second attempt.
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
-      // The page check of the start may have come too late to read the file.
+      // Logged if the page check after the start began only when the file could no longer be read.
       const unchecked = 'warn: the database could not be checked; run anteroom doctor'
       expect(messagesIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,
@@ -189,7 +189,7 @@ describe('faults: a database file changed under a running server', () => {
     },
   )
 
-  test('a server whose database a backup was copied over is not ready, and leaves the copy unchanged', async () => {
+  test('a server is not ready after a backup was copied over its database file, and does not change the file', async () => {
     using operator = copied()
     const backup = operator.folder.file('backup.sqlite')
     await using service = await operator.serve()
@@ -214,11 +214,11 @@ describe('faults: a database file changed under a running server', () => {
     expect(faultsIn(operator.database)).toEqual([])
   })
 
-  test('a server whose database an older copy was put over is not ready and stores nothing', async () => {
+  test('a server is not ready after an older copy was written over its database file, and stores nothing', async () => {
     using operator = copied()
     const older = readFileSync(operator.database)
     await using service = await operator.serve()
-    // Keeps the log file until it is checkpointed, as the last command to exit does.
+    // This connection moves the booking from the write-ahead log into the database file, as an operator's command may.
     const writer = new Database(operator.database)
     expect((await service.post(booking('since'), token)).status).toBe(201)
     writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -243,7 +243,7 @@ describe('faults: a database file changed under a running server', () => {
       using operator = copied()
       await using service = await operator.serve()
       damage(operator.database)
-      // After a write by another process the server reads its pages again.
+      // After another process has written, the server rereads its cached pages.
       await operator.run(['organization', 'add', 'South Care'])
       const ends: number[] = []
       for (let index = 0; index < 10; index++)

@@ -84,7 +84,7 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
   await eachOf(rounds, 8, async (round) => {
     const random = randomFrom(seed + round)
     const key = `cut-${round}`
-    // Intakes too: only the key prevents them from being stored twice.
+    // Every second submission is an intake. Only its key prevents an intake from being stored twice.
     const body = JSON.stringify(booking(key, round % 2 === 0 ? slots[round / 2] : undefined))
     const head = new Material(key, sandbox.token()).head()
     const request = message([...head, `Idempotency-Key: ${key}`, `Content-Length: ${body.length}`], body)
@@ -100,14 +100,14 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
     if (first.isReplay && second.isReplay) stored++
     else added++
   })
-  // Waits for requests still running: if they stored one more, the count would be too high.
+  // Waits for requests that still run. If one of them is stored twice, the counts are too high.
   await Bun.sleep(100)
   const after = counted()
   expect([after.members - before.members, after.requests - before.requests]).toEqual([
     rounds.length,
     rounds.length,
   ])
-  // Some cuts came before the booking was stored and some after.
+  // Both kinds of cut must have happened: before and after the booking was stored.
   expect(Math.min(stored, added)).toBeGreaterThan(0)
   printFigure(`${rounds.length} bookings cut: ${stored} were stored but unanswered; each is stored once`)
 })

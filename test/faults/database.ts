@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 
-/** The faults that an integrity check and a foreign key check find. No other process may have the database open. */
+/** Returns the faults that integrity_check and foreign_key_check find. No other process may have the database open. */
 export function faultsIn(path: string): string[] {
   const database = new Database(path)
   const pages = database.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all()

@@ -13,8 +13,7 @@ export type Step = { readonly began: number; readonly ended: number } & (
   | { readonly kind: 'answer'; readonly text: string }
 )
 
-/** A step without its times. */
-type Deed = Step extends infer S ? (S extends Step ? Omit<S, 'began' | 'ended'> : never) : never
+type UntimedStep = Step extends infer S ? (S extends Step ? Omit<S, 'began' | 'ended'> : never) : never
 
 /** The contents of a folder by path: the bytes of a file, null for a folder. Two names of one file share a buffer. */
 export type Files = ReadonlyMap<string, Buffer | null>
@@ -38,7 +37,7 @@ const [opensForCreation, mapsShared, mapsForWriting] = [0o100, 1, 2]
 
 class TraceReader {
   readonly #names: Set<string>
-  /** Open descriptors: the file and the number of bytes written sequentially. */
+  /** The file of each open descriptor, and the number of bytes that were written to it with `write`. */
   readonly #descriptors = new Map<number, { readonly file: string; written: number }>()
 
   constructor(
@@ -48,7 +47,7 @@ class TraceReader {
     this.#names = new Set(before)
   }
 
-  read(call: Call): Deed | null {
+  read(call: Call): UntimedStep | null {
     const { name, args, paths } = call
     const [first = '', second = ''] = paths
     switch (name) {
@@ -78,13 +77,13 @@ class TraceReader {
     return this.#transfer(call)
   }
 
-  /** The path relative to the folder, '' for the folder itself; null if it is elsewhere. */
+  /** Returns the path relative to the folder: '' for the folder itself, null for a path outside it. */
   #place(path: string, at = -1): string | null {
     const below = relative(this.folder, resolve(this.folder, this.#descriptors.get(at)?.file ?? '', path))
     return below.startsWith('..') ? null : below
   }
 
-  #open(file: string | null, flags = 0, descriptor: number | null): Deed | null {
+  #open(file: string | null, flags = 0, descriptor: number | null): UntimedStep | null {
     if (descriptor === null) return null
     this.#descriptors.delete(descriptor)
     if (file === null) return null
@@ -93,21 +92,21 @@ class TraceReader {
     return this.#name('create', file)
   }
 
-  #name(kind: 'create' | 'create folder' | 'remove', file: string | null): Deed | null {
+  #name(kind: 'create' | 'create folder' | 'remove', file: string | null): UntimedStep | null {
     if (file === null) return null
     if (kind === 'remove') this.#names.delete(file)
     else this.#names.add(file)
     return { kind, file }
   }
 
-  #link(from: string | null, file: string | null): Deed | null {
+  #link(from: string | null, file: string | null): UntimedStep | null {
     if (file === null) return null
     if (from === null) throw new Error('a link to elsewhere is not followed')
     this.#names.add(file)
     return { kind: 'link', from, file }
   }
 
-  #transfer({ name, args, bytes }: Call): Deed | null {
+  #transfer({ name, args, bytes }: Call): UntimedStep | null {
     const [first = -1, second = -1, third = -1] = args
     const open = this.#descriptors.get(name === 'mmap' ? (args[4] as number) : first)
     if (name === 'copy_file_range') return this.#copy(first, third)
@@ -121,7 +120,7 @@ class TraceReader {
       case 'pwrite64':
         return { kind: 'write', file, offset: args[3] as number, bytes }
       case 'write':
-        // `write` is only used to write a file from its start.
+        // Assumes that the descriptor started at the beginning of the file.
         open.written += bytes.length
         return { kind: 'write', file, offset: written, bytes }
       case 'ftruncate':
@@ -137,9 +136,9 @@ class TraceReader {
     throw new Error(`${name} on ${file} is not followed`)
   }
 
-  #copy(from: number, to: number): Deed | null {
+  #copy(from: number, to: number): UntimedStep | null {
     const [source, target] = [this.#descriptors.get(from), this.#descriptors.get(to)]
-    // The last call copies zero bytes.
+    // Copying a file ends with a call that copies zero bytes.
     if (!target || target.written > 0) return null
     if (!source) throw new Error('a copy from elsewhere is not followed')
     target.written = Infinity
@@ -156,21 +155,21 @@ interface Kept {
 
 type Change = Extract<Step, { kind: 'write' | 'truncate' }>
 
-/** A name that a file got or lost. It is durable after the next sync of its folder. */
+/** A name that was created or removed. The change is durable after the next sync of its folder. */
 interface Naming {
   readonly path: string
   readonly kept: Kept | null
   readonly ended: number
 }
 
-/** How much of unsynced changes a power cut keeps: nothing, whole writes, or single sectors. */
+/** The units of unsynced changes that a power cut may keep: nothing, whole writes, or single sectors. */
 export const unsyncedRemains = ['nothing', 'writes', 'sectors'] as const
 
 const sectorBytes = 512
 
 /**
- * The disk after a power cut at a moment: everything synced, and a random part of the rest. The same goes for names
- * created or removed since the last sync of their folder.
+ * Returns the files on the disk after a power cut at `moment`. All synced changes are kept, and a random part of the
+ * unsynced ones. Creating or removing a name is such a change too, and is synced with its folder.
  */
 export function cutPower(
   steps: readonly Step[],
@@ -191,8 +190,9 @@ export function cutPower(
 }
 
 class Disk {
-  /** The files as the program sees them, and as the disk has them. */
+  /** The files as the program sees them. */
   readonly #live = new Map<string, Kept>()
+  /** The files whose names are durable. */
   readonly #named: Map<string, Kept>
   #unsynced: Naming[] = []
 
@@ -235,7 +235,7 @@ class Disk {
     }
   }
 
-  /** Returns what is left after a random part of the unsynced changes was kept. */
+  /** Keeps a random part of the unsynced changes and returns the resulting files. */
   cut(isLeft: () => boolean, inSectors: boolean): Files {
     this.#settleNames(isLeft)
     for (const kept of new Set(this.#named.values())) {
@@ -272,7 +272,7 @@ function folderOf(path: string): string {
   return join(dirname(path), '.') === '.' ? '' : dirname(path)
 }
 
-/** Applies some of the unsynced changes in order. The others stay unsynced. */
+/** Applies the unsynced changes for which `isSettled` is true, in order. All other changes stay unsynced. */
 function settle(kept: Kept, isSettled: (change: Change) => boolean): void {
   const settled = kept.unsynced.filter(isSettled)
   const done = new Set(settled)
@@ -305,7 +305,7 @@ function sectorsOf(step: Change): Change[] {
   return parts
 }
 
-/** A random moment in a trace. Half of them come right after an HTTP response was sent. */
+/** Returns a random position in a trace. In half of the calls it is right after an HTTP response was sent. */
 export function someMoment(steps: readonly Step[], random: Random): number {
   const answers = steps.filter(({ kind }) => kind === 'answer')
   const step = pick(random, random() < 0.5 && answers.length > 0 ? answers : steps)

@@ -50,7 +50,7 @@ function wrapping(): Uint8Array {
   return select.get()?.value as Uint8Array
 }
 
-/** The names of the files that contain some bytes. */
+/** The names of the files that contain `bytes`. */
 function holding(bytes: Uint8Array): string[] {
   const { path, file } = { path: operator.folder.path, file: (name: string) => operator.folder.file(name) }
   return readdirSync(path).filter((name) => readFileSync(file(name)).includes(Buffer.from(bytes)))
@@ -70,7 +70,7 @@ async function isRotated(before: Uint8Array): Promise<void> {
 }
 
 describe('faults: a rotation of the master key', () => {
-  test('the server goes on during a key rotation, the old key is refused, and no copy of the old data key is left', async () => {
+  test('after a key rotation the running server continues, the old key is refused, and no copy of the old data key is left', async () => {
     await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Lantern')).trim()
     const before = wrapping()
@@ -100,14 +100,14 @@ describe('faults: a rotation of the master key', () => {
     expect([code, stderr]).toEqual([6, otherKey])
   })
 
-  test('a key rotation asks first and changes nothing without a yes', async () => {
+  test('a key rotation asks for confirmation, and changes nothing without it', async () => {
     const before = wrapping()
     expect(await operator.run(['key', 'rotate'])).toMatchObject({ code: 2, stdout: '' })
     expect([contentOf(key), existsSync(next)]).toEqual([contentOf(old), false])
     expect(wrapping()).toEqual(before)
   })
 
-  test('a rotation of a key that is in no file writes the new key to --new-key-file', async () => {
+  test('if the current key is not in a file, a rotation writes the new key to --new-key-file', async () => {
     const settings = { ANTEROOM_MASTER_KEY: contentOf(old).trim() }
     const unsetProfile = await operator.run(rotate, '', settings)
     expect([unsetProfile.code, unsetProfile.stderr]).toEqual([
@@ -127,7 +127,7 @@ describe('faults: a rotation of the master key', () => {
     expect(await listWith(old)).toMatchObject({ code: 6, stderr: otherKey })
   })
 
-  test('three concurrent key rotations end with a key that opens the database', async () => {
+  test('after three concurrent key rotations the key file opens the database', async () => {
     for (let round = 0; round < times(2, 60); round++) {
       await Promise.all([operator.run(rotate), operator.run(rotate), operator.run(rotate)])
       expect(await listWith(key)).toMatchObject({ code: 0 })
@@ -150,7 +150,7 @@ describe('faults: a rotation of the master key', () => {
   const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
 
   test.if(canMount)(
-    'a rotation of a key file that is a mount point, and cannot be replaced, changes nothing',
+    'a key rotation changes nothing if the key file cannot be replaced because it is a mount point',
     async () => {
       const [before, place] = [wrapping(), operator.folder.file('mounted.key')]
       writeFileSync(place, '', { mode: 0o600 })
@@ -185,7 +185,7 @@ test('faults: a .next file that is not a key, or the wrong key, does not prevent
   }
 })
 
-test('faults: a link in the place of the .next file is refused and never replaces the key file', async () => {
+test('faults: a symbolic link at the path of the .next file is refused and never replaces the key file', async () => {
   for (const target of [key, old]) {
     symlinkSync(target, next)
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
@@ -236,7 +236,7 @@ describe('faults: a killed key rotation', () => {
     expect([killed.signalCode, killed.stderr.toString()]).toEqual(['SIGKILL', ''])
   }
 
-  test('a key rotation killed before the database changed has no effect, and the next one uses its key', async () => {
+  test('a key rotation killed before it changed the database has no effect, and the next rotation uses its new key', async () => {
     const before = wrapping()
     killedAt('made')
     const made = contentOf(next)
@@ -249,7 +249,7 @@ describe('faults: a killed key rotation', () => {
 
   test.each([
     ['the next start', ['organization', 'list'], 'North Care'],
-    ['running it again', rotate, 'The interrupted rotation is finished.\n'],
+    ['the next rotation', rotate, 'The interrupted rotation is finished.\n'],
   ])('a key rotation killed after its commit is finished by %s', async (_, words, says) => {
     const before = wrapping()
     killedAt('committed')
@@ -258,7 +258,7 @@ describe('faults: a killed key rotation', () => {
     await isRotated(before)
   })
 
-  test('a key rotation killed after it replaced the key file leaves only a log, which the next command removes', async () => {
+  test('a key rotation killed after it replaced the key file leaves only a write-ahead log, which the next command removes', async () => {
     const before = wrapping()
     killedAt('named')
     expect(holding(before).length).toBeGreaterThan(0)

@@ -12,8 +12,8 @@ export interface KilledCommand {
 }
 
 /**
- * Kills a command at moments spread over its run time, after the program itself has started, until enough of the kills
- * came before its end.
+ * Runs a command repeatedly, and kills it at times spread over its run time, but not while the program itself starts.
+ * Stops after enough kills that came before the end of the command.
  */
 export async function killInside(operator: Operator, name: string, command: KilledCommand): Promise<void> {
   const { folder, database } = operator
@@ -41,7 +41,7 @@ export async function killInside(operator: Operator, name: string, command: Kill
     const { signal } = await program.exit()
     const state = await command.check()
     if (signal === 'SIGKILL') left[state]++
-    // It had already ended: it runs faster than measured.
+    // The command had already ended, so it runs faster than measured.
     else [startMillis, millis] = [startMillis * 0.8, millis * 0.8]
   }
   const inside = left.old + left.new

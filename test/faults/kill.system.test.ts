@@ -20,8 +20,8 @@ import { differences, Practice, type Submission } from './submissions'
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /**
- * When a kill hits: at a time, or just before the nth write or sync of the log (a commit) or the database (a
- * checkpoint).
+ * When a kill hits: after some ms, or just before the nth write or sync of a file whose name ends in `end`. Writes to the
+ * log are commits, writes to the database are checkpoints.
  */
 type Place = { readonly afterMillis: number } | { readonly end: string; readonly step: number }
 
@@ -47,8 +47,9 @@ class Tally {
 
 /** A production server on one database that is killed repeatedly, and the answers it gave. */
 class Victim {
-  /** The submissions since the last comparison, and those before it. */
+  /** The submissions that are not yet compared. */
   #sent: Submission[] = []
+  /** The submissions that are already compared. */
   #before: Submission[] = []
   #newest = 0
 
@@ -81,7 +82,7 @@ class Victim {
         return false
       },
     )
-    // It listened but was killed before its first answer.
+    // The server listened, but was killed before its first answer.
     if (!isUp) {
       expect((await service.exit()).signal).toBe('SIGKILL')
       this.tally.killed['during a start']++
@@ -127,10 +128,10 @@ class Victim {
 }
 
 const cycles = times(6, 1_000)
-// Comparing takes longer the more a database holds.
+// A comparison with a larger database takes longer.
 const cyclesPerDatabase = 50
 
-test(`faults: a server killed ${cycles} times during bookings loses, corrupts and duplicates none that it answered${
+test(`faults: a server killed ${cycles} times during bookings loses, corrupts and duplicates none of the bookings that it answered${
   untraceable ? ` (no kill was placed in a commit: ${untraceable})` : ''
 }`, async () => {
   const practice = await Practice.make(20)
@@ -164,7 +165,7 @@ interface Keyed {
   readonly answer: string | null
 }
 
-/** Sends bookings and intakes with a key each, on eight connections, until the server is gone. */
+/** Sends bookings and intakes on eight connections until the server is gone. Each has an idempotency key. */
 async function sendUntilTheEnd(
   sandbox: Sandbox,
   slots: readonly OfferedSlot[],
@@ -187,7 +188,7 @@ async function sendUntilTheEnd(
 }
 
 test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
-  'faults: requests with a key are stored once after a kill and a retry, whether answered before or not (round %i)',
+  'faults: a request with an idempotency key is stored once if it is retried after a kill, answered or not (round %i)',
   async (round) => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')

@@ -38,7 +38,7 @@ afterAll(() => operator[Symbol.dispose]())
 const count = (what: string, path = database) => ask(path, `SELECT count(*) FROM ${what}`) as number
 const unfinished = () => readdirSync(folder.path).filter((name) => /unfinished|\.next$/.test(name))
 
-/** Runs a killed command again, which removes what the killed one left. */
+/** Runs a command again after it was killed. It must remove the files that the killed run left. */
 async function again(...words: string[]): Promise<void> {
   await operator.do(...words)
   expect(unfinished()).toEqual([])
@@ -98,7 +98,7 @@ describe('faults: commands killed while a server runs', () => {
         expect(count('providers', restored)).toBe(count('providers'))
         await goesOn()
         for (const file of [backup, restored]) rmSync(file)
-        // A backup killed after it got its name leaves a second name, which the next command removes.
+        // A backup that was killed after its file got the final name left a second name. The next backup removes it.
         if (state === 'new') {
           await again('backup', backup)
           rmSync(backup)
@@ -108,7 +108,7 @@ describe('faults: commands killed while a server runs', () => {
     })
   })
 
-  test('a killed audit prune leaves the log as it was, or pruned with a complete archive', async () => {
+  test('a killed audit prune leaves either the unpruned log, or a pruned log and a complete archive', async () => {
     const archive = folder.file('archive.jsonl')
     const words = () => {
       const before = `${new Date().toISOString().slice(0, 19)}Z`
@@ -118,7 +118,7 @@ describe('faults: commands killed while a server runs', () => {
     await killInside(operator, 'audit prune', {
       async ready() {
         await appendAudit(lines)
-        // The prune takes whole seconds: waits until the lines are in the past.
+        // `--before` is in whole seconds, so this waits until all lines are before the current second.
         await Bun.sleep(1_000 - (Date.now() % 1_000))
         return words()
       },

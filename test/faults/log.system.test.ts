@@ -16,7 +16,7 @@ afterAll(() => operator[Symbol.dispose]())
 /** Starts the program with stderr redirected by a shell. */
 const withStderr = (redirection: string) => ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...theProgram]
 
-/** Their log lines, about 200 bytes each, exceed the 64 KiB of a pipe. */
+/** The log lines of this many requests, about 200 bytes each, exceed the 64 KiB buffer of a pipe. */
 const requests = 500
 
 async function isServed(service: Served): Promise<void> {
@@ -34,8 +34,8 @@ test.each([
   expect(await service.stop()).toMatchObject({ code: 0, signal: null })
 })
 
-test('faults: a stderr that is not read prevents neither serving nor a stop, and is delivered once it is read', async () => {
-  // Open for reading and writing, like a log collector that was suspended.
+test('faults: a stderr that is not read prevents neither serving nor a stop, and its lines are not lost', async () => {
+  // Keeps the pipe open without reading from it, like a suspended log collector.
   const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
   const buffer = Buffer.alloc(1 << 20)
   {

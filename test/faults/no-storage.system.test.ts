@@ -18,7 +18,7 @@ import { faultsIn } from './database'
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
 
-/** Makes writes fail under a running server, and repairs that. */
+/** `begin` makes the writes of a running server fail, and `end` repairs the fault. */
 interface Fault {
   begin(sandbox: Sandbox): void
   end(sandbox: Sandbox): void
@@ -29,8 +29,8 @@ const [notReady, readyAgain] = [/^anteroom: not ready: (.+)$/gm, /^anteroom: rea
 const run = (...words: string[]) => Bun.spawnSync(words).exitCode === 0
 
 /**
- * Runs a server through a fault and its repair. Checks that acknowledged bookings are stored, refused ones are not,
- * reads always succeed, and readiness follows without other traffic. Returns the logged reason.
+ * Runs a server through a fault and its repair. Checks that acknowledged bookings are stored, refused bookings are not
+ * stored, all reads succeed, and the server becomes ready again by itself. Returns the logged reason.
  */
 async function goThrough(
   path: string,
@@ -105,7 +105,7 @@ test('faults: on a full disk bookings are refused, and stored again once there i
   }
 })
 
-test('faults: serve and doctor on a full disk say so and end', async () => {
+test('faults: serve and doctor end with "the disk is full" on a full disk', async () => {
   using operator = new Operator()
   await operator.do('init')
   using crowded = new Operator(withFileSizeLimit(40))
@@ -131,7 +131,7 @@ test.each([
   [['key', 'rotate', '--yes'], 'The new master key is in', 'data that the old master key opens'],
   [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of the erased data'],
 ])(
-  'faults: %p on a full disk reports success and what is left to clean up, and the next run finishes it',
+  'faults: %p on a full disk succeeds and reports that traces are left, and the next run removes them',
   async (args, done, left) => {
     using operator = new Operator()
     await operator.do('init')
@@ -141,7 +141,7 @@ test.each([
       expect((await service.post(booking('leaver'), token)).status).toBe(201)
       await service.stop()
     }
-    // The log fits below the size limit, but the database it is checkpointed to does not.
+    // The size limit allows writing the log, but not checkpointing it, because the database is larger than the limit.
     const { code, stdout, stderr } = await runProgram(args, {
       command: withFileSizeLimit(200),
       env: { ANTEROOM_DATABASE: operator.database },
@@ -187,7 +187,7 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[13]) + Number(fields[14])) / 100
 }
 
-test('faults: without free file descriptors open connections are served, and new ones once descriptors are free', async () => {
+test('faults: a server without free file descriptors serves open connections, and accepts new ones once descriptors are free', async () => {
   using folder = new Folder()
   for (let round = 0; round < times(1, 20); round++) {
     const path = folder.file(`few-${round}.sqlite`)

@@ -10,8 +10,8 @@ import { type Exit, eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-// However the database server fails, this program must reveal neither what callers sent, nor rows, nor the server's
-// messages. All of them contain this word.
+// If the database server fails in any way, the program must not reveal values that callers sent, rows, or messages of
+// the server. All of these contain this word.
 const word = 'canary'
 const spellings = [word, ...['Y2FuYXJ5', 'NhbmFye', 'jYW5hcn'], Buffer.from(word).toString('hex')]
 const found = (text: string) =>
@@ -92,7 +92,7 @@ async function onWriting(
 
 const noMore = (table: string) => runSql(url, `DROP TRIGGER fails ON ${table}`)
 
-/** An error of the server whose text contains the row. */
+/** PL/pgSQL that raises an error whose text contains the row. */
 const raising = (code: string) =>
   `RAISE EXCEPTION 'canary %', NEW USING ERRCODE = '${code}', DETAIL = 'canary', HINT = 'canary', CONSTRAINT = 'canary', TABLE = 'canary', COLUMN = 'canary'`
 const breaking = 'PERFORM pg_terminate_backend(pg_backend_pid())'
@@ -130,7 +130,7 @@ afterAll(async () => {
 describeOnPostgres(
   'faults: when PostgreSQL fails, no canary value reaches answers, logs or command output',
   () => {
-    // The server chooses the text of an error, so the canary is in every field of it.
+    // The server chooses all texts of an error, so each of them contains the canary.
     test.each([
       ['23505', 500],
       ['23514', 500],

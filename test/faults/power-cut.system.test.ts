@@ -57,7 +57,7 @@ function answersOf(steps: readonly Step[]) {
   })
 }
 
-/** The submissions with the answers that had been sent by a moment of the recording. */
+/** The submissions, with only the answers that were sent before a moment of the recording. */
 function asOf({ steps, sent }: Recording, moment: number): Submission[] {
   const answered = new Set(answersOf(steps).flatMap(({ at, id }) => (at < moment ? id : [])))
   return sent.map(({ mark, body, answer }) => ({
@@ -70,7 +70,7 @@ function asOf({ steps, sent }: Recording, moment: number): Submission[] {
 const [log, database] = ['anteroom.sqlite-wal', 'anteroom.sqlite']
 const [logHeadBytes, frameBytes] = [32, 24 + 4_096]
 
-/** The transactions in the log. A frame header with a nonzero size field marks a commit, and its page follows. */
+/** Returns the transactions in the log. A frame header with a nonzero size field marks a commit. Its page follows it. */
 function commitsIn(logged: readonly WriteStep[]) {
   return logged.flatMap((head, index) => {
     const isHead = (head.offset - logHeadBytes) % frameBytes === 0 && head.bytes.length === 24
@@ -144,7 +144,7 @@ describe('faults: the simulated disk after a power cut', () => {
 
   test('a power cut may keep each unsynced write, or some of its sectors', () => {
     expect(many('writes')).toEqual(new Set([old, next].map((bytes) => bytes.toString('hex'))))
-    // With sectors of 512 bytes the write touches three.
+    // The write touches three sectors of 512 bytes. Each of them may be kept or lost.
     expect(many('sectors').size).toBe(8)
   })
 })
@@ -158,7 +158,7 @@ test.skipIf(untraceable !== null)(
     expect(unsyncedIn(steps)).toEqual([])
     const syncsOf = (file: string) =>
       steps.filter((step) => step.kind === 'sync' && step.file === file).length
-    // The stop makes one checkpoint. Without another during the bookings the test would prove little.
+    // Stopping the server makes one checkpoint. At least one more must have happened during the bookings.
     expect(syncsOf(database)).toBeGreaterThan(1)
     printFigure(
       `${answersOf(steps).length} bookings and intakes in ${commitsIn(writesTo(log, steps)).length} transactions, ` +
@@ -225,11 +225,12 @@ describe.each([
 
   test.skipIf(untraceable !== null).each(cuts)(
     titled(
-      'after a power cut during init there is a database that its key opens, or the next init makes one (cut %i)',
+      'after a power cut during init, the database and its key are complete, or the next init creates them (cut %i)',
     ),
     async (cut) => {
       const random = randomFrom(seed + cut)
-      // First around each link call and after the end, with all unsynced changes lost; then at random moments.
+      // The first cuts are before and after each link call and at the end, and lose all unsynced changes. The others
+      // are random.
       const moments = [
         ...steps.filter(({ kind }) => kind === 'link').flatMap(({ began, ended }) => [began, ended + 1]),
         Infinity,

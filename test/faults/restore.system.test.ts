@@ -20,7 +20,7 @@ async function bookUpTo(service: Served, token: string, from: number, to: number
   }
 }
 
-// The history of one database: backups at several moments, some of them opened later, and a kill with a filled log.
+// Makes backups of a database at several times, opens some of them, and then kills the server while its log is filled.
 beforeAll(async () => {
   await operator.do('init')
   const token = await operator.onboard('Lantern', 'North Care')

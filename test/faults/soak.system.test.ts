@@ -70,7 +70,7 @@ async function offeredBy(service: Served, token: string): Promise<Slot[]> {
 /** Sends a mix of requests and checks the status of each. */
 class Load {
   readonly unexpected: string[] = []
-  /** Booked slots, the newest last. */
+  /** The booked slots. The newest is the last. */
   readonly held: { readonly id: number; readonly slot: Slot }[] = []
   #count = 0
   #members = 0

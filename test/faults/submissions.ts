@@ -11,7 +11,7 @@ import type { Answer } from '../support/service'
 import { faultsIn } from './database'
 import type { Files } from './disk'
 
-/** A submission of a partner and its answer; null if the server was gone. */
+/** A submission of a partner. The answer is null if the server was gone. */
 export interface Submission {
   readonly mark: string
   readonly body: ReturnType<typeof booking>
@@ -67,7 +67,7 @@ export class Practice {
     return command ? operator.serveBy(command, ...unlimited) : operator.serve(...unlimited)
   }
 
-  /** Looks up a member, known or not. The server is ready once it answers. */
+  /** Looks up a member who may be unknown. The answer shows that the server has started. */
   async findAny(service: Served): Promise<void> {
     const { status } = await service.get('/partners/v1/user/?external_user_id=member-0', this.token)
     if (status !== 200 && status !== 404) throw new Error(`a look-up was answered ${status}`)
@@ -195,7 +195,7 @@ function asStored(request: RequestRecord | null, screening: readonly ScreeningAn
   }
 }
 
-/** The same values as submitted and answered. */
+/** The values of `asStored` as they were submitted and answered. */
 function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asStored>): typeof stored {
   const { user, bookingData: slot, memberData, phq9Data } = body
   const [memberId] = stored.member

@@ -29,7 +29,7 @@ afterEach(() => operator[Symbol.dispose]())
 const namesIn = (folder: Folder) => readdirSync(folder.path).sort()
 
 describe('faults: a killed init', () => {
-  test('an init killed at a random moment made everything or nothing, and can be run again', async () => {
+  test('an init killed at a random moment leaves a complete database or none, and in the second case can be run again', async () => {
     await killInside(operator, 'init', {
       ready() {
         for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
@@ -45,7 +45,7 @@ describe('faults: a killed init', () => {
     })
   })
 
-  test('an init killed after naming the key and before naming the database is finished by the next init', async () => {
+  test('if an init was killed after it created the key file and before the database file, the next init completes it', async () => {
     await operator.do('init')
     const { database } = operator
     const aside = `${database}.unfinished-0a1b2c3d`
@@ -58,7 +58,7 @@ describe('faults: a killed init', () => {
     await operator.do('organization', 'add', 'North Care')
   })
 
-  test('init does not adopt the key of another database', async () => {
+  test('init does not use an existing key file of another database', async () => {
     writeFileSync(`${operator.database}.key`, `${Buffer.alloc(32, 7).toString('base64')}\n`)
     mkdirSync(`${operator.database}.unfinished-0a1b2c3d`)
     writeFileSync(`${operator.database}.unfinished-0a1b2c3d/key`, 'another')
@@ -70,7 +70,7 @@ describe('faults: a killed init', () => {
   })
 })
 
-test('faults: two inits at once make one database with its key', async () => {
+test('faults: two concurrent inits create one database, which the one key file opens', async () => {
   for (let round = 0; round < 3; round++) {
     for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
     await Promise.all([operator.run(['init']), operator.run(['init'])])
@@ -102,7 +102,7 @@ describe('faults: an interrupted backup', () => {
     }
   })
 
-  test('the plain copy of a running backup is next to the database, readable by its owner only', async () => {
+  test('during a backup the unencrypted copy is next to the database, and only its owner can read it', async () => {
     const away = operator.folder.file('away')
     mkdirSync(away)
     await using program = new Program(['backup', `${away}/backup.age`], {
@@ -123,7 +123,7 @@ describe('faults: an interrupted backup', () => {
     expect(copy()).toBeUndefined()
   })
 
-  test('a backup without enough disk space leaves no file, says so, and is neither recorded nor audited', async () => {
+  test('a backup without enough disk space fails with an error, leaves no file and adds no audit line', async () => {
     const { code, stderr, stdout } = await runProgram(['backup', operator.folder.file('backup.sqlite')], {
       command: withFileSizeLimit(300),
       cwd: operator.folder.path,
@@ -173,7 +173,7 @@ describe('faults: an erasure that was killed after its commit', () => {
     await service.stop()
   })
 
-  test('running a killed erasure again finishes it and leaves no trace, also if run twice', async () => {
+  test('running a killed erasure again removes all traces of the member, and can be repeated', async () => {
     const masterKey = readFileSync(`${operator.database}.key`, 'utf8').trim()
     const [leaver, stays] = [sealedOf(1), sealedOf(2)]
     const killed = Bun.spawnSync([

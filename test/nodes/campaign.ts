@@ -17,29 +17,29 @@ export interface Fault {
 /** The results of a fault. */
 export interface Report {
   readonly acknowledged: number
-  /** Counts of 503 answers and failed connections at the victims and at the other nodes. */
+  /** The numbers of 5xx answers and failed connections, by kind, at the victims and at all other nodes. */
   readonly failed: { readonly victims: Record<string, number>; readonly others: Record<string, number> }
   /** The longest request at a node that is not a victim, in ms. */
   readonly longestMillis: number
   /** The longest request before the fault, in ms: a measure of how busy the machine is. */
   readonly usualMillis: number
-  /** Records how long the machine stalled. */
+  /** How long the machine stalled. */
   readonly standstill: Standstill
   /** The longest request at a victim, in ms. */
   readonly longestAtVictimsMillis: number
-  /** From the end of the fault to the first acknowledged booking at the slowest node, in ms. */
+  /** The time from the end of the fault until each node has acknowledged a booking, in ms. */
   readonly againMillis: number
-  /** Violations, as sentences. */
+  /** What went wrong, one sentence each: for example a lost booking. */
   readonly faults: readonly string[]
 }
 
-/** Returns false, and says so, if the machine stalled too long for the times to be meaningful. */
+/** Returns false and prints a line if the machine stalled for so long that the measured times mean nothing. */
 export function showsTimes({ standstill }: Report): boolean {
-  if (!standstill.isShort) console.log(`SKIPPED: how long requests at other nodes waited: ${standstill}`)
+  if (!standstill.isShort) console.log(`SKIPPED: the check of waiting times at other nodes: ${standstill}`)
   return standstill.isShort
 }
 
-/** Failures at other nodes. If the machine stalled, 503 storage_busy is not counted. */
+/** The failures at nodes that are not victims. If the machine stalled, 503 storage_busy does not count. */
 export function failedAtOthers({ standstill, failed }: Report): Record<string, number> {
   const { '503 storage_busy': refused = 0, ...rest } = failed.others
   return standstill.isShort && refused > 0 ? failed.others : rest
@@ -96,7 +96,7 @@ export class Campaign {
       againMillis: Math.max(...this.nodes.nodes.map((_, node) => firstStored(load, node, over))),
       faults: [...load.faults, ...(await this.compare())],
     }
-    const looked = `${load.searches} searches, ${load.recovered} retries found a booking that had not been answered`
+    const looked = `${load.searches} searches after a booking; ${load.recovered} retries returned a booking whose first attempt got no answer`
     printFigure(`${title}: ${summaryOf(report)}; ${looked}`)
     return report
   }
@@ -113,14 +113,15 @@ export class Campaign {
       byId.delete(answer.id)
       const should = [answer.memberId, slot?.providerId ?? 0, slot ? Date.parse(slot.utcStartTime) : 0]
       const is = row && [row.member_id, row.provider_id, row.starts_at].map(Number)
-      if (!is) found.push(`${number} is lost, or another request has its id`)
-      else if (!Bun.deepEquals(is, should)) found.push(`${number} is stored as ${is} and not ${should}`)
+      if (!is) found.push(`submission ${number} is lost, or another submission was answered with the same id`)
+      else if (!Bun.deepEquals(is, should))
+        found.push(`submission ${number} is stored as ${is} instead of ${should}`)
     }
     // Rows that were not acknowledged must belong to requests with an unknown outcome.
     const unknown = this.#before.filter(({ isUnknown }) => isUnknown).length
     if (byId.size > unknown)
       found.push(
-        `${byId.size} more requests are stored than acknowledged, but only ${unknown} outcomes are unknown`,
+        `${byId.size} stored requests were not acknowledged, but only ${unknown} submissions have an unknown outcome`,
       )
     for (const [what, select] of Object.entries(never))
       for (const { id } of await runSql<{ id: number }>(url, select)) found.push(`${what}: ${id}`)

@@ -9,10 +9,10 @@ import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/** Only in the long run: it mounts and fills a disk, and the database server ends. */
+/** Runs only in the long run, because it mounts a disk, fills it, and makes the database server crash. */
 const testInLong = isLong ? testOnPostgres : test.skip
 
-/** Moves a server's data to a small tmpfs. Returns null if none can be mounted. Disposing unmounts it. */
+/** Moves a server's data to a small tmpfs. Returns null if no tmpfs can be mounted. Disposing unmounts it. */
 function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {
   const aside = `${data}-aside`
   renameSync(data, aside)
@@ -24,7 +24,7 @@ function smallDisk({ data }: Postgres, megabytes: number): Disposable | null {
   return null
 }
 
-/** Fills the free space of a disk, while the server may take some of it. */
+/** Fills the free space of a disk, even if the server takes some of it meanwhile. */
 function fill(file: string): void {
   const left = () => statfsSync(join(file, '..'))
   try {
@@ -36,11 +36,11 @@ function fill(file: string): void {
 }
 
 testInLong(
-  'nodes: a server with a full disk refuses bookings, loses none, and recovers once there is space',
+  'nodes: a database server with a full disk refuses bookings, loses none, and recovers once there is space',
   async () => {
     await using server = new Postgres({ fsync: true })
     using disk = smallDisk(server, 160)
-    if (!disk) return console.log('SKIPPED: a full disk of the server: no disk can be mounted')
+    if (!disk) return console.log('SKIPPED: the test with a full disk: no disk can be mounted')
     await server.start()
     await using nodes = await Nodes.start([server.url, server.url], times(20, 60))
     const campaign = new Campaign(nodes, () => server.url)
@@ -53,7 +53,7 @@ testInLong(
           fill(filler)
           await Bun.sleep(times(2_000, 5_000))
           rmSync(filler)
-          // PostgreSQL stops if it cannot write its log.
+          // PostgreSQL stops if it cannot write its write-ahead log.
           if (!server.isRunning) await server.start()
           await Bun.sleep(1_000)
         }

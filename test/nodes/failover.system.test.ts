@@ -20,7 +20,7 @@ testOnPostgres.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1)
     let current = primary
     const campaign = new Campaign(nodes, () => current.url)
     const lost = await campaign.run({
-      title: 'kill -9 of the primary, standby promoted',
+      title: 'kill -9 of the primary and promotion of the standby',
       victims: nodes.nodes.map((_, node) => node),
       async inject() {
         primary.kill('SIGKILL')
@@ -31,11 +31,11 @@ testOnPostgres.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1)
     })
     expect(lost.faults).toEqual([])
 
-    // The former primary, the first host in the address, returns as a standby.
+    // The former primary is the first host in the address. It returns as a standby.
     await primary.stop('SIGKILL')
     follow(primary, standby)
     const back = await campaign.run({
-      title: 'the former primary back as a standby, one node restarted',
+      title: 'the former primary returns as a standby, and a node is restarted',
       victims: [0],
       async inject() {
         await primary.start()

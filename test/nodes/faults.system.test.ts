@@ -11,8 +11,8 @@ import { Nodes } from './nodes'
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /**
- * Longest waits in ms: at other nodes during a fault of one node, a command or a link; and anywhere during a fault of
- * the server.
+ * The longest time that a request may wait, in ms. During a fault of a node, a command or a link: at nodes without the
+ * fault. During a fault of the database server: at all nodes.
  */
 const [othersMillis, allMillis] = [500, 2_000]
 /** Extra time for a busy machine: at least a second, plus twice the longest request before the fault. */
@@ -36,10 +36,10 @@ const auditLock = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND gran
 const testInLong = test.skipIf(!isLong)
 
 const whyNot = whyNoCut()
-if (whyNot !== null) console.log(`SKIPPED: a network link that is cut: ${whyNot}`)
+if (whyNot !== null) console.log(`SKIPPED: the test with a cut network link: ${whyNot}`)
 const testOfLink = whyNot === null ? testOnPostgres : test.skip
 
-describeOnPostgres('nodes: four nodes under bookings', () => {
+describeOnPostgres('nodes: four nodes while partners book', () => {
   let server: Postgres
   let nodes: Nodes
   let campaign: Campaign
@@ -60,7 +60,7 @@ describeOnPostgres('nodes: four nodes under bookings', () => {
     await server?.[Symbol.asyncDispose]()
   })
 
-  /** Repeats an action with random pauses, so that it hits different moments. */
+  /** Repeats an action with random pauses, so that it comes at different times in the work of a node. */
   async function again(count: number, millis: number, once: () => Promise<void>): Promise<void> {
     for (let done = 0; done < count; done++) {
       await once()
@@ -108,7 +108,7 @@ describeOnPostgres('nodes: four nodes under bookings', () => {
   })
 
   testOnPostgres(
-    'a frozen command delays no node, and then does its work or reports that it did not',
+    'a frozen command delays no node, and after it continues it either succeeds or reports a timeout',
     async () => {
       let issued = 0
       const report = await campaign.run({
@@ -122,11 +122,11 @@ describeOnPostgres('nodes: four nodes under bookings', () => {
             if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
             const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
             const command = nodes.command(...words)
-            // Freezes at any moment, or while the command holds locks, which lasts only a few polls.
+            // Freezes the command at a random time, or while it holds locks. It holds locks for only a few polls.
             if (Math.random() < 0.25) await Bun.sleep(100 + Math.random() * 300)
             else await locked(command)
             await freeze((signal) => command.kill(signal))
-            // A command frozen while it connects times out (exit code 7), having done nothing.
+            // A command that is frozen while it connects times out with exit code 7, and has changed nothing.
             expect([0, 7]).toContain(await command.exited)
           }),
       })
@@ -135,7 +135,7 @@ describeOnPostgres('nodes: four nodes under bookings', () => {
   )
 
   testOfLink(
-    'cutting the link of a node to the server loses and duplicates no booking, is reported in time, and delays no other node',
+    'cutting the link of a node to the database server loses and duplicates no booking and delays no other node, and that node still answers in time',
     async () => {
       const report = await campaign.run({
         title: `${times(1, 20)} x cut link of a node`,
@@ -151,7 +151,7 @@ describeOnPostgres('nodes: four nodes under bookings', () => {
     },
   )
 
-  test('killing the server loses no acknowledged booking, and the nodes use it again once it is back', async () => {
+  test('killing the database server loses no acknowledged booking, and the nodes recover once it is back', async () => {
     const report = await campaign.run({
       title: `${times(1, 20)} x kill -9 of the server`,
       victims: everybody,
@@ -168,26 +168,29 @@ describeOnPostgres('nodes: four nodes under bookings', () => {
     expectAnswersInTime(report)
   })
 
-  testOnPostgres('pausing the server makes no request wait long, and the nodes use it again', async () => {
-    const report = await campaign.run({
-      title: `${times(1, 15)} x SIGSTOP of the server`,
-      victims: everybody,
-      inject: (nodes) =>
-        again(times(1, 15), 1_000, async () => {
-          server.pause()
-          await Bun.sleep(3_000)
-          expect(await nodes.areReady()).toEqual([false, false, false, false])
-          server.resume()
-          await eventually('all nodes to be ready', async () => !(await nodes.areReady()).includes(false))
-        }),
-    })
-    expect(report.faults).toEqual([])
-    expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
-    expectAnswersInTime(report)
-  })
+  testOnPostgres(
+    'pausing the database server makes no request wait long, and the nodes recover once it continues',
+    async () => {
+      const report = await campaign.run({
+        title: `${times(1, 15)} x SIGSTOP of the server`,
+        victims: everybody,
+        inject: (nodes) =>
+          again(times(1, 15), 1_000, async () => {
+            server.pause()
+            await Bun.sleep(3_000)
+            expect(await nodes.areReady()).toEqual([false, false, false, false])
+            server.resume()
+            await eventually('all nodes to be ready', async () => !(await nodes.areReady()).includes(false))
+          }),
+      })
+      expect(report.faults).toEqual([])
+      expect(Object.keys(report.failed.victims)).toEqual(['503 storage_busy'])
+      expectAnswersInTime(report)
+    },
+  )
 
   testInLong(
-    'a server that refuses connections makes nodes refuse bookings in time, and the nodes use it again',
+    'while the database server refuses connections, nodes refuse bookings in time, and they recover afterwards',
     async () => {
       const report = await campaign.run({
         title: `${times(1, 10)} x connections refused (53300)`,

@@ -13,7 +13,7 @@ function change(how: '-I' | '-D'): string | null {
   return null
 }
 
-/** Drops all packets from and to that address. Disposing restores the link. */
+/** Drops all packets from and to `linkHost`. Disposing restores the link. */
 export function cutLink(): Disposable {
   const why = change('-I')
   if (why !== null) throw new Error(`the link could not be cut: ${why}`)

@@ -16,7 +16,7 @@ export interface Submission {
   readonly number: number
   readonly slot: KnownSlot | undefined
   readonly key: string | null
-  /** The acknowledged result; null if there is none. */
+  /** The acknowledged result. Null if the submission was not acknowledged. */
   answer: { readonly id: number; readonly memberId: number; readonly text: string } | null
   /** True if it may be stored although it was not acknowledged. */
   isUnknown: boolean
@@ -31,11 +31,11 @@ const pauseMillis = 100
 export class Load {
   readonly calls: Call[] = []
   readonly submissions: Submission[] = []
-  /** Violations, as sentences. */
+  /** What went wrong, one sentence each: for example a booked slot that a search still offered. */
   readonly faults: string[] = []
-  /** Searches that began after a booking was acknowledged. None may offer its slot. */
+  /** The number of searches after an acknowledged booking. No such search may offer the booked slot. */
   searches = 0
-  /** Retries that got the answer of a first attempt that had not been answered. */
+  /** The number of retries that returned a stored booking whose first attempt got no answer. */
   recovered = 0
   #isStopped = false
   readonly #workers: Promise<unknown>
@@ -82,7 +82,8 @@ export class Load {
   }
 
   /**
-   * Takes turns: two bookings of one slot, one of another slot, two intakes. Every second submission has a key.
+   * Returns the next submission. Of each five, two book the same slot, one books another slot, and two are intakes. Every
+   * second submission has an idempotency key.
    */
   #take(): Submission {
     const number = this.from++
@@ -107,7 +108,7 @@ export class Load {
       }
       if (answer.code === 'slot_unavailable' && !submission.answer) return
       if (answer.status !== null && answer.status !== 503) {
-        this.faults.push(`${number} was answered ${answer.status} ${answer.code}`)
+        this.faults.push(`submission ${number} was answered ${answer.status} ${answer.code}`)
         return
       }
       wasLost = true
@@ -115,7 +116,7 @@ export class Load {
       await Bun.sleep(pauseMillis)
       if (!key) return
       if (performance.now() > deadline) {
-        this.faults.push(`${number} was not answered in a minute`)
+        this.faults.push(`submission ${number} was not answered within a minute`)
         return
       }
     }
@@ -123,7 +124,8 @@ export class Load {
 
   #note(submission: Submission, text: string): void {
     const { number, answer } = submission
-    if (answer && answer.text !== text) this.faults.push(`${number} got another answer when it was retried`)
+    if (answer && answer.text !== text)
+      this.faults.push(`submission ${number} got a different answer when it was retried`)
     const { id, member } = JSON.parse(text)
     submission.answer = { id, memberId: member.id, text }
     submission.isUnknown = false

@@ -33,7 +33,7 @@ export class Nodes implements AsyncDisposable {
   ) {}
 
   /**
-   * Makes the database with a partner and slots, and starts the nodes.
+   * Creates the database with a partner and slots, and starts the nodes.
    *
    * @param addresses the database address of each node; commands use the first
    * @param providers each has about 220 slots

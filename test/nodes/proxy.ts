@@ -9,7 +9,7 @@ export class RoundRobin implements Disposable {
   readonly #server: Bun.Server<undefined>
   readonly #looking: Timer
   #next = 0
-  /** Refused connections that were retried at another node. */
+  /** The number of refused connections that were retried at another node. */
   refused = 0
 
   constructor(private readonly nodes: Nodes) {

@@ -9,7 +9,11 @@ export interface ReadEvent {
   readonly description: string
 }
 
-/** Reads a calendar strictly by RFC 5545, as far as this service uses it. @throws Error for anything else */
+/**
+ * Reads a calendar. Accepts only the part of RFC 5545 that this service uses.
+ *
+ * @throws Error for anything else
+ */
 export function readCalendar(text: string): ReadEvent[] {
   const lines = unfold(text)
   const head = [

@@ -3,8 +3,8 @@ import { endpoints } from '../../src/http/endpoints/endpoints'
 import { type ErrorCode, errorCodes } from '../../src/http/errors'
 
 /**
- * Returns an error if an endpoint answers with a code that it does not declare, else null. Unknown paths and methods
- * may answer with their own codes.
+ * Returns a message if the endpoint answered with an error code that it does not declare. Unknown paths and unknown
+ * methods have a separate set of codes.
  */
 export function undeclaredError(
   method: string,
@@ -13,7 +13,8 @@ export function undeclaredError(
   among: readonly Endpoint[] = endpoints,
 ): string | null {
   const there = among.filter((endpoint) => patternOf(endpoint.path).test(path))
-  if (there.length === 0) return code === 'path_unknown' ? null : `${path} answers ${code} and is no endpoint`
+  if (there.length === 0)
+    return code === 'path_unknown' ? null : `${path} answers ${code}, but is not an endpoint`
   const endpoint = there.find((one) => one.method === (method === 'HEAD' ? 'GET' : method))
   const beforeMethod = ['https_required', 'authentication_limited', 'method_not_allowed']
   if (!endpoint && (beforeMethod.includes(code) || errorCodes[code as ErrorCode]?.status === 401)) return null

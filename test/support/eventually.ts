@@ -1,4 +1,8 @@
-/** Polls a condition until it is true. @throws Error after the timeout */
+/**
+ * Polls a condition until it is true.
+ *
+ * @throws Error after the timeout
+ */
 export async function eventually(
   what: string,
   isTrue: () => boolean | Promise<boolean>,

@@ -2,7 +2,7 @@ export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-// Keywords that say nothing about a value, or more than these tests need.
+// Keywords that do not restrict a value, and keywords whose restriction these tests need not check.
 const ignored = ['description', 'examples', 'default', 'minLength', 'maxLength', 'additionalProperties']
 
 const typeChecks: Record<string, (value: unknown) => boolean> = {
@@ -14,8 +14,8 @@ const typeChecks: Record<string, (value: unknown) => boolean> = {
 }
 
 /**
- * Lists where a value does not match a schema, as path and error. Unlike JSON Schema it also rejects members that the
- * schema does not name.
+ * Returns a path and an error for each part of a value that does not match a schema. Unlike JSON Schema, it also rejects
+ * properties that the schema does not define.
  *
  * @throws Error for an unknown keyword
  */

@@ -1,7 +1,7 @@
 /** True in the long run: `npm run test:long`. */
 export const isLong = Boolean(process.env.TEST_LONG)
 
-/** Returns the repetitions for the normal run or for the long run. */
+/** Returns the number of repetitions: `inLong` in the long run, otherwise `inSuite`. */
 export function times(inSuite: number, inLong: number): number {
   return isLong ? inLong : inSuite
 }

@@ -1,13 +1,17 @@
 interface Metric {
   readonly type: string
-  /** Values by series name with labels. */
+  /** The value of each series. The key is its name with labels. */
   readonly series: Map<string, number>
 }
 
 const label = String.raw`[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"`
 const line = new RegExp(String.raw`^([a-z_]+)(\{${label}(?:,${label})*\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$`)
 
-/** Parses metrics in the text format 0.0.4. @throws Error for an invalid, repeated or misplaced line */
+/**
+ * Parses metrics in the text format 0.0.4.
+ *
+ * @throws Error for an invalid, repeated or misplaced line
+ */
 export function parseMetrics(text: string): Map<string, Metric> {
   const metrics = new Map<string, Metric>()
   if (!text.endsWith('\n')) throw new Error('the last line has no end')

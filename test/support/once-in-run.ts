@@ -2,19 +2,19 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** With --parallel each test file has a process, whose parent is the runner. */
+/** The process id of the test runner. With --parallel it runs each test file in a child process. */
 export const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
-// Folders of other users are left alone.
+// Contains the user id, because a user must not remove the folders of another user.
 const prefix = `anteroom-run-${process.getuid?.() ?? ''}-`
 
 const timeoutMillis = 120_000
 
 /**
- * Makes a folder once in a run of the tests. Other processes that need it wait.
+ * Creates a folder once in a test run. Other processes of the run wait for it.
  *
- * @param name names the content and its version, because process ids are reused
- * @throws Error if it could not be made
+ * @param name must differ for each content and version, because a later run may have the same process id
+ * @throws Error if the folder could not be created
  */
 export function onceInRun(name: string, make: (folder: string) => void): string {
   const folder = join(tmpdir(), `${prefix}${runner}-${name}`)
@@ -46,7 +46,7 @@ function makeIn(folder: string, made: string, make: (folder: string) => void): v
     make(half)
     renameSync(half, made)
   } catch (error) {
-    // Processes that wait try it themselves.
+    // A waiting process then tries to create the folder itself.
     rmSync(folder, { recursive: true })
     throw error
   }

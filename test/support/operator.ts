@@ -14,14 +14,14 @@ export class Operator extends CommandLine {
   readonly #name = `operator_${operators++}`
   /** A path, or the URL of an empty PostgreSQL database. */
   readonly database: string
-  /** Next to a database file, the default place of the key. */
+  /** For a database file, the default path of the key, which is next to the file. */
   readonly keyFile: string
   readonly #settings: Readonly<Record<string, string>>
   #made: Promise<unknown> | undefined
 
   /**
-   * @param command starts the program; null runs commands in this process and only services as programs
-   * @param address URL of an existing database, null for a file; by default TEST_ENGINE decides
+   * @param command starts the program. If null, commands run in this process, and only servers are child processes
+   * @param address the URL of an existing database, or null for a file. By default TEST_ENGINE selects the engine
    */
   constructor(
     private readonly command: readonly string[] | null = null,
@@ -95,7 +95,7 @@ export class Operator extends CommandLine {
     })
     const listens = () => program.stdout.includes('\n') || !program.isRunning
     await eventually('the service to listen', listens).catch(async (error) => {
-      // The caller has no program to dispose of.
+      // The caller gets no program, so it cannot dispose of it.
       await program[Symbol.asyncDispose]()
       throw error
     })
@@ -107,7 +107,11 @@ export class Operator extends CommandLine {
 
 export type LogLine = Readonly<Record<string, string | number | null>>
 
-/** The complete log lines. @throws SyntaxError for a line that is not JSON */
+/**
+ * Parses the complete lines of a log.
+ *
+ * @throws SyntaxError for a line that is not JSON
+ */
 export function logLines(stderr: string): LogLine[] {
   return stderr
     .split('\n')
@@ -115,7 +119,7 @@ export function logLines(stderr: string): LogLine[] {
     .map((line) => JSON.parse(line))
 }
 
-/** The messages of a log without request lines, each with its level. */
+/** The messages of a log, each with its level. Excludes the lines of HTTP requests. */
 export function messagesIn(stderr: string): string[] {
   return logLines(stderr).flatMap(({ level, msg }) => (msg === undefined ? [] : [`${level}: ${msg}`]))
 }

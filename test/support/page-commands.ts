@@ -4,7 +4,7 @@ import { Folder, theProgram } from './process'
 
 export const root = new URL('../..', import.meta.url).pathname
 
-/** Commands of other pages continue from the state after this page. */
+/** Commands of other pages start in the state that the commands of this page leave. */
 export const operating = 'docs/operating.md'
 
 export function blocksOf(page: string, language: 'sh' | 'sql' | 'console' = 'sh'): string[] {
@@ -21,7 +21,7 @@ interface Ran {
   readonly output: string
 }
 
-/** Commands that ask, and are answered with yes. */
+/** Commands that ask for confirmation. They run with --yes. */
 const asking = [
   ...['directory load', 'database reactivate', 'key rotate', 'token rotate', 'token cancel'],
   ...['request move', 'request decline', 'member release-email', 'member deactivate', 'member erase'],
@@ -37,7 +37,7 @@ export class PageCommands implements Disposable {
   /** @param mostMillis the timeout of a script */
   constructor(private readonly mostMillis = 200_000) {
     for (const path of [this.#bin, this.#home, this.#practice]) mkdirSync(path)
-    // No person answers questions here.
+    // No person can confirm a command here, so --yes is added.
     const program = `#!/bin/sh
 case "$1 $2" in ${asking.map((words) => `"${words}"`).join('|')}|"restore "*) set -- "$@" --yes;; esac
 exec ${theProgram.join(' ')} "$@"
@@ -45,7 +45,11 @@ exec ${theProgram.join(' ')} "$@"
     writeFileSync(join(this.#bin, 'anteroom'), program, { mode: 0o755 })
   }
 
-  /** Runs the operating page. @throws Error with the output if it fails */
+  /**
+   * Runs the commands of the operating page.
+   *
+   * @throws Error with the output if a command fails
+   */
   async begin(): Promise<void> {
     const { code, output } = await this.run(scriptOf(operating), this.#practice)
     if (code !== 0) throw new Error(`${operating} ended with ${code}:\n${output}`)
@@ -75,7 +79,7 @@ ${onFreePorts(script)}`
   runInCopy(script: string, name: string): Promise<Ran> {
     const cwd = this.#folder.file(name)
     cpSync(this.#practice, cwd, { recursive: true })
-    // Disowned, because a page may count its own jobs.
+    // Disowned, because the commands of a page may count the jobs of the shell.
     const beside = `rm -f serve.log
 anteroom serve --base-url https://api.example.org --port 8080 > serve.log 2>&1 & service=$!
 disown

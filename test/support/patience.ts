@@ -2,7 +2,7 @@ import { timeouts } from '../../db/postgres/client/timeouts'
 
 const real = { ...timeouts }
 const tenfold = Object.fromEntries(Object.entries(real).map(([what, millis]) => [what, millis * 10]))
-// A transaction left idle is an error, so that limit stays as in the program.
+// An idle transaction is an error of the program and not of a busy machine, so its timeout does not change.
 const long = { ...tenfold, idle: real.idle }
 
 /** Multiplies all timeouts by ten, because a busy machine may stall for longer than a partner has to wait. */

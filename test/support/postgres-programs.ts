@@ -24,7 +24,11 @@ export function giveToServer(path: string): void {
   if (serverUser.uid !== undefined) chownSync(path, serverUser.uid, serverUser.uid)
 }
 
-/** PostgreSQL from the folder TEST_POSTGRES_BIN or the npm package. @throws Error if it does not run */
+/**
+ * Returns PostgreSQL from the folder TEST_POSTGRES_BIN, or from the npm package.
+ *
+ * @throws Error if PostgreSQL does not run
+ */
 export function postgresPrograms(): PostgresPrograms {
   const given = process.env.TEST_POSTGRES_BIN
   const bin = given ? resolve(given) : join(copiedPackage(), 'native', 'bin')
@@ -55,7 +59,7 @@ function copiedPackage(): string {
   })
 }
 
-/** Sorts text by language as most providers do, so that a column that needs another order must say so. */
+/** Sorts text by language, as most hosting providers do. So a column that needs another order must name a collation. */
 function initialize(bin: string, data: string): void {
   const texts = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
   run([join(bin, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', ...texts], serverUser)

@@ -1,4 +1,4 @@
-/** Kills the last process id it read when its stdin closes, so also after a crash of this process. */
+/** Reads process ids from stdin. Kills the last one when stdin closes, which also happens if this process crashes. */
 const script = `
 trap : HUP INT TERM # which end the reading as well
 while read -r line; do pid=$line; done
@@ -9,7 +9,7 @@ if [ -n "$pid" ]; then
 fi 2>/dev/null
 rm -rf "$1"`
 
-/** Kills a server and removes its folder after the process that started it, even if that was killed. */
+/** Kills a server and removes its folder when the process that started the server ends, even if it is killed. */
 export class Watchdog {
   readonly #child: Bun.Subprocess<'pipe', 'ignore', 'inherit'>
 
@@ -20,7 +20,7 @@ export class Watchdog {
     this.#child.unref()
   }
 
-  /** Sets the process to kill; null for none. */
+  /** Sets the process to kill. Null kills none. */
   watch(pid: number | null): void {
     this.#child.stdin.write(`${pid ?? ''}\n`)
     this.#child.stdin.flush()

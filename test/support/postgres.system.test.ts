@@ -85,7 +85,7 @@ describeOnPostgres('support: a PostgreSQL server for tests', () => {
     expect(answers).toEqual([[{ ssl: true }], '28P01', '28000'])
   })
 
-  test('a test server syncs only with fsync, and has the given settings', async () => {
+  test('a test server has fsync off unless it is requested, and has the given settings', async () => {
     const ask = `SELECT current_setting('fsync') || ' ' || current_setting('application_name') AS settings`
     const asked = async (options: PostgresOptions) => {
       await using server = await startPostgres(options)
@@ -96,7 +96,7 @@ describeOnPostgres('support: a PostgreSQL server for tests', () => {
     expect(await asked({ fsync: true, settings })).toEqual([{ settings: "on it's" }])
   })
 
-  test('a test server that cannot start throws its log', async () => {
+  test('starting a test server throws its log if the server cannot start', async () => {
     const starting = startPostgres({ settings: { wal_level: 'other' } })
     await expect(starting).rejects.toThrow('invalid value for parameter "wal_level": "other"')
   })
@@ -126,7 +126,7 @@ describeOnPostgres('support: a database on the shared test server', () => {
   }
   let fills = 0
 
-  test('a new test database is empty and separate from others', async () => {
+  test('a new test database is empty, and does not share tables with another test database', async () => {
     await using one = await newDatabase()
     await using other = await newDatabase()
     await runSql(one.url, 'CREATE TABLE mine (id int)')
@@ -145,7 +145,7 @@ describeOnPostgres('support: a database on the shared test server', () => {
     expect(fills).toBe(1)
   })
 
-  test('text is sorted by language unless a collation is given', async () => {
+  test('a test database sorts text by language unless a collation is given', async () => {
     await using database = await newDatabase(people)
     const ordered = (order: string) => runSql(database.url, `SELECT name FROM people ORDER BY name ${order}`)
     expect(await ordered('')).toEqual([{ name: 'b' }, { name: 'C' }])

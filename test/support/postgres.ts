@@ -8,7 +8,7 @@ import { isAlive } from './once-in-run'
 import { giveToServer, postgresPrograms, serverUser } from './postgres-programs'
 import { Watchdog } from './postgres-watchdog'
 
-/** How a server differs from the default: no password, no TLS, no fsync. */
+/** By default a server has no password, no TLS and no fsync. */
 export interface PostgresOptions {
   /** Syncs commits to disk, as in production. */
   readonly fsync?: boolean
@@ -19,7 +19,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string | number | boolean>>
 }
 
-/** Includes recovery after a kill on a busy machine. */
+/** Long enough for the recovery after a kill on a busy machine. */
 const timeoutMillis = 60_000
 
 /** A PostgreSQL server in a temporary folder. Disposing ends it and removes the folder. */
@@ -37,7 +37,7 @@ export class Postgres implements AsyncDisposable {
   constructor({ fsync = false, password, tls = false, settings = {} }: PostgresOptions = {}) {
     this.#password = password
     giveToServer(this.folder.path)
-    // Runs as the server's user, who must own the copy.
+    // cp runs as the user of the server, who must own the copy.
     const cp = ['cp', '-R', this.#programs.data, this.data]
     const { exitCode, stderr } = Bun.spawnSync(cp, { ...serverUser, cwd: '/', stderr: 'pipe' })
     if (exitCode !== 0) throw new Error(`the data could not be copied: ${stderr}`)
@@ -52,7 +52,7 @@ export class Postgres implements AsyncDisposable {
     const all = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: this.folder.path,
-      // In files of the data folder, so that a kill leaves nothing elsewhere.
+      // Shared memory is in files of the data folder, so that a killed server leaves nothing elsewhere.
       dynamic_shared_memory_type: 'mmap',
       // An unusual zone, so that code that assumes UTC fails.
       timezone: 'America/St_Johns',
@@ -113,7 +113,11 @@ export class Postgres implements AsyncDisposable {
     return readFileSync(this.folder.file('log'), 'utf8')
   }
 
-  /** Starts the server, also after a kill, and waits until it is ready. @throws Error with its log */
+  /**
+   * Starts the server, also after a kill, and waits until it is ready.
+   *
+   * @throws Error with its log
+   */
   async start(): Promise<void> {
     let logged: number | undefined
     const isReady = () => {
@@ -127,7 +131,7 @@ export class Postgres implements AsyncDisposable {
     this.#hasStarted = true
   }
 
-  /** Stops the server and waits for its end: SIGINT fast, SIGQUIT immediate, SIGKILL as a crash. */
+  /** Stops the server and waits for its end. SIGINT is a fast shutdown, SIGQUIT an immediate one, SIGKILL a crash. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     this.kill(signal)
     this.resume()
@@ -140,9 +144,9 @@ export class Postgres implements AsyncDisposable {
     this.#child?.kill(signal)
   }
 
-  /** Stops all processes of the server: connections stay open, and nothing is answered. */
+  /** Suspends all processes of the server. Connections stay open, but the server does not answer. */
   pause(): void {
-    // The postmaster first, so that no new process escapes.
+    // Suspends the postmaster first, so that it starts no further process.
     process.kill(this.pid, 'SIGSTOP')
     this.#paused = [this.pid, ...childrenOf(this.pid)]
     for (const pid of this.#paused) signalTo(pid, 'SIGSTOP')
@@ -176,7 +180,7 @@ export class Postgres implements AsyncDisposable {
     return logged
   }
 
-  /** Throws unless another start may help: a port was taken, or processes of a killed server still run. */
+  /** Throws unless another start may succeed, because the port was taken or processes of a killed server still run. */
   #requirePassing(logged: string): void {
     const isPortTaken = /could not bind/.test(logged)
     if (isPortTaken && !this.#hasStarted) this.#port = freePort()

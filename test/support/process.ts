@@ -13,14 +13,14 @@ export { type Exit, eventually, Folder }
 const root = new URL('../..', import.meta.url).pathname
 
 const given = process.env.TEST_EXECUTABLE
-/** The command of the program: TEST_EXECUTABLE, or a build made once in a test run, with long timeouts. */
+/** The command of the program: TEST_EXECUTABLE, or a build with long timeouts that is made once in a test run. */
 export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
 
-/** The same with the program's real timeouts. */
+/** `theProgram` with its real timeouts. */
 export const programWithRealTimeouts: readonly string[] = ['env', 'TEST_PATIENCE=real', ...theProgram]
 
 function builtExecutable(): string {
-  // The fingerprint of the sources is part of the name, because process ids are reused.
+  // The name contains a fingerprint of the sources, because a later run may have the same process id.
   const folder = onceInRun(`built-${fingerprintSources()}`, (folder) => build(join(folder, 'anteroom')))
   return join(folder, 'anteroom')
 }
@@ -50,7 +50,7 @@ function fingerprintSources(): string {
   return Bun.hash([root, ...marks.sort()].join('\n')).toString(36)
 }
 
-/** Arguments of the build script in package.json for another output path or entry. */
+/** The arguments of the build script in package.json, with another output path or entry file. */
 export function buildArguments(executable: string, ...entry: string[]): string[] {
   const words = scripts.build.split(' ')
   return [...words.slice(words.indexOf('src/with-bun.mjs') + 1, -1), executable, ...entry]
@@ -183,7 +183,7 @@ export class Sandbox extends Program {
     })
   }
 
-  /** Sends a body with an Idempotency-Key. Returns the exact answer, and whether it is a replay. */
+  /** Submits a body with an Idempotency-Key. Returns the answer as text, and whether it is a replay. */
   async postKeyed(key: string, body: string) {
     const response = await fetch(`${this.report.baseUrl}/partners/v1/booking-request/`, {
       method: 'POST',

@@ -48,7 +48,11 @@ export interface TestService {
   get(path: string, token?: string | null): Promise<Answer>
   /** POST of JSON, or of a string as it is. */
   post(path: string, body: unknown, token?: string | null, headers?: Record<string, string>): Promise<Answer>
-  /** Any request. @throws Error for an error code that the OpenAPI document does not declare */
+  /**
+   * Sends any request.
+   *
+   * @throws Error for an error code that the OpenAPI document does not declare
+   */
   send(path: string, init?: RequestInit): Promise<Answer>
   stop(): Promise<void>
 }
@@ -71,7 +75,7 @@ export interface TestServiceOptions {
   readonly proxies?: Networks
   /** A new database by default. */
   readonly storage?: Storage
-  /** Another service on the same database, whose partner is used. */
+  /** A running service. The new service uses its database and its partner. */
   readonly beside?: { readonly partner: TestPartner; readonly storage: Storage }
 }
 

@@ -1,4 +1,4 @@
-/** Measures how long this machine stalls: a thread that only sleeps is then late. Disposing ends it. */
+/** Measures how long this machine stalls, by how late a sleeping thread wakes. Disposing ends the thread. */
 export class Standstill implements Disposable {
   readonly #shared = new SharedArrayBuffer(24)
   readonly #noted = new Float64Array(this.#shared, 8, 2)
@@ -19,7 +19,7 @@ export class Standstill implements Disposable {
     return this.#noted[0] ?? 0
   }
 
-  /** `performance.now()` without the stalls. */
+  /** `performance.now()`, minus the time for which the machine stalled. */
   now(): number {
     return performance.now() - (this.#noted[1] ?? 0)
   }

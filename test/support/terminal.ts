@@ -7,7 +7,7 @@ interface OnTerminal {
   readonly ahead?: string
   /** Input typed, or a signal sent, when the program waits. */
   readonly answer?: string | NodeJS.Signals
-  /** Output that shows that the program waits; a question by default. */
+  /** The output after which the program waits for input. By default a question. */
   readonly waiting?: RegExp
   readonly meanwhile?: (shown: string) => Promise<unknown>
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 
-// Which arguments of a call the tracer copies. The numbers are those in tracer.c.
+// The arguments of a call that the tracer copies. The numbers are those in tracer.c.
 const bytesOf = {
   none: 0,
   path0: 1,
@@ -13,7 +13,7 @@ const bytesOf = {
   message: 7,
 } as const
 
-/** A traced system call: its numbers on x64 and arm64, null if it does not exist there, and the bytes to copy. */
+/** A system call to trace. Its number is null on a platform without this call. */
 type CallRow = readonly [x64: number | null, arm64: number | null, bytes: keyof typeof bytesOf, step?: 'step']
 
 // All calls that change the content or name of a file, or send bytes to a socket. Unused ones are listed too, so that a
@@ -63,7 +63,7 @@ const known = (Object.entries(rows) as [CallName, CallRow][]).flatMap(([name, [x
   return number === null ? [] : [{ name, number, bytes, isStep: step !== undefined }]
 })
 
-/** For the tracer: the number of a call, the bytes to copy, and whether it is a disk step. */
+/** The input of the tracer. Each row: the number of a call, the arguments to copy, and 1 for a disk step. */
 export const callTable = known.map(({ number, bytes, isStep }) => [number, bytesOf[bytes], Number(isStep)])
 
 /** A system call. Its times are positions in the trace: it runs from `began` until `ended`. */

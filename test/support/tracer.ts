@@ -1,5 +1,6 @@
-// Runs a program under ptrace: bun tracer.ts TRACE END STEP PROGRAM [ARGUMENT]… Writes its system calls to TRACE and
-// exits as it exits. Kills it before the STEPth disk step on a file whose name ends in END; 0 for never.
+// Runs a program under ptrace: bun tracer.ts TRACE END STEP PROGRAM [ARGUMENT]… Writes the system calls of the program
+// to TRACE, and exits with its exit code or signal. Kills the program before the STEPth disk step on a file whose name
+// ends in END. STEP 0 never kills it.
 import { cc, ptr } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'

@@ -17,7 +17,7 @@ import { failureOf, TestPool } from './pools'
 beforeAll(useRealTimeouts)
 afterAll(useLongTimeouts)
 
-/** Acts on a fake server: each attempt ends with the next of `ends`. */
+/** Acts with a fake connection pool. The first attempt fails with the first error of `ends`, and so on. */
 function actsThat(...ends: readonly (() => Promise<never>)[]) {
   const use = mock(() => (ends[use.mock.calls.length - 1] as () => Promise<never>)())
   return { acts: createActs({ use } as unknown as Pool<Session>), use }
@@ -68,7 +68,7 @@ describeOnPostgres('postgres: an act', () => {
     await close()
   }, 300_000)
 
-  test('an act waits at most half a second for a frozen node on whose transaction another one waits', async () => {
+  test('an act waits at most half a second if it is queued behind a transaction that waits for a frozen node', async () => {
     await using place = await openPostgresPlace()
     await using pool = new TestPool(place.url, 2)
     const begun = Promise.withResolvers<void>()
@@ -97,7 +97,7 @@ describeOnPostgres('postgres: an act', () => {
       ['retry', '25P03'],
       ['retry', '55P03'],
     ])
-    // Half a second, plus the time of the act itself.
+    // Half a second of waiting, plus the duration of the act.
     expect(millis).toBeLessThan(700)
   })
 })

@@ -44,7 +44,7 @@ export async function openAuditPlace() {
     return { connection, audit: auditQueries(engine, vault), asked }
   }
   const first = await node()
-  /** Runs in a transaction that has locked the log. */
+  /** Runs `work` in a transaction that has locked the audit log. */
   const act = async <T>(
     work: (audit: Audit) => T | Promise<T>,
     { connection, audit } = first,
@@ -85,7 +85,7 @@ export async function openAuditPlace() {
 
 export type AuditPlace = Awaited<ReturnType<typeof openAuditPlace>>
 
-/** One submission, written and not yet committed. */
+/** Writes a submission and leaves its transaction open. */
 async function beginBooking({ connection }: Node) {
   await connection.unsafe('BEGIN').simple()
   const [[id]] = (await connection

@@ -23,7 +23,7 @@ async function openTenLines(): Promise<AuditPlace> {
   return place
 }
 
-/** The same log with three booking requests, and one more act after the second. */
+/** Opens the same log, and adds two booking requests, line 11 and a third booking request. */
 async function openWithRequests(): Promise<AuditPlace> {
   const place = await openTenLines()
   await place.book()
@@ -93,7 +93,7 @@ describeOnPostgres('postgres: the audit log with several nodes', () => {
     'INSERT INTO settings SELECT * FROM old_settings',
   ]
 
-  test('verification against a noted head finds an older log that was put back', async () => {
+  test('verification against a recorded head finds that the log was replaced by an older copy', async () => {
     await using place = await openWithRequests()
     await place.attack(...keepOld)
     const [noted] = await place.append([line(11)])
@@ -167,7 +167,7 @@ describeOnPostgres('postgres: the audit log with several nodes', () => {
 })
 
 describeOnPostgres('postgres: appended audit lines', () => {
-  test('appended lines are returned with gapless ids across nodes, and a line rolled back is not found', async () => {
+  test('lines that several nodes append get gapless ids, and a line that was rolled back is not found', async () => {
     await using place = await openTenLines()
     const nodes = await Promise.all([1, 2, 3].map(() => place.node()))
     const appended = await Promise.all(
@@ -211,7 +211,7 @@ describeOnPostgres('postgres: appended audit lines', () => {
 })
 
 describeOnPostgres('postgres: email conflicts in the audit log', () => {
-  test('the time of the nth newest email conflict of a partner is found, or null', async () => {
+  test('the query for the nth newest email conflict of a partner returns its time, or null if there are fewer', async () => {
     await using place = await openAuditPlace()
     await place.append(
       [1, 2, 3].map((at) => line(at, { action: 'member.email-conflict', actor: 'partner 1' })),
@@ -227,7 +227,7 @@ describeOnPostgres('postgres: email conflicts in the audit log', () => {
 })
 
 describeOnPostgres('postgres: statements of the audit log', () => {
-  test('no statement on the audit log scans a whole table, with any parameters', async () => {
+  test('no statement on the audit log scans a whole table, regardless of its parameters', async () => {
     await using place = await openAuditPlace()
     await place.attack(
       `INSERT INTO audit SELECT id, id, 'operator ' || id % 9, 'member.show', 'member ' || id % 500, 'done', id

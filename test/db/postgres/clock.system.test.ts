@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { newTestDatabase } from './connections'
 
-/** A clock watch, and a function that feeds it a reading in ms and returns the lines that it logged. */
+/** Returns a clock watch and `note`, which passes a clock difference in ms to the watch and returns the logged lines. */
 function watching() {
   const watch = new ClockWatch()
   const logged: string[] = []
@@ -21,7 +21,7 @@ const remedy = 'synchronize both with the same time source (NTP)'
 const off = "the clocks of the database server and this machine differ: the server's clock is"
 const right = 'info: the clocks of the database server and this machine agree again'
 
-test('postgres: a clock difference above 100 ms is logged once, and again when the clock is right', () => {
+test('postgres: a clock difference above 100 ms is logged once, and its end is logged too', () => {
   const { watch, note } = watching()
   expect(watch.difference).toBeNull()
   expect(note(100)).toEqual([])
@@ -32,13 +32,13 @@ test('postgres: a clock difference above 100 ms is logged once, and again when t
   expect(note(40)).toEqual([right])
 })
 
-test('postgres: a late answer whose uncertainty exceeds the difference is not logged', () => {
+test('postgres: the uncertainty of a late answer is subtracted from the clock difference', () => {
   const { note } = watching()
   expect(note(900, 800)).toEqual([])
   expect(note(902, 800)).toHaveLength(1)
 })
 
-test('postgres: a node more than a minute off is not ready until its clock is within half a minute', () => {
+test('postgres: a node whose clock is more than a minute off is not ready until the difference is below half a minute', () => {
   const { watch, note } = watching()
   expect(note(60_000)).toEqual([`warn: ${off} 60 s ahead of this machine's clock; ${remedy}`])
   expect(watch.isFit).toBe(true)
@@ -57,7 +57,7 @@ test('postgres: a node more than a minute off is not ready until its clock is wi
 })
 
 describeOnPostgres('postgres: the clock of the database server', () => {
-  test('the clock is read as the difference to the local clock', async () => {
+  test('reading the clock of the server returns its difference to the local clock', async () => {
     await using made = await newTestDatabase()
     for (const ahead of [0, 3_600_000, -3_600_000]) {
       const { difference, doubt } = await made.on((connection) =>

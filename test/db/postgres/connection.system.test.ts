@@ -21,7 +21,7 @@ async function onConnection<T>(work: (on: Connection) => Promise<T>): Promise<T>
 }
 
 describeOnPostgres('postgres: a connection', () => {
-  test('a connection is made even if the process was frozen for longer than the connect timeout', async () => {
+  test('a connection attempt succeeds even if the process was frozen for longer than the connect timeout', async () => {
     await using database = await newDatabase()
     const address = addressOf(database.url)
     const [host] = address.hosts as [DatabaseHost]
@@ -35,7 +35,7 @@ describeOnPostgres('postgres: a connection', () => {
     connection.close()
   })
 
-  test('a text of several statements returns the rows of each, also for one statement or none', async () => {
+  test('sending a text returns the rows of each statement in it, whether it has several, one or none', async () => {
     await onConnection(async (on) => {
       expect(
         await on.send("SELECT 1, 'a' UNION ALL SELECT 2, NULL; CREATE TABLE t (a int); SELECT 3"),
@@ -89,7 +89,7 @@ describeOnPostgres('postgres: a connection', () => {
     ['an array of ids as text', 'int8[]', ['{1,9007199254740991}'], ['1', '9007199254740991']],
     ['an empty array of ids', 'int8[]', ['{}'], []],
     ['JSON as text', 'text::json', ['{"b": 1, "a": [1.0]}'], { b: 1, a: [1] }],
-  ])('a parameter and a result can be %s', async (_, type, params, expected) => {
+  ])('a connection sends and returns %s', async (_, type, params, expected) => {
     const rows = await onConnection((on) => on.run(`SELECT $1::${type}`, params))
     expect(rows).toEqual([[expected]] as never)
     if (expected instanceof Buffer) expect(rows[0]?.[0]).toBeInstanceOf(Buffer)
@@ -164,7 +164,7 @@ describeOnPostgres('postgres: a connection', () => {
   test('no timeout cancels a COMMIT', async () => {
     const committed = onConnection(async (on) => {
       await on.send('CREATE TABLE t (seen text)')
-      // A trigger that runs at COMMIT raises a code that depends on the statement timeout then in force.
+      // The trigger runs at COMMIT. Its error code shows the statement timeout at that time: 23505 means no timeout.
       await on.send(
         `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
            RAISE EXCEPTION USING ERRCODE = CASE current_setting('statement_timeout') WHEN '0' THEN '23505' ELSE '23514' END;
@@ -178,7 +178,7 @@ describeOnPostgres('postgres: a connection', () => {
     expect(await failureOf(committed)).toEqual(['constraint', '23505'])
   })
 
-  test('the server cancels a late statement without closing the connection, and a longer deadline is respected', async () => {
+  test('the server cancels a statement after its deadline without closing the connection, but not before a longer deadline', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1, 500)
     const pid = async () => (await pool.use((on) => on.run('SELECT pg_backend_pid()', [])))[0]
@@ -227,7 +227,7 @@ describeOnPostgres('postgres: trust in a server', () => {
     )
   }
 
-  test('TLS is accepted only with a certificate for the host from the given authority, and otherwise no password is sent', async () => {
+  test('a server whose certificate is not for its host, or not from the given authority, is refused and is sent no password', async () => {
     using uncaught = new Uncaught()
     const settings = { listen_addresses: '127.0.0.1,127.0.0.2', log_connections: true }
     await using server = await startPostgres({ tls: true, password: 'p@ss', settings })

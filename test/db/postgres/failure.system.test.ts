@@ -27,7 +27,7 @@ function thrown(errno: string | undefined, code = 'ERR_POSTGRES_SERVER_ERROR'): 
 const name = 'postgres://anteroom@db1,db2/rooms?sslmode=verify-full&sslrootcert=/etc/ca.pem'
 const place = 'postgres://anteroom@db1,db2/rooms'
 
-/** For each code of the server or driver: its meaning, whether the connection has ended, and the message at opening. */
+/** Error codes of the server and the driver. `ends`: the connection has ended. `reported`: the message at opening. */
 const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, reported: RegExp])[] = [
   ['40001', 'retry', false, /^storage_busy: the database is busy; try again$/],
   ['40P01', 'retry', false, /busy/],
@@ -77,7 +77,7 @@ test('postgres: each error code has a meaning, and a message that says what to d
     expect(found[at]).toEqual([code, meaning, ends, expect.stringMatching(reported), code])
 })
 
-test('postgres: an unreachable server can be tried again, an outdated pooler cannot', () => {
+test('postgres: an unreachable server is reported as busy, and an outdated pooler as unusable', () => {
   const { kind, message } = openingRefusal(new DatabaseFailure('unreachable', '57P03'), name) as Refusal
   expect([kind, message]).toEqual([
     'storage_busy',

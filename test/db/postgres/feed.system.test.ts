@@ -9,7 +9,7 @@ import { openPostgresPlace } from './place'
 import { TestPool } from './pools'
 
 describeOnPostgres('postgres: following bookings', () => {
-  /** The taken slots that a reader gets after `work`: complete lists, and added bookings. */
+  /** Runs `work` and returns the taken slots that a reader then gets, as complete lists or as added bookings. */
   async function takenAfter(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
@@ -32,7 +32,7 @@ describeOnPostgres('postgres: following bookings', () => {
     await using place = await furnishedPlace()
     const { first } = place
     const { use } = Pool.prototype
-    /** Reads everything and runs a function after each step, with the step's number. */
+    /** Reads the complete directory. Calls `afterStep` after each step of the read. */
     const readAll = async (afterStep: (step: number) => unknown) => {
       let steps = 0
       const read = async function (this: Pool<unknown>, ...asked: Parameters<typeof use>) {
@@ -54,7 +54,7 @@ describeOnPostgres('postgres: following bookings', () => {
     }
   })
 
-  test('a reader that missed more changes than are kept reloads everything', async () => {
+  test('a reader that missed more changes than the database keeps gets the complete directory', async () => {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
     const changed = new Array<Changed>(10_001).fill(['provider', place.first])
@@ -66,7 +66,7 @@ describeOnPostgres('postgres: following bookings', () => {
     expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })
 
-  test('a reader gets all slots of a provider if a node of the previous release has booked', async () => {
+  test('a reader gets all taken slots of a provider after a node of the previous release booked one', async () => {
     const changes = await takenAfter(async ({ book, url }) => {
       await book('robin', nine)
       await runSql(url, 'UPDATE changes SET request_id = NULL')

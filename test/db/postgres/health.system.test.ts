@@ -57,7 +57,7 @@ describeOnPostgres('postgres: health of a database', () => {
     expect(logged.slice(1)).toEqual(['ready again'])
   })
 
-  test('a stopped database server makes the node not ready, says so once, and the node recovers by itself', async () => {
+  test('a node is not ready while the database server is stopped, logs that once, and recovers by itself', async () => {
     await using server = await startPostgres()
     await using made = connectTo(server.url)
     await openDatabase(made.on, openingOf(server.url))
@@ -79,7 +79,7 @@ describeOnPostgres('postgres: health of a database', () => {
 })
 
 describeOnPostgres('postgres: the list of live nodes', () => {
-  test('a node is listed as live at once, and no longer once it has ended', async () => {
+  test('a node is listed as live after its first heartbeat, and no longer after it ends', async () => {
     await using made = await newTestDatabase()
     const health = new Health(new Node(made.on))
     health.watch(() => {}, true)
@@ -89,7 +89,7 @@ describeOnPostgres('postgres: the list of live nodes', () => {
   })
 })
 
-test('postgres: a full queue, a constraint and a retry do not make a node unready; a full disk does', () => {
+test('postgres: a full disk makes a node not ready, but a full queue, a constraint violation or a retryable failure does not', () => {
   const health = new Health({} as Node)
   for (const meaning of ['busy', 'constraint', 'retry'] as const) {
     health.noteFailed(new DatabaseFailure(meaning))
@@ -99,7 +99,7 @@ test('postgres: a full queue, a constraint and a retry do not make a node unread
   expect(health.isFaultless).toBe(false)
 })
 
-test('postgres: a server leaves the node list after its last test write, and makes no more', async () => {
+test('postgres: a server that stops waits for its running test write, then leaves the node list and makes no more test writes', async () => {
   const done: string[] = []
   const node = {
     async beat() {
@@ -141,7 +141,7 @@ test('postgres: a server with a wrong clock is listed as not ready, even though 
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
 describeOnPostgres('postgres: the list of servers', () => {
-  test('servers are listed from the time they note their address until they remove the note', async () => {
+  test('a server is listed from when it registers its address until it removes the registration', async () => {
     await using made = await newTestDatabase()
     const [one, other] = [new Node(made.on), new Node(made.on)]
     await one.beat()
@@ -160,7 +160,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.machine)).toEqual(['other'])
   })
 
-  test('a listed server notes when it is not ready and when it is again', async () => {
+  test('the list shows that a server is not ready, and that it is ready again', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     const readiness = async () => (await made.on(listServers)).map(({ note }) => note?.isReady)
@@ -173,7 +173,7 @@ describeOnPostgres('postgres: the list of servers', () => {
       expect(await readiness()).toEqual([isReady])
     }
     await node.noteReadiness(false)
-    // Dropped by another node meanwhile, it is listed again with its note.
+    // Another node may delete the node's row. The next heartbeat adds the row again with the same readiness.
     await runSql(made.url, 'DELETE FROM nodes')
     await node.beat()
     expect(await readiness()).toEqual([false])
@@ -197,7 +197,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
   })
 
-  test('a server restarted at the same address replaces its predecessor once that one stops beating', async () => {
+  test('a server restarted at the same address replaces the previous server in the list once that one stops sending heartbeats', async () => {
     await using made = await newTestDatabase()
     const ages = (seconds: number, node: Node) =>
       runSql(made.url, `UPDATE nodes SET seen_at = seen_at - ${seconds * 1_000} WHERE id = '${node.id}'`)
@@ -213,7 +213,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     ]
     await former.note(note)
     await elsewhere.note({ ...note, machine: 'other', startedAt: 6 })
-    // Running in another container, where machine name and port are the same.
+    // This node runs in another container with the same machine name and port.
     await container.note({ ...note, startedAt: 7 })
     await next.note({ ...note, startedAt: 8 })
     for (const node of [former, elsewhere]) await ages(14, node)
@@ -252,7 +252,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
   })
 
-  test('after the database was unreachable all nodes beat again at once, without waiting for each other', async () => {
+  test('heartbeats that all nodes send at once after the database was unreachable do not block each other', async () => {
     await using made = await newTestDatabase()
     const nodes = Array.from({ length: 4 }, () => new Node(made.on))
     for (const [index, node] of nodes.entries()) await node.note({ ...note, startedAt: index })

@@ -16,7 +16,8 @@ const losses = [
  * Runs `work` and breaks the connection at the COMMIT of the first transaction that takes a lock, so that the client does
  * not know the outcome.
  *
- * @param lock the statement that takes the lock; heartbeats, for example, do not take it
+ * @param lock the statement that takes the lock. The COMMIT of a heartbeat, for example, is not affected, because a
+ *   heartbeat does not take it
  */
 async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => Promise<T>): Promise<T> {
   const { send, commit } = Connection.prototype

@@ -118,7 +118,7 @@ test('postgres: settings that can lose acknowledged writes are reported as bad',
   )
 })
 
-test('postgres: the replication check says what survives a failover', () => {
+test('postgres: the replication check reports whether a failover can lose acknowledged writes', () => {
   const standby = { name: 'b', isSynchronous: true, bytesBehind: 12, secondsBehind: 0.04 }
   const judged = (...call: Parameters<typeof judgeReplication>) => {
     const { state, detail } = judgeReplication(...call)
@@ -135,7 +135,7 @@ test('postgres: the replication check says what survives a failover', () => {
   expect(judged([], '')).toStartWith('note: no standby')
 })
 
-/** SQL that adds `count` members, and nine rows to each of the other tables that hold personal data. */
+/** SQL that adds `count` members, and nine rows to each other table with personal data. */
 const fillRows = (count: number) =>
   `INSERT INTO partners (name, active, created_at) VALUES ('P', true, 0);
    INSERT INTO members (record_key, partner_id, external_user_id_hash, email_hash, active, sealed_external_user_id,
@@ -175,7 +175,7 @@ const keepers: readonly Keeper[] = [
   async function writer(server, work) {
     await using connections = connectTo(server.url, 1)
     await connections.on(async (connection) => {
-      // Between two statements its transaction holds no snapshot.
+      // The open transaction prevents vacuuming by its id alone: it has no snapshot between two statements.
       await connection.send('BEGIN; SELECT pg_current_xact_id()')
       await work()
       await connection.send('ROLLBACK')
@@ -183,7 +183,7 @@ const keepers: readonly Keeper[] = [
   },
 ]
 
-/** Purges with a fake clock, so that waiting for readers takes no time. */
+/** Purges with a fake clock, so that waiting for readers takes almost no real time. */
 async function purgeWithoutWaiting(maintenance: Maintenance): Promise<boolean> {
   using time = new FakeClock()
   let isOver = false
@@ -195,7 +195,7 @@ async function purgeWithoutWaiting(maintenance: Maintenance): Promise<boolean> {
 }
 
 describeOnPostgres('postgres: maintenance', () => {
-  test('making a backup is refused, with the ways to make one on the server', async () => {
+  test('making a backup is refused, and the error lists the ways to make one on the server', async () => {
     await withMaintenance(async ({ maintenance }) => {
       expect(await refusalOf(() => maintenance.backUp('/somewhere', null, act))).toBe(
         'database_unusable: back up a PostgreSQL database on its server: by its provider, with WAL-G or pgBackRest (point-in-time recovery), or with pg_dump -Fc; keep the master key in another place',
@@ -203,7 +203,7 @@ describeOnPostgres('postgres: maintenance', () => {
     })
   })
 
-  test('rotating the master key reseals the data key once and adds one audit line', async () => {
+  test('rotating twice to the same master key re-encrypts the data key once and adds one audit line', async () => {
     await withMaintenance(async ({ maintenance, run }) => {
       const next = masterKeyOf(Buffer.alloc(32, 8))
       expect(await maintenance.rewrap(next, act)).toBe(true)
@@ -211,7 +211,7 @@ describeOnPostgres('postgres: maintenance', () => {
       expect(await run('SELECT action, actor, outcome FROM audit')).toEqual([
         { action: 'key.rotate', actor: 'olive', outcome: 'done' },
       ])
-      // A rotation that starts from the previous key, to a third one.
+      // A rotation to a third key is refused if it starts from the previous key.
       const third = masterKeyOf(Buffer.alloc(32, 9))
       expect(await refusalOf(() => maintenance.rewrap(third, act))).toBe(
         'database_unusable: the master key does not fit this database; use the one that the database was created with',
@@ -219,7 +219,7 @@ describeOnPostgres('postgres: maintenance', () => {
     })
   })
 
-  test('drills and zone data are noted', async () => {
+  test('the last drill and the last zone data are recorded', async () => {
     await withMaintenance(async ({ maintenance }) => {
       expect(await maintenance.findLastBackups()).toEqual({
         backedUpAt: null,
@@ -238,9 +238,9 @@ describeOnPostgres('postgres: maintenance', () => {
     })
   })
 
-  test('a purge removes deleted personal data from tables and indexes, however few rows it is', async () => {
+  test('a purge removes deleted personal data from tables and indexes, even if only one row was deleted', async () => {
     await withMaintenance(async ({ maintenance, run }) => {
-      // With so many rows the server itself would not clean the indexes for one deleted row.
+      // With this many rows, VACUUM by default would not clean the indexes for a single deleted row.
       await run(`CREATE EXTENSION pgstattuple; ${fillRows(8_000)}`)
       const deleted = [
         "settings WHERE name = 's1'",
@@ -261,7 +261,7 @@ describeOnPostgres('postgres: maintenance', () => {
     })
   })
 
-  test('a purge removes deleted rows, and reports failure while a reader can still see them', async () => {
+  test('a purge reports failure while a reader can still see deleted rows, and removes them afterwards', async () => {
     await using database = await newDatabase()
     await using opened = await openMaintenance(database.url)
     await using reader = connectTo(database.url, 1)

@@ -24,7 +24,7 @@ const open = (made: TestConnections, migrations = ourMigrations, upgrade = false
   openDatabase(made.on, openingOf(made.url, { upgrade }), migrations)
 const opening = (...call: Parameters<typeof open>) => refusalOf(() => open(...call))
 
-/** The tables of a database and its settings. */
+/** The tables and settings of a database. */
 const contentOf = (url: string) =>
   runSql(
     url,
@@ -55,7 +55,7 @@ describeOnPostgres('postgres: migrations', () => {
       false,
     ],
     [
-      'a database with the migrations of another build, to upgrade it',
+      'to upgrade a database with the migrations of another build',
       [{ sql: 'CREATE TABLE x (id int)', oldestCompatible: 1 }, ...wider],
       true,
     ],
@@ -68,7 +68,7 @@ describeOnPostgres('postgres: migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('a database with missing migrations is refused without upgrade, with the command to run, and stays unchanged', async () => {
+  test('opening a database with missing migrations without upgrade changes nothing and fails with the command to run', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     const older = 'database_unusable: the database has an older schema:'
@@ -112,12 +112,12 @@ describeOnPostgres('postgres: migrations', () => {
     )
   })
 
-  test('an incompatible migration is refused while a server runs, and done once it has left', async () => {
+  test('an incompatible migration is refused while a server runs, and succeeds after that server has ended', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     await node.beat()
     const before = await contentOf(made.url)
-    // One incompatible migration among compatible ones is enough.
+    // A single incompatible migration is enough, even if the others are compatible.
     for (const migrations of [breaking, [...wider, ...breaking.slice(-1)]]) {
       expect(await opening(made, migrations, true)).toBe(
         'database_unusable: the database has an older schema, but servers are running; stop all of them first',
@@ -158,7 +158,7 @@ describeOnPostgres('postgres: migrations', () => {
     expect(await upgraded).toMatchObject({ schema: later, isUpgraded: true })
   })
 
-  test('a compatible migration is done while servers of the previous release run', async () => {
+  test('a compatible migration succeeds while servers of the previous release run', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     await node.beat()

@@ -59,7 +59,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(await runSql(made.url, 'SELECT relname FROM pg_class WHERE relnamespace = 2200')).toEqual([])
   })
 
-  test('several processes that open an empty database at once make one database', async () => {
+  test('several processes that open an empty database at once fill it only once', async () => {
     await using made = await newConnections()
     const first = Array.from({ length: 4 }, () => openDatabase(made.on, openingOf(made.url)))
     expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual(Array(4).fill(currentSchema))
@@ -68,7 +68,7 @@ describeOnPostgres('postgres: opening a database', () => {
     ).toEqual([{ keys: 1 }])
   })
 
-  test('another purpose or master key is refused, and nothing is changed', async () => {
+  test('opening with another purpose or master key is refused and changes nothing', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     expect(await opening(made, { purpose: 'production' })).toBe(
@@ -112,7 +112,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(await opening(made)).toBe('nothing')
   })
 
-  test('an encoding other than UTF8 is refused', async () => {
+  test('a database with an encoding other than UTF8 is refused', async () => {
     const server = await sharedPostgres()
     await server.run(
       "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'",
@@ -123,7 +123,7 @@ describeOnPostgres('postgres: opening a database', () => {
     )
   })
 
-  test('a role without permission to create tables or the extension gets the SQL to run', async () => {
+  test('opening as a role that cannot create tables or the extension fails with the SQL to run', async () => {
     await using made = await newConnections()
     const server = await sharedPostgres()
     await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')
@@ -140,7 +140,7 @@ describeOnPostgres('postgres: opening a database', () => {
     await server.run('DROP ROLE "Guest"')
   })
 
-  test('a host that accepts a connection and stays silent is skipped for the next one', async () => {
+  test('if the first host accepts a connection but never answers, the next host is used', async () => {
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     await using made = await newConnections()
     const url = made.url.replace('@', `@127.0.0.1:${silent.port},`)
@@ -150,7 +150,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(await place.find()).toEqual({ owner: undefined })
   })
 
-  test('a single host that accepts a connection and stays silent is reported as not answering', async () => {
+  test('if the only host accepts a connection but never answers, the error says that no server answers', async () => {
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const url = `postgres://anteroom@127.0.0.1:${silent.port}/rooms`
     const place = serverDatabase(url, { password: null, passFile: null })
@@ -180,7 +180,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(steps).toBeGreaterThan(3)
   })
 
-  test('a database that does not exist on the server is reported with the way to make it', async () => {
+  test('the error for a database that does not exist on the server says how to create it', async () => {
     const server = await sharedPostgres()
     await using none = connectTo(server.urlOf('nowhere'))
     expect(await opening(none)).toBe(

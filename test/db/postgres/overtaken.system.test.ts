@@ -9,7 +9,7 @@ import { openPostgresPlace } from './place'
 type Furniture = Awaited<ReturnType<typeof fill>>
 
 describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
-  /** Submits two requests at once, each at another node, in twelve rounds. Returns how the two ended in each round. */
+  /** Submits two requests at once to two nodes, in each of twelve rounds. Returns the two outcomes of each round. */
   async function endsOfTwo(
     ask: (furniture: Furniture, name: string, round: number) => Promise<unknown>,
   ): Promise<string[][]> {
@@ -33,7 +33,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
     ['the same slot', 0],
     ['overlapping slots', 44],
   ])(
-    'of two keyed submissions for %s one is stored and one is refused',
+    'of two bookings of %s with different idempotency keys, one is stored and one is refused',
     async (_, later) => {
       const ends = await endsOfTwo(({ book }, name, round) => {
         const startsAt = nine + minutes(90 * round + (name === 'sam' ? later : 0))
@@ -45,7 +45,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
   )
 
   testOnPostgres(
-    'of two members submitted with one idempotency key one is stored and one is refused',
+    'of two intakes of different members with the same idempotency key, one is stored and one is refused',
     async () => {
       const ends = await endsOfTwo(({ intake }, name, round) =>
         intake(name, { retry: { key: `key-${round}`, body: name } }),
@@ -64,7 +64,7 @@ testOnPostgres(
     const zoe = await stored(book('zoe', nine))
     const version = await versionOf(place)
     const [taken, free] = [nine + minutes(60), nine + minutes(120)]
-    // A node whose uncommitted change is invisible to the others.
+    // Acts as another node. Its change is not committed, so the first node cannot see it.
     await using node = new SQL(place.url, { max: 1 })
     const move = `UPDATE booking_requests SET starts_at = ${taken}, ends_at = ${taken + slotMillis} WHERE id = ${zoe.id}`
     await node.unsafe(`BEGIN; ${move}`).simple()

@@ -4,7 +4,7 @@ import { passwordFor } from '../../../db/postgres/client/password'
 import { Folder } from '../../support/folder'
 import { addressOf } from './pools'
 
-/** The password for the first host of an address, from a password file with these lines. */
+/** Returns the password that a password file with these lines gives for the first host of an address. */
 function found(lines: string, url = 'postgres://anteroom@localhost/rooms'): string | null {
   using folder = new Folder()
   const passFile = folder.file('pgpass')
@@ -38,7 +38,7 @@ test.each([
   expect(found(lines)).toBe(password)
 })
 
-test('postgres: escaped colons in a password file are read, and a socket matches its folder or localhost', () => {
+test('postgres: a password file can contain escaped colons, and its line for a socket can name the folder or localhost', () => {
   const odd = 'postgres://an%3Ateroom@[::1]:7/ro%5Coms'
   expect(found('\\:\\:1:7:ro\\\\oms:an\\:teroom:right', odd)).toBe('right')
   const socket = 'postgres://anteroom@/rooms?host=/run/postgresql'
@@ -75,7 +75,7 @@ test('postgres: a password file that others can read, or that is not a file, is 
       `the password file ${passFile} is accessible to other users; run chmod 600 on it`,
     )
   }
-  // The mode of a systemd credential of the service's user.
+  // systemd gives a credential file this mode.
   chmodSync(passFile, 0o440)
   const credential = { password: null, passFile, isPassFileCredential: true }
   expect(passwordFor(address, host, credential)).toBe('file')

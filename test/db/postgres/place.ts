@@ -33,7 +33,7 @@ export async function openPostgresPlace(): Promise<Place & { readonly url: strin
     freeTarget: null,
     openAgain: openOne,
     async forgetChanges() {
-      // A reader looks for the row of the version it last read.
+      // Keeps the second newest row, because a reader looks for the row of the version that it read last.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC OFFSET 1 LIMIT 1'
       await runSql(url, `DELETE FROM changes WHERE version < (${oldest})`)
     },

@@ -58,7 +58,7 @@ describeOnPostgres('postgres: the connection pool', () => {
     expect(pool.counts).toEqual({ free: 2, used: 0, waiting: 0 })
   })
 
-  test('a task waits for a connection for most of its deadline and then fails as busy, and the pool still works after', async () => {
+  test('a task that gets no connection for most of its deadline fails as busy, and the pool still works afterwards', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1, 400)
     const long = pool.use((on) => on.run('SELECT pg_sleep($1)', [1]), 5_000)
@@ -98,7 +98,7 @@ describeOnPostgres('postgres: the connection pool', () => {
     ).toEqual([[null, true]])
   })
 
-  test('a task whose connection was terminated can still return a result', async () => {
+  test('a task can still return a result after its connection was terminated', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1)
     const overtaken = await pool.use(async (on) => {
@@ -152,12 +152,12 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
     expect(await millisOf(() => Promise.allSettled(calls))).toBeLessThan(1_400)
     const failures = await Promise.all(calls.map(failureOf))
     expect(failures.slice(0, 2)).toEqual([
-      // The outcome of an INSERT is unknown. After BEGIN alone nothing was committed.
+      // The INSERT may have been committed. The transaction that got no answer to its BEGIN was not.
       ['lost', 'ETIMEDOUT'],
       ['retry', 'ETIMEDOUT'],
     ])
     expect(new Set(failures.slice(4).map(String))).toEqual(new Set(['busy,']))
-    // New tasks fail too, but within the connect timeout.
+    // New tasks fail as well, within the connect timeout.
     const later = Promise.allSettled(Array.from({ length: 10 }, () => ask(pool)))
     expect(await millisOf(() => later)).toBeLessThan(1_400)
     server.resume()
@@ -188,7 +188,7 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('when a connection is ended, the error says whether a commit is possible, and the pool never reuses it', async () => {
+  test('the error after the server ended a connection says whether a commit is possible, and the connection is never reused', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 1)
@@ -242,7 +242,7 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
     const port = () => pool.use(async (on) => (await on.run('SELECT inet_server_port()', []))[0]?.[0])
     expect(await port()).toBe(primary.port)
     await primary.stop('SIGKILL')
-    // A backend that outlives its killed server for a moment may still answer.
+    // A backend process may survive its killed server for a moment and still answer.
     await eventually('the dead server to be noticed', async () => {
       const failure = await failureOf(port())
       return Array.isArray(failure) && ['unreachable', 'lost'].includes(failure[0])
@@ -286,7 +286,7 @@ function openSessions(url: string) {
 describeOnPostgres('postgres: retrying a read on another connection', () => {
   test.each([
     ['its connection breaks', 'SELECT pg_terminate_backend(pg_backend_pid())'],
-    // Behind a pooler, a kept connection may lead to a server that has become a standby.
+    // Behind a pooler, an open connection may lead to a server that has become a standby.
     [
       'its connection leads to a server that has become read-only',
       'BEGIN READ ONLY; CREATE TABLE kept (id int)',

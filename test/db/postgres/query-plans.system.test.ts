@@ -21,7 +21,7 @@ interface Planned {
   readonly steps: readonly Step[]
 }
 
-/** The generic plans, which the server uses on any connection that has run a statement often. */
+/** Returns the generic plans of statements. A connection uses these once it has run a statement several times. */
 async function plansOf(url: string, statements: readonly SentStatement[]): Promise<Planned[]> {
   await using server = connectTo(url, 1)
   return await server.on(async (connection) => {
@@ -48,7 +48,7 @@ function stepsOf(step: Step): Step[] {
 /** Partial indexes over requests that await action by staff. */
 const small = ['booking_requests_waiting', 'booking_requests_unassigned']
 
-/** The growing table that a plan node reads completely, or through a whole index; null if none. */
+/** Returns the growing table that a plan node reads completely, either directly or through an index. */
 function readWhole(step: Step, above: Step | undefined): string | null {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = step
   const isFirstOfIndex = above?.['Node Type'] === 'Limit' && index !== '' && !step.Filter
@@ -114,7 +114,7 @@ describeOnPostgres('postgres: query plans of all statements', () => {
     ].sort()
   }
 
-  test('a booking decision is read only through indexes', () => {
+  test('the query for a booking decision uses the expected indexes', () => {
     expect(indexesOf(/^SELECT coalesce\(member\.id/)).toEqual([
       'audit_actor',
       'booking_requests_held',
@@ -167,7 +167,7 @@ describeOnPostgres('postgres: query plans of all statements', () => {
       /"id" in \(select "id" from "booking_requests" where "booking_requests"."state" = 'unassigned'/,
       ['booking_requests_pkey', 'booking_requests_unassigned', 'members_pkey'],
     ],
-  ])('%s are read through an index', (_, words, indexes) => {
+  ])('the query for %s uses the expected indexes', (_, words, indexes) => {
     expect(indexesOf(words)).toEqual(indexes)
   })
 })

@@ -70,7 +70,7 @@ describeOnPostgres('postgres: the tables that queries declare', () => {
     },
   )
 
-  test('columns have defaults if queries omit their value or a migration added them', async () => {
+  test('a column has a default if queries omit it or a migration added it, and no other column has one', async () => {
     const seen = tables.flatMap((table) =>
       Object.values(getTableColumns(table)).flatMap((column) =>
         column.hasDefault || column.generatedIdentity ? [`${getTableName(table)}.${column.name}`] : [],
@@ -103,13 +103,16 @@ describeOnPostgres('postgres: both engines have the same tables', () => {
     expect(found.map(({ name }) => name)).toEqual(names)
   })
 
-  test.each(names)('%s has the same columns on both engines, nullable alike', async (table) => {
-    const found = await rowsOf<Column>(
-      `SELECT attname AS name, attnotnull AS "notNull" FROM pg_attribute
+  test.each(names)(
+    '%s has the same columns on both engines, and the same ones are nullable',
+    async (table) => {
+      const found = await rowsOf<Column>(
+        `SELECT attname AS name, attnotnull AS "notNull" FROM pg_attribute
        WHERE attrelid = 'public.${table}'::regclass AND attnum > 0`,
-    )
-    expect(byName(found)).toEqual(byName(embeddedColumns(table)))
-  })
+      )
+      expect(byName(found)).toEqual(byName(embeddedColumns(table)))
+    },
+  )
 
   test.each(names)('%s has the same unique and foreign keys on both engines', async (table) => {
     const unique = embedded
@@ -154,7 +157,7 @@ describeOnPostgres('postgres: both engines have the same tables', () => {
     expect(sorted(pointed)).toEqual(sorted(points))
   })
 
-  test('checks of the same name allow the same words on both engines', async () => {
+  test('both engines have the same check constraints, which allow the same words', async () => {
     const found = await rowsOf<{ conname: string; definition: string }>(
       `SELECT conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint
        WHERE contype = 'c' AND connamespace = 'public'::regnamespace`,

@@ -11,13 +11,13 @@ const isPlannable = (text: string) => /^(select|insert|update|delete|with)\b/i.t
 
 /** The statements sent to a server during some work. */
 export interface Sent {
-  /** Statements that can be planned, including those sent as part of one text. */
+  /** Statements that can be planned. Several of them may have been sent as one text. */
   readonly statements: readonly SentStatement[]
   /** All texts as sent. */
   readonly texts: readonly string[]
 }
 
-/** Runs `work` and records what is sent meanwhile. */
+/** Runs `work` and records the statements that are sent during it. */
 export async function statementsSent(work: () => Promise<void>): Promise<Sent> {
   const sent = new Map<string, SentStatement>()
   const texts = new Set<string>()

@@ -2,8 +2,8 @@ import { eventually } from '../../support/eventually'
 import type { Postgres } from '../../support/postgres'
 
 /**
- * Creates a replication slot of a standby that sent hot_standby_feedback and then left. The server keeps rows for it,
- * because it may come back.
+ * Creates the replication slot of a standby that sent hot_standby_feedback and then disconnected. The server keeps
+ * deleted rows for the standby, because it may return.
  */
 export async function leaveStandbySlot(server: Postgres, name: string): Promise<void> {
   await server.run(`SELECT pg_create_physical_replication_slot('${name}')`)
@@ -32,7 +32,7 @@ const startup = withLength(
   Buffer.concat([Buffer.from([0, 3, 0, 0]), Buffer.from('user\0postgres\0replication\0true\0\0')]),
 )
 
-/** Hot standby feedback (§55.4): the oldest visible transaction as xmin and epoch, and no catalog xmin. */
+/** A hot standby feedback message (§55.4) with an xmin, which is the oldest visible transaction. No catalog xmin. */
 function feedback(xmin: bigint): Buffer {
   const body = Buffer.alloc(25)
   body.write('h')
