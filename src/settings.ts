@@ -84,7 +84,7 @@ export const settings = {
   tlsKey: setting(
     '--tls-key',
     '<file>',
-    'the private key of the certificate, in PEM; only its owner may be able to read it',
+    'the private key of the certificate, in PEM; it must be readable only by its owner',
     text,
     { isReloaded: true },
   ),

@@ -95,7 +95,7 @@ export function withContext(flags: object, work: Work<Context>): Promise<void> {
   return withService(flags, ({ context }, act) => work(context, act))
 }
 
-/** `act` throws if the server works with other zone data. */
+/** The `act` that `work` receives throws if the server has different zone data than this command. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
   const config = readStorageConfig(flags)
   const service = await openProduction(config)

@@ -5,7 +5,7 @@ import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 export interface BudgetState {
-  /** Null if admitted. Each rejected request gets a different time, at which the budget should suffice. */
+  /** Null if admitted. Rejected requests get different times, so that the budget suffices for each retry. */
   readonly retryAfterSeconds: number | null
   /** In units of cost, rounded down. */
   readonly remaining: number
@@ -14,39 +14,39 @@ export interface BudgetState {
 
 const mostCallers = 10_000
 
-/** In whole budgets. Limits how long a client that ignores Retry-After delays the caller's other clients. */
+/** Full budgets reserved for rejected requests at most: a client that ignores Retry-After must not delay the others. */
 const mostPromised = 10
 
-/** Amounts are cost times the rate's window in ms: whole numbers, so nothing is rounded. */
+/** Amounts are multiplied by the rate's window in ms. They are thus whole numbers, and nothing is rounded. */
 interface Bucket {
-  /** Last request, in ms. */
+  /** Time of the last request, in ms. */
   at: number
   most: number
   spent: number
-  /** Spent, or promised to rejected requests. */
+  /** `spent` plus the budget that is reserved for retries of rejected requests. */
   promised: number
 }
 
 /**
- * Token bucket per caller. It refills evenly, except while the clock is set back. Memory is bounded: the
- * buckets that were idle longest, which are full or nearly full, are dropped.
+ * One token bucket for each caller. It refills evenly, and not at all while the clock is set back. To limit memory,
+ * the buckets that were idle longest are dropped: they are full or nearly full.
  */
 export class Limiter<Caller> {
-  /** Oldest request first. */
+  /** The caller whose last request is oldest comes first. */
   readonly #buckets = new Map<Caller, Bucket>()
 
   constructor(private readonly most = mostCallers) {}
 
-  /** A cost above the whole budget counts as the whole. `now`: whole ms, read just before the call. */
+  /** A cost above the whole budget is reduced to it. @param now whole ms, read just before the call */
   spend(caller: Caller, rate: Rate, cost: number, now: number): BudgetState {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
     const price = Math.min(cost, rate.most) * unit
     const bucket = this.#find(caller, rate, now)
-    // Each millisecond refills `most`, so a window refills the whole budget.
+    // Each ms adds `most` units, so that one window refills the whole budget.
     const back = Math.max(0, now - bucket.at) * rate.most
     bucket.spent = Math.min(Math.max(0, bucket.spent - back), whole)
-    // Promises made at another rate are void.
+    // If the rate has changed, earlier reservations are dropped.
     bucket.promised =
       bucket.most === rate.most ? Math.max(bucket.spent, bucket.promised - back) : bucket.spent
     bucket.at = now
@@ -85,12 +85,12 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // A retry may come up to 1 s late and leave too little budget, so the next one is due 1 s later.
+  // A retry may come up to 1 s late, and then the budget refills 1 s later for the next retry.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
 
-/** By then, all requests now in flight should be answered. */
+/** Retry-After of a request that is rejected because of overload: the requests now in flight are answered by then. */
 const retryAfterSeconds = 1
 
 export function overloaded(): Refusal {

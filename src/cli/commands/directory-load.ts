@@ -147,7 +147,7 @@ function fieldText(change: FieldChange): string {
   const { field, removed, added, lost } = change
   if (field === 'workingHours') return `${name} ${lost > 0 ? 'removed' : 'changed'}`
   const counts = [removed.length > 0 ? `-${removed.length}` : '', added.length > 0 ? `+${added.length}` : '']
-  return `${name} ${counts.filter((count) => count !== '').join(' ') || 'in another order'}`
+  return `${name} ${counts.filter((count) => count !== '').join(' ') || 'reordered'}`
 }
 
 function valueText(name: string, { field, from, to }: Extract<FieldChange, { from: unknown }>): string {

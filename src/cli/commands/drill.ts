@@ -140,7 +140,7 @@ async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Pr
   return answers
 }
 
-/** Compares answers with the directory before and after the backup. Entries that changed in between are only counted. */
+/** @throws Refusal if an answer differs from the service's, unless the service's answer changed during the backup. */
 function compareAnswers(answers: Answers, before: Answers, after: Answers) {
   let [same, changed] = [0, 0]
   for (const asked of new Set([...answers.keys(), ...before.keys(), ...after.keys()])) {

@@ -117,7 +117,7 @@ function systemFault(error: unknown): string {
   return `the certificate cannot be used (${code})`
 }
 
-/** Returns the parts of the log line. @throws Refusal settings_invalid */
+/** Returns one text per applied change or warning, for the log line. @throws Refusal settings_invalid */
 function takeAll(running: RunningServer): string[] {
   const config = running.read()
   const { inForce, server, service, clock } = running

@@ -84,11 +84,13 @@ function painted(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
 
-/** Lines of this many ms are written together. A killed process loses at most these lines. */
+/** In ms: lines are collected for this long, then written together. A killed process loses at most these lines. */
 const gatherMillis = 100
-/** Bytes that trigger a write at once, and the maximum in one write. */
-const [batchBytes, mostAtOnce] = [64 * 1024, 128 * 1024]
-/** Maximum bytes kept for a slow reader. */
+/** When this many bytes wait, they are written without waiting longer. */
+const batchBytes = 64 * 1024
+/** Maximum bytes in one write. */
+const mostAtOnce = 128 * 1024
+/** Maximum bytes that wait for a slow reader. */
 const mostKept = 4 * 1024 * 1024
 /** Timeout for the last write, in ms. */
 const endMillis = 1_000

@@ -45,7 +45,7 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
 
 /** NO in capitals: an unwanted voicemail discloses the contact to others. */
 export function voicemailText(leaveVoicemail: string | null): string {
-  if (leaveVoicemail === null) return 'unknown: leave none'
+  if (leaveVoicemail === null) return 'unknown; do not leave one'
   return leaveVoicemail === 'No' ? 'NO' : leaveVoicemail.toLowerCase()
 }
 
