@@ -45,7 +45,7 @@ export async function benchGrowth(): Promise<Row[]> {
   return [
     ...starts,
     // The service checks its database once after each start, on another thread, so the check delays no request.
-    ...rowsOf('database check after a start', 's', named, [checks]),
+    ...rowsOf('database check after the start', 's', named, [checks]),
     ...(await curve('warm search', 'a second', named, services.all, (serving) =>
       perSecond(serving, search(serving)),
     )),

@@ -9,7 +9,7 @@ import { start } from './start'
 import { StoreNode } from './store-nodes'
 import { takeTurns } from './wrk'
 
-const embedded = 'the embedded engine'
+const embedded = 'the SQLite engine'
 const [providers, connections, nodeCount] = [60, 64, 4]
 const member = 'member-1001'
 /** The duration of a round (ms) and the number of concurrent callers of each node. */
@@ -17,7 +17,7 @@ const [millis, callers] = [2_000, 64]
 /** Warm-up rounds: each process needs CPU time to compile its code. */
 const roundsToWarmUp = 5
 
-/** Compares PostgreSQL with the embedded engine, four nodes with one node, and our PostgreSQL client with pgbench. */
+/** Compares PostgreSQL with the SQLite engine, four nodes with one node, and our PostgreSQL client with pgbench. */
 export async function benchNodes(): Promise<Row[]> {
   const why = whyNoPostgres()
   if (why !== null) return [{ name: 'all rows of this part', figure: `skipped: ${why}` }]

@@ -36,8 +36,8 @@ const run = {
   begunAt: new Date().toISOString(),
   load: `${loadGenerator}, version ${wrk}; open loops and bookings with Bun sockets (test/bench/load.ts)`,
   shared: 'the service, the reference and the load generator share all cores with other processes',
-  rounds: `medians of ${rounds} rounds after a warm-up round; the service and the reference take turns; spread: the smallest and the largest ratio of a round`,
-  cpu: 'by CPU: the ratio by CPU time of the two servers, which other processes affect less',
+  rounds: `each figure is the median of ${rounds} rounds after a warm-up round; the service and the reference take turns; SPREAD is the smallest and the largest ratio of a round`,
+  cpu: 'BY CPU is RATIO computed from the CPU time of the two servers, which other processes affect less',
   versions: {
     anteroom: version,
     bun: Bun.version,

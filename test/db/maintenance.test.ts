@@ -52,7 +52,7 @@ test.each(['audit', 'members', 'licenses'])(
   },
 )
 
-test('db: a check names a member and screening answers that cannot be decrypted; they are shown as unreadable and can be erased', async () => {
+test('db: a check names values that cannot be decrypted, which are shown as unreadable and can be erased', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store, maintenance } = engine

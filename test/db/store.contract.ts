@@ -252,7 +252,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(member).toEqual((await store.findMember(partner.id, 'robin')) as typeof member)
     })
 
-    test('a member at the limit of open requests gets too_many_open_requests until a request is declined or its slot has started', async () => {
+    test('a member at the limit of open requests gets too_many_open_requests until a request is declined or in the past', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, intake, book, assign } = await fillWithIntake(place)

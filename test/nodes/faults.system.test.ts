@@ -135,7 +135,7 @@ describeOnPostgres('nodes: four nodes while partners book', () => {
   )
 
   testOfLink(
-    'cutting the link of a node to the database server loses and duplicates no booking and delays no other node, and that node still answers in time',
+    'a node whose link to the database server is cut loses and duplicates no booking, answers in time and delays no other node',
     async () => {
       const report = await campaign.run({
         title: `${times(1, 20)} x cut link of a node`,

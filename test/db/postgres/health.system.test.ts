@@ -197,7 +197,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
   })
 
-  test('a server restarted at the same address replaces the previous server in the list once that one stops sending heartbeats', async () => {
+  test('a restarted server replaces the previous server at its address in the list once the previous one sends no heartbeats', async () => {
     await using made = await newTestDatabase()
     const ages = (seconds: number, node: Node) =>
       runSql(made.url, `UPDATE nodes SET seen_at = seen_at - ${seconds * 1_000} WHERE id = '${node.id}'`)

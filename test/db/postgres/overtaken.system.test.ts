@@ -57,7 +57,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
 })
 
 testOnPostgres(
-  'postgres: a booking is refused if another process takes its slot meanwhile, and a booking of another slot is stored',
+  'postgres: a booking is refused only if another process takes the same slot during the booking',
   async () => {
     await using place = await openPostgresPlace()
     const { book, first } = await fill(place)
