@@ -4,8 +4,9 @@ import { countryWide, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 import type { components, paths } from './partner-api'
 
-// A partner in TypeScript: types by openapi-typescript, calls by openapi-fetch. The first test generates partner-api.ts,
-// which is not committed, so `npm run check` excludes this file. @ts-expect-error marks lines that must not compile.
+// This file is a partner's program in TypeScript. Its types come from openapi-typescript, and it calls the service with
+// openapi-fetch. The first test generates partner-api.ts. That file is not committed, so `npm run check` excludes this one.
+// @ts-expect-error marks lines that must not compile.
 
 type Submission = components['schemas']['BookingRequest']
 type Booked = components['schemas']['BookingResponse']
@@ -28,7 +29,7 @@ function clientOf(token: string) {
   return createClient<paths>({ baseUrl: service.baseUrl, headers: { Authorization: `Bearer ${token}` } })
 }
 
-/** Returns a booking of the slot, or an intake without one. */
+/** Returns a booking of the given slot, or an intake if no slot is given. */
 function submission(id: string, bookingData?: Submission['bookingData']): Submission {
   return {
     user: { external_user_id: id },
@@ -154,7 +155,7 @@ describe('clients: openapi-fetch', () => {
     const { error, response } = await clientOf('forged').GET('/partners/v1/user/', {
       params: { query: { external_user_id: 'anybody' } },
     })
-    // @ts-expect-error: the body of a 401 has a code and no status; other errors have a status and no code.
+    // @ts-expect-error: the error may be a 401, whose body has no status.
     expect(error?.status).toBeUndefined()
     const code = error && 'code' in error ? error.code : undefined
     code satisfies components['schemas']['AuthenticationErrorCode'] | undefined
@@ -163,17 +164,17 @@ describe('clients: openapi-fetch', () => {
 
   test('does not compile a call that the document does not allow', async () => {
     const { user, memberData, phq9Data } = submission('not-sent')
-    // @ts-expect-error: null is neither a booking nor an intake.
+    // @ts-expect-error: bookingData must not be null. An intake omits it.
     const nullified: Submission = { user, memberData, phq9Data, bookingData: null }
     const answers = await Promise.all([
       // @ts-expect-error: country_code is required.
       client.GET('/partners/v1/provider-regions/', { params: { query: {} } }),
-      // @ts-expect-error: there are three modalities.
+      // @ts-expect-error: `video` is not a modality.
       client.GET('/partners/v1/providers/', { params: { query: { region_id: 1, modality: 'video' } } }),
       // @ts-expect-error: phq9Data is required.
       client.POST('/partners/v1/booking-request/', { body: { user, memberData } }),
       client.POST('/partners/v1/booking-request/', { body: nullified }),
-      // @ts-expect-error: members are not listed.
+      // @ts-expect-error: external_user_id is required.
       client.GET('/partners/v1/user/'),
     ])
     expect(answers.map(({ response }) => response.status)).toEqual([400, 400, 400, 400, 400])

@@ -75,7 +75,7 @@ describe('domain: an unchanged audit log', () => {
     expect([state.acts.head.id, state.refusals.head.id]).toEqual([4, 5])
   })
 
-  test('is intact from a noted hash of any line or of the start', () => {
+  test('is intact if the hash of any line, or of the start, is given', () => {
     for (const { id, hash } of [auditStart, ...lines]) expect(verify(lines, { id, hash })).toEqual(intact)
   })
 
@@ -112,7 +112,7 @@ describe('domain: a changed field of an audit line is detected:', () => {
     for (const index of lines.keys()) {
       const verdict = verify(withLine(index, { [field]: other[field] }))
       expect(verdict).toMatchObject({ intact: false })
-      // A changed action can move the line to the other chain, so that its own chain misses a line.
+      // A line with another action or id can be in the wrong chain or place, so that another fault is reported first.
       if (field !== 'action' && field !== 'id') {
         expect(verdict).toEqual({ intact: false, id: index + 1, fault: 'the line was altered' })
       }
@@ -127,7 +127,7 @@ describe('domain: a changed field of an audit line is detected:', () => {
     }
   })
 
-  test('a record that is removed or added', () => {
+  test('a record that is replaced by null, and null that is replaced by the text "null"', () => {
     expect(verify(withLine(0, { record: null }))).toMatchObject({ intact: false, id: 1 })
     expect(verify(withLine(1, { record: 'null' }))).toMatchObject({ intact: false, id: 2 })
   })
@@ -149,7 +149,7 @@ describe('domain: a missing or forged audit line is detected:', () => {
     }
   })
 
-  test('lines missing at the end, without a noted hash', () => {
+  test('lines missing at the end, even if no earlier hash is given', () => {
     expect(verify(lines.slice(0, 4))).toEqual({
       intact: false,
       id: 5,
@@ -171,7 +171,7 @@ describe('domain: a missing or forged audit line is detected:', () => {
     expect(verify(another.lines)).toMatchObject({ intact: false, id: 1 })
   })
 
-  test('a log rewritten with the same key, only by a noted hash', () => {
+  test('a log rewritten with the same key, only if an earlier hash is given', () => {
     const another = chained(entries.map((line) => ({ ...line, actor: 'mallory' })))
     expect(verifyLines(another.state, another.lines, null)).toMatchObject({ intact: true })
     for (const { id, hash } of lines) {
@@ -194,7 +194,7 @@ describe('domain: a missing or forged audit line is detected:', () => {
     })
   })
 
-  test('lines newer than an older seal', () => {
+  test('lines that are newer than the seal', () => {
     const older = chained(entries.slice(0, 3)).state
     expect(verifyLines(older, lines, null)).toEqual({
       intact: false,
@@ -203,7 +203,7 @@ describe('domain: a missing or forged audit line is detected:', () => {
     })
   })
 
-  test('an older log with its own older seal, only by a noted hash', () => {
+  test('an older log with its older seal, only if a newer hash is given', () => {
     const older = chained(entries.slice(0, 3))
     expect(verifyLines(older.state, older.lines, null)).toMatchObject({ intact: true })
     expect(verifyLines(older.state, older.lines, head)).toEqual({
@@ -224,7 +224,7 @@ describe('domain: a pruned audit log', () => {
     expect(verifyLines(pruned, rest, start)).toEqual(intact)
   })
 
-  test('reveals a line that was changed, removed or left over at its new start', () => {
+  test('is not intact if a line after its new start was changed or removed, or a pruned line is still there', () => {
     const [refusal, line] = rest as [AuditLine, AuditLine, AuditLine]
     expect(verifyLines(pruned, [refusal, { ...line, actor: 'mallory' }], null)).toMatchObject({ id: 4 })
     expect(verifyLines(pruned, rest.toSpliced(1, 1), null)).toMatchObject({ intact: false, id: 4 })
@@ -236,7 +236,7 @@ describe('domain: a pruned audit log', () => {
     })
   })
 
-  test('points to the archive for a noted hash before its start', () => {
+  test('refers to the archive if the given hash is of a pruned line', () => {
     const noted = { id: 1, hash: (lines[0] as AuditLine).hash }
     expect(verifyLines(pruned, rest, noted)).toEqual({
       intact: false,
@@ -269,7 +269,7 @@ describe('domain: the seal of an audit log', () => {
     }
   })
 
-  test('of an archive is accepted only for its chain and not as the state of a log', () => {
+  test('of an archive is accepted only for its own chain, and not as the seal of a log', () => {
     const end = formatArchiveEnd(hashes, { chain: 'acts', ...state.acts })
     expect(parseArchiveEnd(hashes, end)).toEqual({ chain: 'acts', ...state.acts })
     expect(parseArchiveEnd(hashes, end.replace('"acts"', '"refusals"'))).toBeNull()

@@ -63,8 +63,8 @@ describe('domain: comparing a directory with equal files', () => {
   })
 })
 
-describe('domain: comparing a directory writes', () => {
-  test('all of a new directory, regions before the providers that refer to them', () => {
+describe('domain: comparing a directory', () => {
+  test('writes all of a new directory, regions before the providers that refer to them', () => {
     const { writes, load } = compareDirectory(
       { ...entries, regions: [quebec, ontario].map(unnumbered) },
       empty,
@@ -80,7 +80,7 @@ describe('domain: comparing a directory writes', () => {
     expect(id).toBe(5)
   })
 
-  test('a changed record under its id', () => {
+  test('writes a changed record and keeps its id', () => {
     const described = {
       regions: [{ ...unnumbered(ontario), localName: 'The Ontario' }, unnumbered(quebec)],
       providers: [entry({ bio: 'New' })],
@@ -105,7 +105,7 @@ describe('domain: comparing a directory writes', () => {
     ['workingHours', { workingHours: [{ weekdays: ['monday'], start: '09:00', end: '17:15' }] }],
     ['minimumNoticeMinutes', { minimumNoticeMinutes: 31 }],
   ]
-  test.each(changes)('a provider whose %s changed to %j', (_, different) => {
+  test.each(changes)('writes a provider whose %s changed to %j', (_, different) => {
     const described = { ...entries, providers: [entry(different)] }
     expect(compareDirectory(described, facts)).toMatchObject({
       load: { changed: ['first'] },
@@ -113,7 +113,7 @@ describe('domain: comparing a directory writes', () => {
     })
   })
 
-  test('the deactivation of an omitted record, once', () => {
+  test('deactivates an omitted record once', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { regions: [unnumbered(ontario)], providers: [] },
       facts,
@@ -135,7 +135,7 @@ describe('domain: comparing a directory writes', () => {
     })
   })
 
-  test('deactivations, and reports a reactivation as a change', () => {
+  test('reports a deactivated record as deactivated and a reactivated record as changed', () => {
     const off = {
       regions: [{ ...unnumbered(ontario), active: false }, unnumbered(quebec)],
       providers: [entry({ active: false })],
@@ -163,7 +163,7 @@ describe('domain: comparing a directory writes', () => {
 describe('domain: a provider that cannot be read', () => {
   const broken = { ...facts, providers: [], unreadable: [{ id: 5, ref: 'first', active: true }] }
 
-  test('is repaired by the files under the same id', () => {
+  test('is overwritten by its entry in the files and keeps its id', () => {
     const { id, ...row } = provider
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(entries, broken)
     expect(writes).toEqual([{ set: 'provider', id, to: row }])
@@ -242,11 +242,11 @@ describe('domain: loading a compared directory', () => {
   })
 
   const rows: [name: string, since: Change[] | null, end: string][] = [
-    ['any provider has changed', [{ noun: 'provider', recordId: 99 }], 'directory_changed'],
-    ['a region has changed', [{ noun: 'region', recordId: 99 }], 'directory_changed'],
-    ['the changes are no longer known', null, 'directory_changed'],
+    ['is refused if any provider has changed', [{ noun: 'provider', recordId: 99 }], 'directory_changed'],
+    ['is refused if a region has changed', [{ noun: 'region', recordId: 99 }], 'directory_changed'],
+    ['is refused if the changes are no longer known', null, 'directory_changed'],
     [
-      'a later change is of a provider',
+      'is refused if the last of several changes is of a provider',
       [
         { noun: 'taken', recordId: 5 },
         { noun: 'provider', recordId: 5 },
@@ -254,7 +254,7 @@ describe('domain: loading a compared directory', () => {
       'directory_changed',
     ],
     [
-      'only slots and partners have changed',
+      'is written if only slots and partners have changed',
       [
         { noun: 'taken', recordId: 5 },
         { noun: 'partner', recordId: 5 },
@@ -262,9 +262,9 @@ describe('domain: loading a compared directory', () => {
       'done',
     ],
   ]
-  test.each(rows)('if %s', (_, since, end) => expect(endOf(decideLoad(comparison, since))).toBe(end))
+  test.each(rows)('%s', (_, since, end) => expect(endOf(decideLoad(comparison, since))).toBe(end))
 
-  test('is refused with advice to try again if the changes are no longer known', () => {
+  test('has a refusal with the advice to run the command again', () => {
     expect(decideLoad(comparison, null)).toEqual(
       new Refusal(
         'directory_changed',
@@ -289,7 +289,7 @@ describe('domain: the limit of changes of a load', () => {
       'the files change 4 regions and providers, more than the limit of 3, so nothing was changed',
     ],
     [{ most: 0, isPercent: false }, { ...nothing, unchanged: 10 }, null],
-    // 10% of the 40 existing records: 1 is deactivated and 39 are unchanged.
+    // The limit is 10% of the 40 existing records. Of these, 1 is deactivated and 39 are unchanged.
     [{ most: 10, isPercent: true }, load(4, 39), null],
     [
       { most: 10, isPercent: true },
@@ -308,7 +308,7 @@ describe('domain: the limit of changes of a load', () => {
       'the files change 1 regions and providers, more than the limit of 0, so nothing was changed',
     ],
   ]
-  test.each(rows)('%j applied to %j', (limit, of, message) => {
+  test.each(rows)('%j with the load %j gives the refusal %j', (limit, of, message) => {
     const expected = message === null ? null : new Refusal('too_many_changes', message)
     expect(refusalOf(() => requireFewChanges(of, limit))).toEqual(expected)
   })
@@ -383,7 +383,7 @@ describe('domain: loading any files into any directory', () => {
       const providers = fc.uniqueArray(one.map(entry), { selector: ({ ref }) => ref })
       return fc.record({ regions: fc.constant(all), providers })
     })
-  // The existing directory comes from an earlier load; some of it may have become unreadable.
+  // The existing directory comes from an earlier load. One of its providers may be unreadable.
   const there = fc.tuple(described, fc.boolean()).map(([earlier, isBroken]) => {
     const found = afterwards(empty, compareDirectory(earlier, empty).writes)
     const [first, ...others] = found.providers
@@ -392,7 +392,7 @@ describe('domain: loading any files into any directory', () => {
   })
   const withoutIds = ({ regions, providers }: DirectoryEntries, { regions: found }: DirectoryFacts) => ({
     providers,
-    // The id of another region is refused; a test above covers that.
+    // Omits ids that could cause a refusal. A test above covers the refusals.
     regions: regions.map((region) => ({
       ...region,
       id: found.some(({ id, code }) => code === region.code || id === region.id) ? null : region.id,

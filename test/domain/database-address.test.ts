@@ -40,12 +40,15 @@ test.each<[string, Partial<DatabaseAddress>]>([
   ],
   ['postgres://anteroom@/rooms?host=/run/postgresql', { hosts: [{ host: '/run/postgresql', port: 5432 }] }],
   ['postgres://anteroom@/rooms?host=%2Frun%2Fpg&port=5433', { hosts: [{ host: '/run/pg', port: 5433 }] }],
-])('domain: %s is a database address, and is displayed as an equivalent one', (text, expected) => {
-  expect(isDatabaseAddress(text)).toBe(true)
-  const address = { ...plain, ...expected }
-  expect(parseDatabaseAddress(text)).toEqual(address)
-  expect(parseDatabaseAddress(shownAddress(text))).toEqual({ ...address, password: null })
-})
+])(
+  'domain: %s is a database address, and its displayed form is parsed to the same address',
+  (text, expected) => {
+    expect(isDatabaseAddress(text)).toBe(true)
+    const address = { ...plain, ...expected }
+    expect(parseDatabaseAddress(text)).toEqual(address)
+    expect(parseDatabaseAddress(shownAddress(text))).toEqual({ ...address, password: null })
+  },
+)
 
 const form = 'must look like postgres://user@host:5432/name?sslmode=verify-full'
 const far =

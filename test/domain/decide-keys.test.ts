@@ -48,7 +48,7 @@ describe('domain: issuing a token', () => {
     }
   })
 
-  test('is token_exists if a key is in force, has a future end, or is waiting', () => {
+  test('is refused with token_exists if a key is in force, even with a future end, or is waiting', () => {
     for (const keys of [[current], [{ ...replaced }], [waiting], [ended, current]]) {
       expect(decideIssue({ partner, keys }, newKey('n', 200), actAt(200))).toEqual(
         new Refusal('token_exists', 'the partner already has a token', { hint: 'anteroom token rotate' }),
@@ -130,12 +130,12 @@ describe('domain: cancelling a cutover', () => {
   const reopened = { set: 'key', id: 1, to: { endsAt: null, endReason: null } }
   const neverStarts = { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } }
 
-  // The order of the writes matters: two keys must never be without an end at once.
+  // The order of the writes matters: not even between two writes may two keys have no end.
   test.each<[name: string, keys: KeyRecord[], at: number, writes: unknown[]]>([
-    ['the waiting key never starts', [replaced, waiting], 200, [neverStarts, reopened]],
-    ['is possible until one millisecond before it', [replaced, waiting], 499, [neverStarts, reopened]],
+    ['ends the waiting key at its start', [replaced, waiting], 200, [neverStarts, reopened]],
+    ['succeeds until one millisecond before the cutover', [replaced, waiting], 499, [neverStarts, reopened]],
     ['leaves ended keys unchanged', [ended, replaced, cancelled, waiting], 200, [neverStarts, reopened]],
-    ['of the only key leaves no key', [waiting], 200, [neverStarts]],
+    ['succeeds if the waiting key is the only key', [waiting], 200, [neverStarts]],
     [
       'does not restore a revoked key if the clock was set back',
       [{ ...current, endsAt: 300, endReason: 'revoked' }, waiting],
@@ -165,7 +165,7 @@ describe('domain: cancelling a cutover', () => {
   })
 })
 
-test('domain: every token change of an unknown partner is record_unknown', () => {
+test('domain: every token change of an unknown partner is refused with record_unknown', () => {
   const nobody = { partner: null, keys: [] }
   const ends = [
     decideIssue(nobody, newKey('n', 1), actAt(0)),
@@ -195,8 +195,9 @@ describe('domain: any sequence of token changes', () => {
   const steps = fc.array(
     fc.record({
       what: fc.constantFrom('issue', 'rotate', 'revoke', 'cancel'),
-      // Time after the previous step, and time from this step to the start of the key.
+      /** The time from the previous step to this one. */
       later: fc.nat(4),
+      /** The time from this step to the start of its key. */
       wait: fc.nat(6),
     }),
     { minLength: 1, maxLength: 12 },

@@ -16,7 +16,7 @@ describe('domain: a member', () => {
   test.each([
     [false, 'member.deactivate'],
     [true, 'member.reactivate'],
-  ] as const)('is set to active %p with one audit line', (active, action) => {
+  ] as const)('can be set to active = %p, with one audit line', (active, action) => {
     expect(done(decideMemberState(member, active))).toEqual({
       writes: [{ set: 'member', id: 7, to: { active } }],
       taken: [],
@@ -25,7 +25,7 @@ describe('domain: a member', () => {
     })
   })
 
-  test('is found by address, and the audit log names the member, or none', () => {
+  test('is searched by email address, and the audit line contains the member that was found, or no record', () => {
     const found = done(decideFinding(member))
     expect(found).toEqual({
       writes: [],
@@ -39,7 +39,7 @@ describe('domain: a member', () => {
     expect(nobody.answer([])).toBeNull()
   })
 
-  test('can release only the email address, once', () => {
+  test('can release the email address once, which changes nothing else', () => {
     const released = { ...member.profile, email: '' }
     expect(done(decideEmailRelease(member, { actor: 'olive', at: now }))).toEqual({
       writes: [{ set: 'member', id: 7, to: { profile: released, updatedAt: now } }],
@@ -71,7 +71,7 @@ describe('domain: a member', () => {
     expect(decided.answer([])).toBe(held)
   })
 
-  test('is erased after their requests, answers, notes and replays', () => {
+  test('is erased last, after the links and answers of requests, the replays and the notes', () => {
     const forgotten = { memberId: null, screeningAnswers: null }
     expect(done(decideErasure(member, [intake, booking], [31, 32]))).toEqual({
       writes: [
@@ -94,7 +94,7 @@ describe('domain: a member', () => {
     expect(new Set(writes.flatMap((write) => ('set' in write ? [write.to] : []))).size).toBe(1)
   })
 
-  test('erased, returns the pending and accepted requests that hold a slot', () => {
+  test('is erased with a list of the pending and accepted requests that still hold a slot', () => {
     const inEachState = requestStates.map((state, index) => ({ ...booking, id: 20 + index, state }))
     const withoutSlot = { ...intake, id: 30, state: 'pending' as const, providerId: 5 }
     const { answer: result } = done(decideErasure(member, [...inEachState, withoutSlot], []))
@@ -104,7 +104,7 @@ describe('domain: a member', () => {
     ])
   })
 
-  test('that is unknown is record_unknown', () => {
+  test('that is unknown is refused with record_unknown', () => {
     const nobody = new Refusal('record_unknown', 'there is no such member')
     const decided: unknown[] = [
       decideMemberState(null, true),

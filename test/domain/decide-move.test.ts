@@ -86,7 +86,7 @@ describe('domain: transitions of a request', () => {
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
-    'of a booking request from %s give %j, except that assign is always refused',
+    'of a booking request from %s have the same results as of an intake (%j), except that assign is refused',
     (state, ends) => {
       const booked = { ...inState(state), isIntake: false }
       expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))
@@ -114,7 +114,7 @@ describe('domain: transitions of a request', () => {
     ])
   })
 
-  test('are record_unknown for an unknown request', () => {
+  test('of an unknown request are refused with record_unknown', () => {
     const ends = [
       decideAcceptance(null, act),
       decideDecline(null, act),
@@ -254,11 +254,11 @@ describe('domain: a note', () => {
     ['', 'the text must not be empty'],
     [' \n\t', 'the text must not be empty'],
     ['x'.repeat(4_001), 'the text must have at most 4000 characters'],
-  ])('of %j is refused', (text, why) => {
+  ])('with the text %j is refused', (text, why) => {
     expect(decideNote(intake, text, act)).toEqual(new Refusal('field_invalid', why))
   })
 
-  test('is read with a line in the audit log', () => {
+  test('is read, and the audit log records that it was read', () => {
     const notes = [{ id: 1, kind: 'note' as const, at: now, actor: 'olive', text: 'Called.' }]
     const decided = done(decideReadingNotes(booking, notes))
     expect([decided.writes, decided.taken]).toEqual([[], []])
@@ -317,7 +317,7 @@ describe('domain: assigning a provider', () => {
     faults.slice(index + 1).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
   )
 
-  test.each(pairs)('is %s if %s and %s', (end, _, __, addFirst, addSecond) => {
+  test.each(pairs)('is %s if %s, even if %s', (end, _, __, addFirst, addSecond) => {
     expect(endOf(decideAssignment(draft, addSecond(addFirst(facts))))).toBe(end)
     expect(endOf(decideAssignment(draft, addFirst(addSecond(facts))))).toBe(end)
   })
@@ -353,7 +353,7 @@ describe('domain: assigning a provider', () => {
   })
 
   test.each(['pending', 'accepted', 'declined'] as const)(
-    'from %s keeps the authorization number, clears both timestamps and reports the providers whose slots changed',
+    'of a request that is %s keeps its authorization number, clears both timestamps and reports the providers whose slots changed',
     (state) => {
       const before = { ...booking, id: 11, isIntake: true, state, acceptedAt: now - 2, declinedAt: now - 1 }
       const holding = { requestId: 11, memberId: 7, startsAt: nine }
@@ -380,13 +380,13 @@ describe('domain: assigning a provider', () => {
     },
   )
 
-  test('is prevented by the slots of other requests only', () => {
+  test('is refused if another request holds the slot, but not if the same request holds it', () => {
     const own = { requestId: intake.id, memberId: 7, startsAt: nine }
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own] }))).toBe('done')
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own, stranger] }))).toBe('slot_unavailable')
   })
 
-  test('succeeds next to the member’s other slots, over the same request’s slot, and without a slot', () => {
+  test('succeeds with a slot next to the member’s other slots, with the request’s own slot, and without a slot', () => {
     const own = { requestId: intake.id, startsAt: nine }
     const adjacent = [-45, 45].map((offset) => ({ requestId: 80, startsAt: nine + minutes(offset) }))
     expect(endOf(decideAssignment(draft, { ...facts, held: [own, ...adjacent] }))).toBe('done')
@@ -430,13 +430,13 @@ describe('domain: moving a request to another slot', () => {
     faults.slice(index).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
   )
 
-  test.each(pairs)('is %s if %s and %s', (end, _, __, addFirst, addSecond) => {
+  test.each(pairs)('is %s if %s, even if %s', (end, _, __, addFirst, addSecond) => {
     expect(endOf(decideMove(move, addSecond(addFirst(moving))))).toBe(end)
     expect(endOf(decideMove(move, addFirst(addSecond(moving))))).toBe(end)
   })
 
   test.each(['pending', 'accepted'] as const)(
-    'from %s makes it pending, keeps its authorization number and frees its earlier slot',
+    'that is %s makes it pending, keeps its authorization number and frees its earlier slot',
     (state) => {
       const request = { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
       const to = {
@@ -457,7 +457,7 @@ describe('domain: moving a request to another slot', () => {
     },
   )
 
-  test('is not prevented by its own earlier slot, even if they overlap', () => {
+  test('succeeds even if the new slot overlaps the earlier slot of the same request', () => {
     const half = { ...move, startsAt: nine + minutes(20) }
     const own = { requestId: 12, memberId: 7, startsAt: nine }
     expect(endOf(decideMove(half, { ...moving, holders: [own], held: [own] }))).toBe('done')

@@ -82,7 +82,7 @@ describe('domain: a partner', () => {
     })
   })
 
-  test('cannot be assigned if it or the organization is unknown', () => {
+  test('cannot be assigned to an organization if the partner or the organization is unknown', () => {
     expect(decidePartnerOrganization(partner, undefined)).toEqual(noOrganization)
     expect(decidePartnerOrganization(null, organization)).toEqual(noPartner)
     expect(decidePartnerOrganization(null, undefined)).toEqual(noPartner)
@@ -121,7 +121,7 @@ describe.each([
     answer,
   })
 
-  test('can be renamed only to a name that is not taken, not even by itself', () => {
+  test('cannot be renamed to a taken name, not even to its own name', () => {
     expect(done(rename(record as never, null, 'Haven')) as unknown).toEqual(
       decided('rename', { name: 'Haven' }),
     )
@@ -136,7 +136,7 @@ describe.each([
   test.each([
     [false, 'deactivate'],
     [true, 'reactivate'],
-  ] as const)('is set to active %p with one audit line', (active, action) => {
+  ] as const)('can be set to active = %p, with one audit line', (active, action) => {
     expect(done(setActive(record as never, active)) as unknown).toEqual(decided(action, { active }))
     expect(setActive(null, active)).toEqual(unknown)
   })

@@ -16,7 +16,7 @@ describe('domain: a provider', () => {
     [false, 'provider.deactivate', { suspended: true }],
     // A reactivation by staff also undoes a deactivation by the directory files.
     [true, 'provider.reactivate', { active: true, suspended: false }],
-  ] as const)('is set to active %p even if only the id can be read', (active, action, to) => {
+  ] as const)('can be set to active = %p even if only its id can be read', (active, action, to) => {
     expect(done(decideProviderState({ id: 5 }, active))).toEqual({
       writes: [{ set: 'provider', id: 5, to }],
       taken: [],
@@ -34,7 +34,7 @@ describe('domain: a provider', () => {
     })
   })
 
-  test('does not get the same absence twice: nothing is written or audited', () => {
+  test('does not get the same absence twice, and the second attempt writes nothing, not even to the audit log', () => {
     for (const away of [{ timeOff: [known, absence] }, { staffTimeOff: [absence] }]) {
       const decided = done(decideTimeOff({ ...provider, ...away }, absence))
       expect(decided).toEqual({ writes: [], taken: [], audit: null, answer })
@@ -43,7 +43,7 @@ describe('domain: a provider', () => {
     expect(done(decideTimeOff(provider, absence)).answer([])).toBe(true)
   })
 
-  test('loses only the absence with exactly these boundaries', () => {
+  test('loses only the absences with exactly the given boundaries', () => {
     const longer = { ...absence, until: '2027-01-04T13:00' }
     const away = { ...provider, timeOff: [known, absence], staffTimeOff: [longer, absence] }
     const to = { timeOff: [known], staffTimeOff: [longer] }
@@ -55,14 +55,14 @@ describe('domain: a provider', () => {
     })
   })
 
-  test('keeps its absences if the removed one is unknown', () => {
+  test('keeps its absences if the absence to remove is unknown', () => {
     const gone = new Refusal('record_unknown', 'there is no such time off')
     expect(decideTimeOffRemoval(provider, absence)).toEqual(gone)
     expect(decideTimeOffRemoval(provider, { ...known, from: '2026-12-28' })).toEqual(gone)
     expect(decideTimeOffRemoval(provider, { ...known, until: '2026-12-30' })).toEqual(gone)
   })
 
-  test('that is unknown is record_unknown', () => {
+  test('that is unknown is refused with record_unknown', () => {
     const nobody = new Refusal('record_unknown', 'there is no such provider')
     const decided = [
       decideProviderState(null, false),

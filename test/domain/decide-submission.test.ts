@@ -75,7 +75,7 @@ const held = (asked: Asked, holder: SubmissionFacts['holders'][number]) => ({
   facts: { ...asked.facts, holders: [...asked.facts.holders, holder] },
 })
 
-/** In the order of docs/architecture.md, after a stale decision. */
+/** In the order in which docs/architecture.md lists the checks. `stale` comes before them all. */
 const faults: readonly Fault[] = [
   [
     'stale',
@@ -141,7 +141,7 @@ describe('domain: the checks of a submission', () => {
     faults.slice(index + 1).map((second) => [first[0], first[1], second[1], first[2], second[2]] as const),
   )
 
-  test.each(pairs)('give %s if %s and %s', (end, _, __, addFirst, addSecond) => {
+  test.each(pairs)('give %s if %s, even if %s', (end, _, __, addFirst, addSecond) => {
     for (const { draft: asked, facts: found } of [
       addSecond(addFirst({ draft, facts })),
       addFirst(addSecond({ draft, facts })),
@@ -171,7 +171,7 @@ describe('domain: the checks of a submission', () => {
     expect(endOf(decideSubmission(taken, { ...facts, holders: [holder] }))).toBe('slot_unavailable')
   })
 
-  test('give slot_unavailable if the member’s own slot with this provider overlaps', () => {
+  test('give slot_unavailable if the member already has an overlapping slot with the same provider', () => {
     const touching = { requestId: 80, memberId: member.id, startsAt: nine + minutes(15) }
     expect(endOf(decideSubmission(draft, { ...facts, holders: [touching] }))).toBe('slot_unavailable')
   })
@@ -216,7 +216,7 @@ describe('domain: the slots that a member already holds', () => {
     expect(endOfHolding(heldAt(45, 90, 135, 180), { limits: unlimited })).toBe('done')
   })
 
-  test('are counted in the refusal', () => {
+  test('are counted in the message of the refusal', () => {
     expect(decideSubmission(draft, { ...facts, held: heldAt(45, 90, 135) })).toEqual(
       new Refusal(
         'too_many_open_requests',
@@ -246,7 +246,7 @@ describe('domain: email conflicts', () => {
     expect(submitterOf(claiming)).toEqual({ actor: 'partner 3', at: now })
   })
 
-  test('are counted for one hour, and the oldest one that counts gives Retry-After', () => {
+  test('count for one hour, and Retry-After is the time until the oldest no longer counts', () => {
     expect(emailConflictQuery(claiming)).toEqual({ actor: 'partner 3', after: now - minutes(60), back: 20 })
     const refusal = decideSubmission(claiming, { ...taken, conflictAt: now - minutes(20) + 1 })
     expect(refusal).toMatchObject({ kind: 'email_conflicts_limited', retryAfterSeconds: 2401 })
@@ -342,7 +342,7 @@ describe('domain: a submission stores', () => {
     })
   })
 
-  test('a booking, and the submitted values over the known ones of its member', () => {
+  test('a booking, and replaces the values of its member by the submitted ones', () => {
     const asked = {
       ...draft,
       member: { ...submitted, suite: '', phoneNumber: '+1 416 555 0199' },
@@ -384,7 +384,7 @@ describe('domain: a submission stores', () => {
     })
   })
 
-  test('nothing, or a member and a request, for any submission and facts', () => {
+  test('either nothing or both a member and a request, for any submission and facts', () => {
     const asked = fc.record({
       isIntake: fc.boolean(),
       slotState: fc.constantFrom('offered', 'not offered', 'provider unknown'),
@@ -410,7 +410,7 @@ describe('domain: a submission stores', () => {
         expect(second).toMatchObject({ add: 'request', row: { memberId: isKnown ? 7 : 'added', isIntake } })
         expect(others).toEqual([])
         expect(taken).toEqual(isIntake ? [] : [5])
-        // A stored submission had no fault.
+        // A submission is stored only if none of the checks would refuse it.
         expect(found.member?.active).not.toBe(false)
         expect([null, found.member?.id]).toContain(found.emailOwnerId as never)
         if (isIntake) return

@@ -18,7 +18,7 @@ const away = (from: string, until: string) => ({ from, until })
 const day = (date: string, ...windows: { start: string; end: string }[]) => ({ date, windows })
 const nine = { start: '09:00', end: '12:00' }
 
-/** A list is the value of the tested field; an object is a set of fields. */
+/** A list is the value of the tested field. An object contains the values of any fields. */
 type Value = readonly unknown[] | Partial<ProviderAfter>
 
 type Row = [change: string, before: Value, after: Value, lost: number]
@@ -143,7 +143,7 @@ const rows: Record<LosableField, Row[]> = {
 }
 
 describe.each(Object.entries(rows))('domain: losses in %s', (field, those) => {
-  test.each(those)('%s', (_, before, after, lost) => {
+  test.each(those)('are counted for this change: %s', (_, before, after, lost) => {
     const withValue = (value: Value) => ({
       ...provider,
       ...(Array.isArray(value) ? { [field]: value } : value),

@@ -11,7 +11,7 @@ describe('domain: languageMatches', () => {
     ['FR', 'fr-ca'],
     ['zh-Hant-TW', 'zh-Hant'],
     ['zh', 'zh-Hant-TW'],
-  ])('a provider who speaks %s is found by %s', (spoken, wanted) => {
+  ])('a provider who speaks %s is found by a search for %s', (spoken, wanted) => {
     expect(languageMatches(spoken, wanted)).toBe(true)
   })
 
@@ -23,7 +23,7 @@ describe('domain: languageMatches', () => {
     ['fr-CA', 'fr-C'],
     ['zh-Hant', 'zh-Hans'],
     ['zh-Hant-TW', 'zh-TW'],
-  ])('a provider who speaks %s is not found by %s', (spoken, wanted) => {
+  ])('a provider who speaks %s is not found by a search for %s', (spoken, wanted) => {
     expect(languageMatches(spoken, wanted)).toBe(false)
   })
 })
@@ -68,15 +68,18 @@ describe('domain: languageName', () => {
     ['de-CH-1901', 'German (Switzerland, Traditional German orthography)'],
     ['en-CA-x-clinic', 'English (Canada)'],
     ['zh-cmn', 'Chinese'],
-  ])('of %s is %s', (tag, name) => {
+  ])('returns for the tag %s the name %s', (tag, name) => {
     expect(languageName(tag)).toBe(name)
   })
 
-  test.each(['x-whatever', 'i-klingon', 'qaa'])('of %s, which has no English name, is the tag', (tag) => {
-    expect(languageName(tag)).toBe(tag)
-  })
+  test.each(['x-whatever', 'i-klingon', 'qaa'])(
+    'returns the tag %s itself, which has no English name',
+    (tag) => {
+      expect(languageName(tag)).toBe(tag)
+    },
+  )
 
-  test('of the default language is English', () => {
+  test('returns English for the default language', () => {
     expect(languageName(defaultLanguageTag)).toBe('English')
   })
 })

@@ -4,7 +4,7 @@ import { Limiter } from '../../src/http/admission'
 
 const now = Date.UTC(2026, 11, 1, 12)
 
-test('domain: the memory of a limiter is bounded for 200,000 addresses, and it does not forget an active caller', async () => {
+test('domain: a limiter uses less than 8 MiB for 200,000 addresses, and does not forget an active caller', async () => {
   const most = 8 * 1024 * 1024
   const limiter = new Limiter<string>()
   limiter.spend('guilty', perMinute(1), 1, now)
@@ -20,7 +20,7 @@ test('domain: the memory of a limiter is bounded for 200,000 addresses, and it d
     Bun.gc(true)
     return process.memoryUsage().heapUsed - before
   }
-  // Garbage of other tests in this process is collected later.
+  // The heap also contains garbage of other tests in this process, which is collected after a while.
   for (let waits = 0; waits < 1_500 && grown() > most; waits++) await Bun.sleep(20)
   expect(grown()).toBeLessThan(most)
   expect(limiter.spend('guilty', perMinute(1), 1, now).retryAfterSeconds).not.toBeNull()

@@ -7,7 +7,7 @@ import { times } from '../support/long'
 const now = Date.UTC(2026, 11, 1, 12)
 const runs = times(500, 20_000)
 
-/** A rate, and calls with a cost up to more than the whole budget and a wait in ms before each. */
+/** A rate, and a list of calls. A cost may exceed the whole budget. `waits` is the time before the call, in ms. */
 const calls = fc.record({
   rate: fc.record({ most: fc.integer({ min: 1, max: 40 }), seconds: fc.constantFrom(1, 7, 60) }),
   calls: fc.array(
@@ -92,13 +92,13 @@ describe('domain: a rate limit budget', () => {
         const limiter = new Limiter<string>()
         const waiting: { cost: number; at: number }[] = []
         limiter.spend('a', rate, rate.most, now)
-        // Retry-After covers at most nine budgets, plus the seconds between large costs.
+        // Retry-After has a maximum, the time in which about nine budgets refill. Stops before calls can reach it.
         let left = 8 * rate.most
         for (const { cost, at, late } of calls.toSorted((one, other) => one.at - other.at)) {
           left -= Math.min(cost, rate.most)
           if (left < 0) break
           const { retryAfterSeconds } = limiter.spend('a', rate, cost, now + at)
-          // A call that is allowed while others wait uses up what these were promised.
+          // Skips runs with a call that is allowed while others wait, because it spends the budget promised to them.
           fc.pre(retryAfterSeconds !== null)
           waiting.push({ cost, at: at + (retryAfterSeconds ?? 0) * 1000 + late })
         }
@@ -110,7 +110,7 @@ describe('domain: a rate limit budget', () => {
     )
   })
 
-  test('spaces large calls one second further apart in Retry-After', () => {
+  test('adds one second to Retry-After for each waiting call that costs more than one', () => {
     const retriesOf = (cost: number, most: number) => {
       const limiter = new Limiter<string>()
       limiter.spend('a', perMinute(most), most, now)
@@ -158,7 +158,7 @@ describe('domain: the clock of a rate limit', () => {
     expect(isAllowed(limiter.spend('a', perMinute(1), 1, before + 60_000))).toBe(true)
   })
 
-  test('may jump: no more is allowed than its steps forward refill', () => {
+  test('may jump: calls get no more budget than the steps forward refill', () => {
     const jumps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 60 })
     fc.assert(
       fc.property(jumps, (steps) => {
@@ -203,7 +203,7 @@ describe('domain: a changed rate limit', () => {
 })
 
 describe('domain: the memory of a rate limit', () => {
-  test('is limited in callers and forgets the one that has been idle for longest', () => {
+  test('has a limited number of callers, and loses the caller that has been idle for longest', () => {
     const limiter = new Limiter<number>(3)
     for (const caller of [1, 2, 3, 1, 4]) limiter.spend(caller, perMinute(1), 1, now)
     const allowed = [1, 3, 4].map((caller) => isAllowed(limiter.spend(caller, perMinute(1), 1, now)))

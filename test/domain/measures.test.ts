@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Distribution, durationBounds } from '../../src/domain/measures'
 
-test('domain: a value is counted in the first bucket whose bound is not below it, or in the last one', () => {
+test('domain: a value is counted in the first bucket with an equal or higher bound, or in the last bucket', () => {
   const spread = new Distribution([1, 10])
   for (const measure of [0, 1, 1.5, 10, 10.5, 400]) spread.note(measure)
   expect([spread.counts, spread.sum]).toEqual([[2, 2, 2], 423])

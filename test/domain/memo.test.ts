@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { memo } from '../../src/domain/memo'
 
-test('domain: memo computes a text once, forgets texts beyond its limit, and never caches long texts', () => {
+test('domain: memo computes the value of a text once, forgets texts beyond its limit, and never caches long texts', () => {
   const made: string[] = []
   const doubled = memo(2, (text) => {
     made.push(text)

@@ -13,7 +13,7 @@ const standardQuestions = [
   'Thoughts that you would be better off dead, or of hurting yourself in some way',
 ]
 
-/** The standard questions, or the given ones, answered in order. */
+/** Pairs each answer with the question at the same position. */
 const answered = (answers: readonly (string | number)[], questions = standardQuestions) =>
   answers.map((answer, place) => ({ question: questions[place] ?? '', answer: String(answer) }))
 
@@ -75,7 +75,7 @@ describe('domain: the severity of a screening', () => {
     expect(scoreScreening(totalling(total))).toMatchObject({ total, severity, isComplete: true, unread: [] }),
   )
 
-  test('is null if an answer cannot be read, and the total is that of the others', () => {
+  test('is null if an answer cannot be read, while the total is that of the readable answers', () => {
     const score = scoreScreening(answered([1, 1, 'often', 1, 1, 1, 1, 'rarely', 0]))
     expect(score).toMatchObject({ total: 6, readCount: 7, isComplete: false, severity: null, unread: [3, 8] })
   })
@@ -245,7 +245,7 @@ describe('domain: the ninth item of a screening', () => {
     'Ninguna idea de morir',
     'Nunca pienso en morir',
     'Una semana sin ganas de morir',
-  ])('is unclear, not zero, if the answer to %j is not at all', (question) =>
+  ])('is unclear, not zero, if %j is answered with 0 (not at all)', (question) =>
     expect(ninthOf(question, 0)).toBe('unclear'),
   )
 
@@ -394,7 +394,7 @@ describe.each([
     ['without accents', plain],
     ['in capitals', (text: string) => text.toUpperCase()],
     ['with decomposed accents', (text: string) => text.normalize('NFD')],
-  ])('is scored %s', (_form, written) => {
+  ])('is scored if it is written %s', (_form, written) => {
     const given = [some, most, always, never, never, never, never, never, some]
     expect(scoreScreening(answered(given.map(written), questions.map(written)))).toEqual({
       total: 7,
@@ -406,7 +406,7 @@ describe.each([
     })
   })
 
-  test('has its ninth item recognized in any position, and as not asked if it is left out', () => {
+  test('has a ninth item that is recognized in any position, and that is "not asked" if it is left out', () => {
     const [first, ...others] = questions as unknown as [string, ...string[]]
     expect(
       scoreScreening([
@@ -456,11 +456,11 @@ describe('domain: the risk of a screening', () => {
   test('is ordered by the ninth item, non-zero first, and then by severity', () => {
     const urgencies = inOrder.map(([, answers]) => riskOf(answers).urgency)
     expect(urgencies).toEqual(urgencies.toSorted((a, b) => b - a))
-    // Answers that cannot be decrypted rank with the worst of those that cannot be read.
+    // Answers that cannot be decrypted are as urgent as the worst answers that cannot be read.
     expect(new Set(urgencies).size).toBe(inOrder.length - 1)
   })
 
-  test('treats an unreadable answer as the worst and reports no severity', () => {
+  test('counts an unreadable answer like the worst answer, and contains no severity', () => {
     const unread = answered(['often', 'often', 'often', 'often', 0, 0, 0, 0, 0])
     expect(riskOf(unread)).toEqual({ ...riskOf(withNinth(12, 0)), severity: null })
     expect(riskOf(unread).ninthItem).toBe('zero')

@@ -4,7 +4,7 @@ import { Choice, Text, validator } from '../../src/domain/validation'
 
 const faults = (schema: TSchema, value: unknown) => validator(schema).faultsOf(value)
 
-/** Returns the fault of a value; fails if there are several. */
+/** Returns the only fault of a value, if it has one. Fails if it has several. */
 function faultWith(schema: TSchema, value: unknown): string | undefined {
   const found = faults(schema, value)
   expect(validator(schema).accepts(value)).toBe(found.length === 0)
@@ -38,7 +38,7 @@ describe('domain: the path of a validation fault', () => {
     ])
   })
 
-  test('is missing for a valid value', () => {
+  test('is not reported for a valid value', () => {
     expect(faults(Tree, { people: [] })).toEqual([])
     expect(validator(Tree).accepts({ people: [] })).toBe(true)
   })
@@ -132,7 +132,7 @@ describe('domain: the message of a validation fault', () => {
     expect(faultWith(schema, value)).toBe(fault)
   })
 
-  test('for a nullable text is that of the text', () => {
+  test('of a nullable text is the same as of a text', () => {
     const Maybe = Type.Union([Type.Null(), Text({ maxLength: 3 })])
     expect(faultWith(Maybe, null)).toBeUndefined()
     expect(faultWith(Maybe, 'abcd')).toBe('must have at most 3 characters')

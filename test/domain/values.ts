@@ -113,7 +113,7 @@ export const provider: Provider = {
   inPersonRegionIds: [1],
 }
 
-/** Another member's request that touches the slot at nine. */
+/** Another member's request, whose slot overlaps the slot at nine. */
 export const stranger: SlotHolder = { requestId: 90, memberId: 8, startsAt: nine + minutes(15) }
 
 export const change = fc.record<Change>({
@@ -146,7 +146,7 @@ export const requests = fc.record<RequestRecord>({
   member: fc.option(fc.constant(member)),
 })
 
-/** The kind of a decision's refusal (recorded or not), `stale`, or `done`. */
+/** Returns `stale`, the kind of the refusal, or `done`. Some refusals are the answer of an outcome with an audit line. */
 export function endOf(decision: object | 'stale'): string {
   if (decision === 'stale') return decision
   const noted = 'writes' in decision && 'answer' in decision && (decision as Outcome<unknown>)

@@ -1,4 +1,4 @@
-/** Header lines of a request, instead of the single Host header. */
+/** A request with these header lines instead of a Host header. */
 export type HeadCase = readonly [name: string, outcome: Outcome, lines: readonly string[]]
 
 /** A request target, built from a path that ends in a slash and a query. */
@@ -9,8 +9,9 @@ export type TargetCase = readonly [
 ]
 
 /**
- * The expected response: that of the plain request, of the root, of an unknown path (404), or Bun's own refusal.
- * As in the URL standard, dots are resolved and backslashes are slashes before routing.
+ * The expected response: the same as to the plain request (`same`), to the root path (`root`) or to an unknown path
+ * (`nothing`), or a refusal that Bun sends itself without a body (`bare`). Before routing, dots in a path are resolved and
+ * backslashes become slashes, as in the URL standard.
  */
 export type Outcome = 'same' | 'root' | 'nothing' | '400 bare' | '431 bare' | '505 bare'
 

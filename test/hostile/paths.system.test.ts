@@ -42,7 +42,7 @@ const routes: readonly Route[] = [
   route('GET', paths.regions, '?country_code=CA&page_size=1'),
   route('GET', paths.providers, '?region_id=9&page_size=1'),
   route('GET', paths.user, '?external_user_id=looked-up'),
-  // The refusal of an invalid body identifies the route as well, and needs no new member for each request.
+  // Sends an invalid body: the refusal shows that the route was reached, and no member is created.
   route('POST', paths.booking, '?x'),
   route('GET', '/docs/', '?x'),
   route('GET', '/openapi.json/', '?x'),
@@ -54,7 +54,7 @@ async function ask(method: string, target: string, lines: readonly string[], tok
   const head = [
     `${method} ${target} HTTP/1.1`,
     ...lines,
-    // The server closes the connection after one response.
+    // Makes the server close the connection after its response.
     'Connection: close',
     ...(token === null ? [] : [`Authorization: Bearer ${token}`]),
     ...(body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : []),
@@ -130,7 +130,7 @@ async function unexpected(tries: readonly Try[]): Promise<string[]> {
 
 const plainly: TargetCase[2] = (path, query) => path + query
 
-test('hostile: plain requests need a token where they should, and their links begin with the base URL', async () => {
+test('hostile: of the plain requests only those of partner routes need a token, and all links begin with the base URL', async () => {
   const answers = await Promise.all(
     routes.map(async ({ method, path, query, isPartners }) => {
       const without = await ask(method, path + query, local, null)
@@ -157,19 +157,19 @@ test('hostile: plain requests need a token where they should, and their links be
 })
 
 for (const [group, cases] of Object.entries(headCases)) {
-  test(`hostile: ${cases.length} ${group} change no response of any route, with or without a token`, async () => {
+  test(`hostile: ${cases.length} ${group} get the plain response or Bun's refusal on every route, with or without a token`, async () => {
     const tries = cases.map(([name, wanted, lines]) => ({ name, wanted: [wanted], lines, target: plainly }))
     expect(await unexpected(tries)).toEqual([])
   })
 }
 
-/** With an invalid Host, Bun does not resolve the dots in a target, so it is not found. */
+/** With an invalid Host, Bun does not resolve the dots in a target. The response is then a 404. */
 const unresolved = (outcome: Outcome): Outcome[] => [outcome, 'nothing']
 
-test(`hostile: ${targetCases.length} unusual request targets lead to the path that they spell or to a 404, with or without a token`, async () => {
+test(`hostile: ${targetCases.length} unusual request targets get the response of the path that they spell or a refusal, with or without a token`, async () => {
   const tries = targetCases.flatMap(([name, wanted, target]) => [
     { name, wanted: [wanted], lines: local, target },
-    // A short Host shifted the beginning of the path in elysia#748.
+    // Because of elysia#748, a short Host used to shift the beginning of the path.
     { name: `${name}, a short Host`, wanted: [wanted], lines: ['Host: x'], target },
     { name: `${name}, an invalid Host`, wanted: unresolved(wanted), lines: ['Host: ['], target },
   ])

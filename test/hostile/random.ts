@@ -1,4 +1,4 @@
-/** The seed of all random choices. HOSTILE_SEED sets another. */
+/** The seed of all random choices. HOSTILE_SEED changes it. */
 export const seed = Number(process.env.HOSTILE_SEED ?? 20_261_201)
 
 /** Returns numbers in [0, 1), the same for the same seed (Mulberry32). */
@@ -30,7 +30,7 @@ export function shuffled<T>(random: Random, things: readonly T[]): T[] {
     .map(({ thing }) => thing)
 }
 
-/** Maps the things with limited concurrency. The results are in the order of the things. */
+/** Calls a function for each thing, with limited concurrency. Returns the results in the order of the things. */
 export async function eachOf<T, R>(
   things: readonly T[],
   concurrency: number,

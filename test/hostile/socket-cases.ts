@@ -2,7 +2,7 @@ import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { message, type Step } from './wire'
 
-/** The parts of a case: a booking of its own member, and a request of another member that is hidden in the first. */
+/** The two requests of a case: a booking, and a booking of another member that is hidden in the bytes of the first. */
 export class Material {
   readonly body: string
   /** A complete booking request to smuggle. */
@@ -56,8 +56,9 @@ export const regionList = `${paths.regions}?country_code=IE`
 const get = `GET ${regionList} HTTP/1.1`
 
 /**
- * The name, the allowed outcome and the bytes of a case. An outcome lists the response statuses, with `bare` for Bun's
- * own without a body, or says `closed` or `open` if there is no response. A race has several outcomes, with `or`.
+ * The name, the allowed outcome and the bytes of a case. An outcome lists the statuses of the responses. `bare` marks a
+ * response without a body that Bun sends itself. Without any response, the outcome is the state of the connection: `closed`
+ * or `open`. If the outcome depends on timing, `or` separates the allowed outcomes.
  */
 export type SocketCase = [name: string, outcome: string, steps: (of: Material) => Step[]]
 
@@ -306,7 +307,7 @@ const methods: SocketCase[] = [
   ],
 ]
 
-/** Requests that are refused before their body is read: the body must not be taken for the next request. */
+/** The server refuses these requests before it reads their body. It must not read the body as the next request. */
 const unread: SocketCase[] = [
   [
     'of an unknown path',
@@ -447,7 +448,7 @@ const ways: SocketCase[] = [
   ['a booking, and a list after its response', '201, 200', (of) => [of.whole(), 'answered', ...of.ask(get)]],
 ]
 
-/** Known behavior of Bun for bytes that follow a complete booking before its response. */
+/** Known behavior of Bun for bytes that arrive after a complete booking and before its response. */
 export const knownLimitations: readonly SocketCase[] = [
   ['a stray CRLF', '400 bare', (of) => [Buffer.concat([of.whole(), bytes('\r\n')])]],
   ['a request', 'closed', (of) => of.post([`Content-Length: ${of.length}`], of.body + of.hidden)],

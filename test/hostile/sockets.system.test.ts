@@ -11,7 +11,7 @@ setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 /** Number of cases that run concurrently. */
 const concurrency = 24
-/** How often each case is repeated in pieces, split at different places each time. */
+/** How often each case is repeated in pieces. Each round splits it at different places. */
 const rounds = times(1, 50)
 
 const folder = new Folder()
@@ -57,7 +57,7 @@ function run(steps: readonly Step[], row: SocketCase): Promise<Exchange> {
   return exchange(port, steps, { due: mostAnswers(row) })
 }
 
-/** The email addresses of the case's two members that are stored. */
+/** The email addresses of those of the case's two members that the service has stored. */
 async function storedOf({ member, token }: Material): Promise<string[]> {
   const ids = [member, `${member}-hidden`]
   const found = await Promise.all(ids.map((id) => sandbox.get(`${paths.user}?external_user_id=${id}`, token)))
@@ -112,7 +112,7 @@ function inPieces(random: Random, steps: readonly Step[]): Step[] {
   })
 }
 
-test(`hostile: all socket cases sent in pieces get no extra response, and only bookings answered with 201 are stored`, async () => {
+test(`hostile: socket cases that are sent in pieces get no extra response, and only bookings answered with 201 are stored`, async () => {
   const cases = Object.values(socketCases).flat()
   for (let round = 0; round < rounds; round++) {
     const random = randomFrom(seed + round)

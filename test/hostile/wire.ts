@@ -4,26 +4,25 @@ import { authenticationRefusals } from '../../src/auth/token'
 import { errorCodes } from '../../src/http/errors'
 import { expectAbsent } from '../contract/contract'
 
-/** A parsed response. */
 export interface WireAnswer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** The responses on a connection, and how it ended. */
+/** The responses on a connection, and the state of the connection after the last one. */
 export interface Exchange {
-  /** In order, without interim responses (100 Continue). */
+  /** In the order of arrival. Excludes interim responses (100 Continue). */
   readonly answers: readonly WireAnswer[]
-  /** `closed` by the server, or still `open` when nothing more came. */
+  /** `closed` if the server closed the connection, `open` if nothing more arrived before the timeout. */
   readonly ending: 'closed' | 'open'
 }
 
-/** A step on a connection: send bytes, wait a number of ms, wait for a response, or close. */
+/** A step on a connection: bytes to send, a number of ms to wait, a wait for the first response, or a way to close. */
 export type Step = Buffer | number | 'answered' | 'half-close' | 'reset'
 
 interface ExchangeOptions {
-  /** The number of responses to wait for with the long timeout; further ones get the short timeout. */
+  /** The number of expected responses. They are awaited with the long timeout, further responses with the short one. */
   readonly due: number
   /** True for HEAD: the response has a Content-Length but no body. */
   readonly isHead?: boolean
@@ -59,7 +58,7 @@ export function exchange(
     })
     socket.on('end', () => finish('closed'))
     socket.on('close', () => finish('closed'))
-    // The server may reset the connection while we write. Earlier responses count.
+    // The server may reset the connection while we write. The responses that arrived before still count.
     socket.on('error', () => finish('closed'))
     socket.on('connect', async () => {
       for (const step of steps) {
