@@ -57,7 +57,7 @@ const linesSince = async (line: number) =>
   ])
 
 describe('operations: the appointments of a day', () => {
-  test('an appointment includes the local times of provider and member, and how to reach the member', async () => {
+  test('an appointment includes the local times of provider and member, and the contact details of the member', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z', {
       preferredName: 'Robbie',
       phoneNumber: '+1 604 555 0100',
@@ -87,7 +87,7 @@ describe('operations: the appointments of a day', () => {
     })
   })
 
-  test('pending and accepted appointments are returned in order of time, and each is audited first', async () => {
+  test('pending and accepted appointments are returned in order of time, and each one adds an audit line', async () => {
     const late = await book('late', 'on-1', '2026-12-02T15:30:00Z')
     const declined = await book('declined', 'on-1', '2026-12-02T14:00:00Z')
     const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')
@@ -112,9 +112,9 @@ describe('operations: the appointments of a day', () => {
     await expect(reading).rejects.toThrow('disk')
   })
 
-  test("a day is a date in each provider's own time zone, or in the zone that is given", async () => {
-    // 09:00 on the 3rd in Auckland is 15:00 on the 2nd in Toronto. 09:00 on the 2nd in Vancouver is seven
-    // hours behind UTC.
+  test("a day is a date in each provider's time zone, or in the given time zone for all providers", async () => {
+    // Auckland: 09:00 on 3 December, which is 15:00 on 2 December in Toronto. Vancouver: 09:00 on 2 December
+    // (UTC-7), which is 05:00 on 3 December in Auckland.
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const vancouver = await book('v', 'bc-1', '2026-12-02T16:00:00Z')
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [vancouver]])
@@ -133,7 +133,7 @@ describe('operations: the appointments of a day', () => {
     ])
   })
 
-  test('today and tomorrow are dates in the same time zones, and are returned', async () => {
+  test("today and tomorrow are dates in each provider's time zone, and the result lists them", async () => {
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const toronto = await book('t', 'on-1', '2026-12-02T14:00:00Z')
     expect(await idsOn('today')).toEqual([['2026-12-01', '2026-12-02'], []])
@@ -150,15 +150,15 @@ describe('operations: the appointments of a day', () => {
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [id]])
   })
 
-  test('a day of a clock change begins and ends at local midnight', async () => {
+  test('the day of a clock change begins and ends at local midnight', async () => {
     service.setNow('2027-03-12T14:30:00Z')
-    // Midnight of that Monday. A day earlier, midnight was at 05:00 UTC.
+    // Monday, 00:00 in Toronto, the day after the clock change. On Sunday, midnight was at 05:00 UTC.
     const monday = await book('m', 'night', '2027-03-15T04:00:00Z')
     const at = async (on: string) => (await idsOn(on, { zone: 'America/Toronto' }))[1]
     expect([await at('2027-03-14'), await at('2027-03-15')]).toEqual([[], [monday]])
   })
 
-  test('the appointment of an erased member is returned without the member, and is not audited', async () => {
+  test('the appointment of an erased member is returned without the member, and adds no audit line', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
@@ -174,7 +174,7 @@ describe('operations: the appointments of a day', () => {
     expect(await linesSince(before)).toEqual([])
   })
 
-  test('the appointment of a deactivated member is returned, and is audited', async () => {
+  test('the appointment of a deactivated member is returned, and adds an audit line', async () => {
     const id = await book('robin', 'on-1', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).setMemberActive(member?.id as number, false, service.act())
@@ -224,7 +224,7 @@ describe('operations: the appointments of a day', () => {
     ])
   })
 
-  test('no appointments and no dates are returned if there is no provider', async () => {
+  test('neither appointments nor dates are returned if the directory has no provider', async () => {
     const empty = await startService({ listens: false, directory: { regions: [], providers: [] } })
     const asked = { on: 'today', provider: null, zone: null }
     const found = readAppointments(empty.context, zones, asked, empty.act())

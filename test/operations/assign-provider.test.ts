@@ -43,7 +43,7 @@ const assign = (id: number, to: Provider, at: number | null = null) =>
   assignProvider(context, id, to, at, act)
 
 describe('operations: an unassigned intake', () => {
-  test('assigning an intake gives it a provider, an authorization number and a slot that is taken then', async () => {
+  test('an assigned intake has a provider, an authorization number and a slot that is no longer free', async () => {
     const assigned = await assign(await submit('a'), on1, first)
     expect(assigned).toMatchObject({ state: 'pending', providerId: on1.id, startsAt: first })
     expect(assigned.authorizationNumber).toMatch(/^[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}$/)
@@ -53,14 +53,14 @@ describe('operations: an unassigned intake', () => {
     })
   })
 
-  test('an intake can be assigned to a provider without a slot', async () => {
+  test('an intake can be assigned to a provider without choosing a slot', async () => {
     expect(await assign(await submit('a'), on1)).toMatchObject({ state: 'pending', startsAt: null })
     expect(isFree(on1, first)).toBe(true)
   })
 })
 
-describe('operations: an intake that is assigned again', () => {
-  test('an intake may keep its slot when it is assigned again', async () => {
+describe('operations: an assigned intake', () => {
+  test('an assigned intake can be assigned again with the same slot', async () => {
     const id = await submit('a')
     await assign(id, on1, first)
     expect(await assign(id, on1, first)).toMatchObject({ startsAt: first })
@@ -91,7 +91,7 @@ describe('operations: assigning an intake is refused and changes nothing', () =>
     expectRefused(await submit('a'), on1, at, 'slot_unavailable'),
   )
 
-  test('an assignment of a closed intake is refused as such, even if the slot is taken too', async () => {
+  test('an assignment of a closed intake is refused because it is closed, even if the slot is also taken', async () => {
     const [id, holder] = [await submit('a'), await submit('b')]
     await actsOf(context).close(id, act)
     await assignProvider(context, holder, on1, first, act)
@@ -114,13 +114,13 @@ describe('operations: assigning an intake while another process writes', () => {
     return { ...context, store }
   }
 
-  test('an assignment is refused if the provider was deactivated meanwhile', async () => {
+  test('an assignment is refused if the provider is deactivated right before the write', async () => {
     const id = await submit('a')
     const racing = meanwhile(() => actsOf(context).setProviderActive(on1.id, false, act))
     await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   })
 
-  test('an assignment succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
+  test('an assignment succeeds if the schedule changes but still has the slot, and is refused otherwise', async () => {
     const id = await submit('a')
     const later = meanwhile(() =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
@@ -148,7 +148,7 @@ describe('operations: a warning before an assignment', () => {
     expect(await concern('FR')).toEqual({ about: 'region unknown', country: 'FR' })
   })
 
-  test('a warning is given if the license ends before the session or begins after it', async () => {
+  test("a warning is given if the license in the member's region is not valid at the session", async () => {
     const licenses = [{ region: 'CA-ON', from: '2026-12-02', until: '2026-12-03' }]
     await service.load({ ...directory, providers: [provider('on-1', { licenses })] })
     const days = [-1, 0, 1, 2].map((day) => first + day * 86_400_000)

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-/** The audit lines about a member: actor, action and record. */
+/** The actor, action and record of each audit line about a member. */
 async function linesAbout(id: number): Promise<(string | null)[][]> {
   const { records } = await findMemberRecords(service.context, id)
   const anyOf = records.map((record) => ({ record }))
@@ -22,14 +22,14 @@ async function linesAbout(id: number): Promise<(string | null)[][]> {
   return lines.map(({ actor, action, record }) => [actor, action, record])
 }
 
-test('operations: everyAuditLine returns all lines from the first on, for any page size', async () => {
+test('operations: everyAuditLine yields all lines, oldest first', async () => {
   const lines = await Array.fromAsync(everyAuditLine(service.context))
   expect(lines.map(({ id }) => id)).toEqual(Array.from({ length: lines.length }, (_, index) => index + 1))
   expect(lines).toEqual(await listAudit(service.context, 100, {}))
   expect(lines.length).toBeGreaterThan(2)
 })
 
-test('operations: the audit lines about a member are those about the member and each of their requests', async () => {
+test('operations: the audit lines about a member include those about their requests, and no others', async () => {
   const { context } = service
   const by = (actor: string) => ({ ...service.act(), actor })
   await noteAct(context, by('olive'), 'request.show', 'request 1')
@@ -49,13 +49,13 @@ test('operations: the audit lines about a member are those about the member and 
   expect(await linesAbout(2)).toEqual([['pat', 'request.read-screening', 'request 3']])
 })
 
-test('operations: the audit lines about an erased member do not show which requests were theirs', async () => {
+test('operations: the audit lines about an erased member do not include those about their requests', async () => {
   const { context } = service
   await noteAct(context, service.act(), 'member.show', 'member 1')
   await noteAct(context, service.act(), 'request.show', 'request 1')
   const member = await actsOf(context).findMemberById(1)
   if (member) await eraseMember(context, member, service.act())
-  // A reading or erasure that came too late is refused, and audited.
+  // Attempts to export or erase the erased member, which were refused and audited.
   await noteAct(context, service.act(), 'member.export', 'member 1', 'record_unknown')
   await noteAct(context, service.act(), 'member.erase', 'member 1', 'record_unknown')
   expect(await findMemberRecords(context, 1)).toEqual({ records: ['member 1'], isErased: true })
@@ -67,16 +67,16 @@ test('operations: the audit lines about an erased member do not show which reque
   ])
 })
 
-test('operations: the audit lines about a member who never existed are refused with record_unknown', async () => {
+test('operations: a query for the audit lines about a member who never existed is refused with record_unknown', async () => {
   expect(await endOf(findMemberRecords(service.context, 99))).toBe('record_unknown')
-  // A refused attempt to erase does not make a member known.
+  // A refused attempt to erase member 98 does not prove that the member existed.
   await service.context.store.appendAudit([
     { ...service.act(), action: 'member.erase', record: 'member 98', outcome: 'record_unknown' },
   ])
   expect(await endOf(findMemberRecords(service.context, 98))).toBe('record_unknown')
 })
 
-test('operations: the audit lines about a partner are those of its acts and of acts on it', () => {
+test('operations: the audit lines about a partner are those with the partner as the actor or as the record', () => {
   expect(subjectsOfPartner(service.partner.partner)).toEqual([
     { record: 'partner 1' },
     { actor: 'partner 1' },

@@ -57,7 +57,7 @@ async function linesDuring(work: () => Promise<unknown>) {
 }
 
 describe('operations: a provider who is away tomorrow', () => {
-  test('an absent provider has no slots, and each affected appointment gets alternative slots', async () => {
+  test('an absent provider offers no slots, and each affected appointment gets alternative slots', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const { isKnown, affected } = await take()
     expect(isKnown).toBe(false)
@@ -72,7 +72,8 @@ describe('operations: a provider who is away tomorrow', () => {
       ['ill', '2026-12-03T14:45:00Z', 'Thu 2026-12-03 09:45'],
       ['ill', '2026-12-03T15:30:00Z', 'Thu 2026-12-03 10:30'],
     ])
-    // Alternatives in the region, in English and by video, from the time of the appointment on.
+    // The other providers must be licensed in Ontario, speak English and offer video. Their slots start no earlier
+    // than the appointment.
     const [other, west, ...more] = described(offers?.elsewhere) ?? []
     expect(other).toEqual(['en-1', '2026-12-02T14:00:00Z', 'Wed 2026-12-02 09:00'])
     expect(west?.[0]).toBe('en-2')
@@ -81,7 +82,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(offers).toMatchObject({ region: { code: 'ON' }, isLicensed: true })
   })
 
-  test('the same absence is recorded only once, and the list is returned again', async () => {
+  test('the same absence is recorded only once, and returns the same list again', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const record = `provider ${named('ill').id}`
     expect(await linesDuring(take)).toEqual([
@@ -99,7 +100,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(startsOf('ill')).toContain('2026-12-02T14:45:00Z')
   })
 
-  test('a preview returns the same list, and changes nothing except the audit log', async () => {
+  test('a preview returns the list of the absence, and changes nothing except the audit log', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const before = startsOf('ill')
     let preview: unknown
@@ -125,7 +126,7 @@ describe('operations: a provider who is away tomorrow', () => {
     })
   })
 
-  test('an absence affects only appointments that it touches and that are not declined or over', async () => {
+  test('an absence affects the appointments that it overlaps, but none that is declined or over', async () => {
     const early = await book('early', '2026-12-02T14:00:00Z')
     const later = await book('later', '2026-12-02T15:30:00Z')
     const declined = await book('declined', '2026-12-02T14:45:00Z')
@@ -139,7 +140,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(await idsIn({ from: '2026-12-02T15:00:00Z', until: '2026-12-02T16:00:00Z' })).toEqual([later])
     service.setNow('2026-12-02T15:00:00Z')
     expect(await idsIn(tomorrow)).toEqual([later])
-    // A session under way is affected until it is over.
+    // An appointment that has begun is still affected, and one that has ended is not.
     service.setNow('2026-12-02T16:14:59Z')
     expect(await idsIn(tomorrow)).toEqual([later])
     service.setNow('2026-12-02T16:15:00Z')
@@ -148,7 +149,7 @@ describe('operations: a provider who is away tomorrow', () => {
 })
 
 describe('operations: the alternative slots for an absence', () => {
-  test('an alternative slot is offered to one member only, and the next member gets others', async () => {
+  test('an alternative slot is offered to only one of the affected members', async () => {
     for (const [name, at] of [
       ['a', '2026-12-02T14:00:00Z'],
       ['b', '2026-12-02T14:45:00Z'],
@@ -178,7 +179,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test("alternative slots are with providers licensed in the member's region, even if the absent provider is not", async () => {
+  test("alternative slots are with providers licensed in the member's region, even if the absent provider is not licensed there", async () => {
     await book('quebec', '2026-12-02T14:00:00Z', { state: 'Quebec' })
     const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: { code: 'QC' }, isLicensed: false })
@@ -186,14 +187,14 @@ describe('operations: the alternative slots for an absence', () => {
     expect(offers?.afterwards).toHaveLength(3)
   })
 
-  test('alternative slots are in the regions of the absent provider if the region of the member is unknown', async () => {
+  test("alternative slots are with providers in the absent provider's regions if the member's region is unknown", async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     const [{ offers } = { offers: null }] = (await take()).affected
     expect(offers).toMatchObject({ region: null, isLicensed: true })
     expect(offers?.elsewhere.map(({ provider: { ref } }) => ref)).toEqual(['en-1', 'en-2'])
   })
 
-  test('a member in a country without licensed providers gets no slots with other providers', async () => {
+  test('a member in a country without licensed providers gets no alternative slots with other providers', async () => {
     await book('nowhere', '2026-12-02T14:00:00Z', { state: '' })
     await book('abroad', '2026-12-02T14:45:00Z', { country: 'FR', state: '' })
     const { affected } = await take()
@@ -205,7 +206,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('alternative slots begin when the absence ends', async () => {
+  test('alternative slots with the absent provider begin when the absence ends', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (
       await take({ from: '2026-12-02T09:00', until: '2026-12-02T09:45' })
@@ -228,7 +229,7 @@ describe('operations: the alternative slots for an absence', () => {
     }
   })
 
-  test('alternative slots lie later if no provider is free in the following days', async () => {
+  test('alternative slots may be weeks later if no provider is free in the days after the appointment', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const weeks = { from: '2026-12-02', until: '2026-12-20' }
     for (const ref of ['en-1', 'en-2']) {
@@ -241,7 +242,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('alternative slots are found after the last appointment too, even if many providers are free only before it', async () => {
+  test('alternative slots are also found after the last appointment, even if other providers are free only before it', async () => {
     const timeOff = [{ from: '2026-12-05', until: '2026-12-20' }]
     const others = ['a', 'b', 'c', 'd'].map((ref) => provider(ref, { timeOff }))
     await service.load({ regions: [region()], providers: [provider('ill'), ...others] })
@@ -257,7 +258,7 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
-  test('an erased member gets no alternative slots, and no reading is audited', async () => {
+  test('alternative slots are not searched for an erased member, and no audit line is added', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const member = await actsOf(service.context).findMember(service.partner.partner.id, 'robin')
     await actsOf(service.context).eraseMember(member?.id as number, service.act())
@@ -295,7 +296,7 @@ describe('operations: the dates of an absence', () => {
   })
 })
 
-test('operations: loading a directory restores its own absences and keeps those entered by staff', async () => {
+test('operations: loading a directory restores the absences of the file and keeps the absences that staff entered', async () => {
   const known = { from: '2026-12-24', until: '2026-12-26' }
   const directory = { regions: [region()], providers: [provider('ill', { timeOff: [known] })] }
   await service.load(directory)

@@ -5,7 +5,7 @@ import { changeActive } from '../../src/operations/maintenance'
 
 const copied: CopyNote = { to: '/there', at: Date.UTC(2026, 11, 1, 12) }
 
-/** Records of a database that returns one of these copy notes at each call. */
+/** Records of a database whose copy note is read repeatedly: each read returns the next of these notes. */
 function recordsWith(...notes: (CopyNote | null)[]): Records {
   return { maintenance: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
 }
@@ -25,7 +25,7 @@ test('operations: changeActive changes an active database', async () => {
   expect(await tryChange(recordsWith(null, null))).toEqual([1, undefined])
 })
 
-test('operations: changeActive does not change a database that was copied', async () => {
+test('operations: changeActive refuses to change a database that was copied', async () => {
   expect(await tryChange(recordsWith(copied))).toEqual([
     0,
     'database_unusable: the database was copied to /there at 2026-12-01T12:00:00Z: use the copy, or reactivate this database: ' +
@@ -41,7 +41,7 @@ test('operations: changeActive reports a copy that was made during the change', 
   ])
 })
 
-test('operations: changeActive reports why a change failed, even if a copy was made meanwhile', async () => {
+test('operations: changeActive reports the error of a failed change, even if a copy was made meanwhile', async () => {
   const fail = () => Promise.reject(Object.assign(new Error('busy'), { kind: 'storage_busy' }))
   expect(await tryChange(recordsWith(null, copied), fail)).toEqual([1, 'storage_busy: busy'])
 })

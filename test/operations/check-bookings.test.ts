@@ -20,8 +20,8 @@ const slot = (requestId: number, startsAt: number, localOffsetMinutes: number): 
 })
 
 /**
- * A provider in Toronto with two bookings. The first was made for UTC-4 and the second for UTC-5; both are in
- * UTC-5 now.
+ * A provider in Toronto with two bookings. The first was made when its time had the offset UTC-4, the second with
+ * UTC-5. The zone data now has UTC-5 for both.
  */
 function recordsOf() {
   const taken = [slot(booking.id, nine, -240), slot(booking.id + 1, nine + minutes(45), -300)]

@@ -9,7 +9,7 @@ const builtIn = builtInZones()
 const now = Date.parse('2026-11-21T12:00:00Z')
 const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
 
-/** The data of a folder that replaces some zones. */
+/** Zone data of a folder that replaces the given zones of the built-in data. */
 function folderWith(others: readonly TimeZone[], edition: Pick<ZoneData, 'edition' | 'age'>): ZoneData {
   const zones = new Map(others.map((zone) => [zone.name, zone]))
   return {
@@ -38,7 +38,7 @@ test('operations: a zone differs from the built-in data if it is an hour off at 
       utcExcept('Zulu', '2026-01-01T00:00:00Z', '2026-11-21T12:00:00Z'),
       utcExcept('Etc/Universal', '2027-11-21T11:58:00Z', '2027-11-21T11:59:00Z'),
       utcExcept('Universal', '2027-11-21T12:00:00Z', '2028-01-01T00:00:00Z'),
-      // A name that the built-in data does not contain is no difference.
+      // A zone that the built-in data does not contain is not reported.
       utcExcept('Mars/Olympus', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'),
     ],
     older,
@@ -47,13 +47,13 @@ test('operations: a zone differs from the built-in data if it is an hour off at 
   expect(zonesUnlikeBuiltIn(builtIn, now)).toEqual([])
 })
 
-test('operations: zone data of the built-in edition or a later one gets no note', () => {
+test('operations: zoneDataNote is null for built-in zone data and for a current edition', () => {
   const apart = [utcExcept('Etc/UTC', '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z')]
   expect(zoneDataNote(builtIn, now)).toBeNull()
   expect(zoneDataNote(folderWith(apart, { edition: '2099a', age: 'current' }), now)).toBeNull()
 })
 
-test('operations: the note on older zone data, or data of an unknown edition, lists the zones that differ', () => {
+test('operations: zoneDataNote lists the zones that differ if the zone data is older or of an unknown edition', () => {
   const changedZones = (...names: string[]) =>
     names.map((name) => utcExcept(name, '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'))
   const { edition } = builtIn

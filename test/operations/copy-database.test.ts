@@ -8,7 +8,7 @@ const head = { id: 7, hash: 'seven' }
 const spans = { acts: { start: head, head }, refusals: { start: head, head } }
 const lines = ['{"id":1,"text":"one"}', '{"id":2,"text":null}']
 
-/** A source that gives a copy what it reads. */
+/** A source database with one table of two rows, with the given differences. */
 function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   const source: CopySource = {
     tables: [{ name: 'letters', rows: 2, lastId: 9 }],
@@ -25,7 +25,10 @@ function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   return place as DatabaseLocation
 }
 
-/** An empty target, and the steps taken on it. @param stored the lines read back for a line that was added */
+/**
+ * An empty target database, and the steps that a copy takes on it.
+ * @param stored returns the lines that the target reads back for one added line
+ */
 function emptyTarget(stored: (line: string) => readonly string[] = (line) => [line]) {
   const steps: string[] = []
   const added: string[] = []
@@ -61,7 +64,7 @@ function copy(
   return copyDatabase({ from, to, purpose: 'production', takeKey, whileServing, clock }, tell)
 }
 
-test('operations: a copy is made after all rows were read back, and reports its progress', async () => {
+test('operations: a copy is created only after all rows were read back, and its progress is reported', async () => {
   const { place, steps } = emptyTarget()
   const progress: string[] = []
   const tell = (what: string, share?: number) => void progress.push([what, share].join(' ').trim())
@@ -85,10 +88,10 @@ const changes: [what: string, stored: (line: string) => readonly string[]][] = [
   ['another text', (line) => [line.replace('one', 'One')]],
   ['an empty text instead of null', (line) => [line.replace('null', '""')]],
   ['a text instead of a number', (line) => [line.replace('2', '"2"')]],
-  ['one row less', (line) => (line.includes('one') ? [line] : [])],
+  ['one row fewer', (line) => (line.includes('one') ? [line] : [])],
 ]
 
-test.each(changes)('operations: a copy is not made if reading back returns %s', async (_, stored) => {
+test.each(changes)('operations: a copy is not created if reading it back returns %s', async (_, stored) => {
   const { place, steps } = emptyTarget(stored)
   await expect(copy(sourceOf(), place)).rejects.toThrow(
     'the copy of letters differs from the source, so no copy was made; run the command again',
@@ -96,14 +99,14 @@ test.each(changes)('operations: a copy is not made if reading back returns %s', 
   expect(steps).toEqual(['letters up to 9', 'add 2 letters'])
 })
 
-test('operations: a copy is not made if a server starts meanwhile', async () => {
+test('operations: a copy is not created if a server has started on the source during the copy', async () => {
   const { place, steps } = emptyTarget()
   const requireStopped = () => Promise.reject(new Error('served'))
   await expect(copy(sourceOf({ requireStopped }), place)).rejects.toThrow('served')
   expect(steps).toEqual(['letters up to 9', 'add 2 letters', 'log up to 7'])
 })
 
-test('operations: a copy marks its source after it is made, and not while the source is served', async () => {
+test('operations: a finished copy marks its source as copied, except with whileServing', async () => {
   const marks: unknown[] = []
   const markCopied: CopySource['markCopied'] = async (note) => {
     marks.push(note)

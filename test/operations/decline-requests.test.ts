@@ -6,11 +6,11 @@ import { act, booking } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 import { nextTurn } from '../support/turns'
 
-test('operations: many requests are declined in batches of a hundred, and the directory then shows it', async () => {
+test('operations: many requests are declined in batches of a hundred, and the directory catches up once at the end', async () => {
   const did: string[] = []
   const findAll = (ids: readonly number[]) => {
     did.push(`${ids.length} from ${ids[0]}`)
-    // The first of each batch can no longer be declined.
+    // The first request of each batch is already declined.
     return ids.map((id, index) => ({ ...booking, id, state: index === 0 ? 'declined' : 'pending' }) as const)
   }
   const store = factsStore({ requests: { findAll } })

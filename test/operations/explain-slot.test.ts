@@ -18,8 +18,8 @@ const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
 const zones = builtInZones()
 
 /**
- * A directory of one provider, whose licenses alternate between Ontario and Québec. Request N holds taken
- * slot N.
+ * A directory of one provider, whose licenses alternate between Ontario and Québec. The request with id N has
+ * taken slot number N.
  */
 async function directoryOf(
   { taken, licenses, ...schedule }: Practice,
@@ -55,7 +55,7 @@ async function directoryOf(
 
 const now = Date.parse('2026-12-01T12:00:00Z')
 
-/** Explains a slot of a practice on a Tuesday at 07:00 in Toronto. */
+/** Explains a slot of a practice. The time is Tuesday, 07:00 in Toronto. */
 async function whyOf(
   given: Practice,
   startsAt: string,
@@ -68,7 +68,7 @@ async function whyOf(
 
 const nineToFive = practice({ workingHours: [daily('09:00', '12:00'), daily('13:00', '17:00')] })
 
-test('operations: explainSlot says that a slot is offered exactly if it is, anywhere and in a region', async () => {
+test('operations: explainSlot agrees with listFreeSlots whether a slot is offered, in a region or in any', async () => {
   const picks = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), {
     minLength: 12,
     maxLength: 12,
@@ -108,7 +108,7 @@ test('operations: explainSlot gives no reason for an offered slot', async () => 
   })
 })
 
-test('operations: explainSlot says that a slot is offered in its first minute, and past a minute later', async () => {
+test('operations: explainSlot reports a slot as offered at its start, and as past one minute later', async () => {
   expect(
     await whyOf(practice({ workingHours: [daily('07:00', '08:00')] }), '2026-12-01T12:00:00Z'),
   ).toMatchObject({
@@ -254,7 +254,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
       workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
       overrides: [{ date: '2026-12-03', windows: [] }],
     }),
-    // 01:00 would be a slot of the window from 22:00 of the day before. The windows of Friday begin at 00:00.
+    // Slots from Thursday 22:00 would include Friday 01:00. Thursday is off, so slots count from Friday 00:00.
     '2026-12-04T06:00:00Z',
     'off_grid',
     'no slot starts then; the nearest slots start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
@@ -308,7 +308,7 @@ test.each(cases)('operations: explainSlot explains a slot %s', async (_, practic
   expect(await whyOf(practice, startsAt)).toMatchObject({ offered: false, reason, why })
 })
 
-test('operations: explainSlot names the request that holds or touches a slot', async () => {
+test('operations: explainSlot returns the id of the request whose slot overlaps', async () => {
   const start = Date.parse('2026-12-03T14:00:00Z') / minuteMillis
   const busy = { ...nineToFive, taken: [start - 1_440, start + 10] }
   expect(await whyOf(busy, '2026-12-03T14:00:00Z')).toMatchObject({
@@ -318,7 +318,7 @@ test('operations: explainSlot names the request that holds or touches a slot', a
   })
 })
 
-test('operations: explainSlot gives a deactivated provider or region as the first reason', async () => {
+test('operations: explainSlot reports a deactivated provider or region before any other reason', async () => {
   expect(await whyOf(nineToFive, '2020-01-01T00:00:00Z', { active: false })).toMatchObject({
     reason: 'provider_deactivated',
     why: 'the provider is deactivated',
@@ -330,7 +330,7 @@ test('operations: explainSlot gives a deactivated provider or region as the firs
   })
 })
 
-test('operations: explainSlot ignores a deactivated region if the license there is not valid then', async () => {
+test('operations: explainSlot reports the license, not the deactivated region, if the license there is not valid then', async () => {
   const closed = [{ ...ontario, active: false }, quebec]
   const ended = { from: '2020-01-01', until: '2021-12-31' }
   const toCome = { from: '2026-12-04', until: null }
@@ -346,7 +346,7 @@ test('operations: explainSlot ignores a deactivated region if the license there 
   })
 })
 
-test('operations: explainSlot says that a search in a region does not list a provider before their license starts', async () => {
+test('operations: explainSlot reports not_listed in a region if the license of the provider has not started yet', async () => {
   const later = { ...nineToFive, licenses: [{ from: '2026-12-03', until: null }] }
   const { context, provider } = await directoryOf(later)
   const startsAt = Date.parse('2026-12-03T14:00:00Z')
@@ -355,7 +355,7 @@ test('operations: explainSlot says that a search in a region does not list a pro
   expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
 })
 
-test('operations: explainSlot says that a slot over midnight between two licenses of one region is offered', async () => {
+test('operations: explainSlot reports a slot over midnight as offered if one license ends and the next starts then', async () => {
   const given = practice({
     workingHours: [daily('23:30', '00:15')],
     licenses: [

@@ -4,7 +4,7 @@ import { forgetReplays } from '../../src/operations/maintenance'
 import { now } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
-test('operations: expired replays are removed in batches of a hundred, without reading beyond them', async () => {
+test('operations: expired replays are removed in batches of a hundred, and no more than a batch is read at once', async () => {
   const kept = Array.from({ length: 250 }, (_, index) => index + 1)
   const asked: [until: number, most: number][] = []
   const removed = () => store.written.flatMap(([, writes]) => writes)
@@ -17,9 +17,9 @@ test('operations: expired replays are removed in batches of a hundred, without r
   const maintenance = { forgetChanges: async () => void rounds++ }
   const context = { store, maintenance, clock: { now: () => now } } as unknown as Context
   await forgetReplays(context, new AbortController().signal)
-  // The same round removes old changes of the directory.
+  // forgetReplays also removes old changes of the directory, once.
   expect(rounds).toBe(1)
   expect(removed()).toEqual(kept.map((id) => ({ remove: 'replay', id })))
-  // Each of three rounds looks without a lock first, and then within the transaction.
+  // Each of the three batches is read twice: without a lock, and again in the transaction that removes it.
   expect(asked).toEqual(Array(6).fill([now - 86_400_000, 100]))
 })

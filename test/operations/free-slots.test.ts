@@ -15,7 +15,7 @@ const taken = [slot(1, nine), slot(2, nine + minutes(45))]
 const takenAt = (now: number) =>
   listTaken({ directory: { findAnyListing: () => ({ taken }) } } as unknown as Context, provider, now)
 
-test('operations: the taken slots of a provider include a session under way, but none that is over', () => {
+test('operations: listTaken includes the slot of a session that has begun, until the session is over', () => {
   expect(takenAt(nine + minutes(45) - 1)).toEqual(taken)
   expect(takenAt(nine + minutes(45))).toEqual(taken.slice(1))
   expect(takenAt(nine + minutes(90))).toEqual([])

@@ -40,7 +40,7 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-/** The file with the given differences of its providers; null removes a provider. */
+/** The file with changed providers: differences by ref, or null to remove the provider. */
 function fileWith(different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) {
   const providers = file.providers.flatMap((one) => {
     const other = different[one.ref]
@@ -58,7 +58,7 @@ function preview(entries: DirectoryEntries) {
   return previewLoad(context, compareWithDirectory(context, entries), context.clock.now())
 }
 
-/** Loads a file as a nightly job does, and returns the preview and the result. */
+/** Loads a file without a confirmation, as a nightly job does. Returns the preview and the result. */
 async function nightly(document: unknown) {
   const { context } = service
   const comparison = compareWithDirectory(context, read(document))
@@ -74,10 +74,10 @@ async function book(ref: string, utcStartTime: string): Promise<number> {
   return (await service.submit(`m-${ref}-${Date.parse(utcStartTime)}`, { slot })).id
 }
 
-describe('operations: the settings that staff made for a provider', () => {
+describe('operations: a suspension and time off that staff set', () => {
   const illness = { from: '2026-12-02', until: '2026-12-04' }
 
-  test('a nightly load keeps a suspended provider hidden, and keeps staff time off', async () => {
+  test('a load keeps a suspended provider suspended, and keeps staff time off', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-2'), illness, service.act())
@@ -92,7 +92,7 @@ describe('operations: the settings that staff made for a provider', () => {
     expect(previewed).toMatchObject({ changes: [], staySuspended: ['on-1'] })
     expect(done.unchanged).toBe(6)
     expect(needsConfirmation(previewed)).toBe(false)
-    // A load that changes the providers keeps both settings too.
+    // The suspension and the time off also stay if the load changes the two providers.
     const other = { bio: 'New', timeOff: [{ from: '2027-01-04', until: '2027-01-05' }] }
     expect(await nightly(fileWith({ 'on-1': other, 'on-2': other }))).toMatchObject({
       done: { changed: ['on-1', 'on-2'] },
@@ -108,7 +108,7 @@ describe('operations: the settings that staff made for a provider', () => {
     expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed.staySuspended).toEqual([])
   })
 
-  test('settings of staff are not exported, and loading the export again changes nothing', async () => {
+  test('an export leaves them out, and loading the export again changes nothing', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-1'), illness, service.act())
@@ -124,7 +124,7 @@ describe('operations: the settings that staff made for a provider', () => {
     }
   })
 
-  test('a suspended provider whom the file reactivates stays suspended, without a confirmation', async () => {
+  test('a suspended provider who is active again in the file stays suspended, and no confirmation is needed', async () => {
     await deactivateProvider(service.context, find('off'), service.act())
     const previewed = preview(read(fileWith({ off: { active: true } })))
     expect(previewed).toMatchObject({
@@ -137,7 +137,7 @@ describe('operations: the settings that staff made for a provider', () => {
 })
 
 describe('operations: the preview of a load', () => {
-  test('a preview lists each changed field of a provider, with losses and gains', () => {
+  test('a preview lists each changed field of a provider, with removed and added elements', () => {
     const wanted = fileWith({
       'on-1': { timeOff: [], firstName: 'Tobin', timeZone: 'America/Halifax' },
       both: {
@@ -209,7 +209,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('a preview lists a changed region and additions, which need no confirmation', () => {
+  test('a preview lists changed regions and added records, and these need no confirmation', () => {
     const regions = [
       { ...region(), stateProvinceLabel: 'Canton' },
       quebec,
@@ -228,7 +228,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(previewed)).toBe(false)
   })
 
-  test('a preview ignores the order of fields and elements, but lists each additional element', async () => {
+  test('a preview ignores another order of fields and elements, but lists each added element', async () => {
     const [monday, friday] = [
       { date: '2026-12-07', windows: [{ start: '09:00', end: '10:00' }] },
       { date: '2026-12-11', windows: [] },
@@ -261,7 +261,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(preview(read(fileWith({ 'on-2': different }))))).toBe(true)
   })
 
-  test('deactivating or reactivating a region needs a confirmation', async () => {
+  test('a load that reactivates a region, or deactivates one, needs a confirmation', async () => {
     const without = { ...file, regions: [region(), { ...quebec, active: false }] }
     expect(preview(read(without)).deactivated).toEqual({ regions: ['CA-QC'], providers: [] })
     await nightly(without)
@@ -277,7 +277,7 @@ describe('operations: loading a table with only a header row', () => {
     ['schedules', 'ref,kind', ['workingHours'], ['workingHours', 'timeOff']],
   ]
   test.each(rows)(
-    'a table of %s with only a header row lists and confirms everything that it removes',
+    'a table of %s with only a header row needs a confirmation and lists everything that it removes',
     (table, header, emptied, lost) => {
       const { context } = service
       const bytes = new TextEncoder().encode(`${header}\n`)
@@ -297,7 +297,7 @@ describe('operations: loading a table with only a header row', () => {
     expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('a table that was empty before is not listed as emptied', async () => {
+  test('a table that was already empty is not listed as emptied', async () => {
     await service.load(fileWith(Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [] }]))))
     const emptied = fileWith(
       Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [], bio: 'New' }])),
@@ -322,7 +322,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     ['time_off', { timeOff: [{ from: '2026-12-03', until: '2026-12-03' }] }],
   ]
   test.each(rows)(
-    'a booking out of availability is listed with the reason %s: %j',
+    'a preview lists such a booking with the reason %s if the provider changes to %j',
     async (reason, different) => {
       const requestId = await book('on-2', thursday)
       expect(fallenAfter({ 'on-2': different })).toEqual([
@@ -339,7 +339,7 @@ describe('operations: future bookings that a load puts out of availability', () 
   )
 
   test.each(rows)(
-    'doctor and accept find the booking too, with the reason %s: %j',
+    'doctor and accept report such a booking with the reason %s if the provider changed to %j',
     async (reason, different) => {
       const requestId = await book('on-2', thursday)
       const document = fileWith({ 'on-2': different })
@@ -352,7 +352,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     },
   )
 
-  test('a booking is listed in the time zone that the provider has after the load', async () => {
+  test('a booking is listed in the new time zone of the provider', async () => {
     await book('on-2', wednesday)
     expect(fallenAfter({ 'on-2': { timeZone: 'America/Los_Angeles' } })).toMatchObject([
       { local: 'Wed 2026-12-02 06:00', timeZone: 'America/Los_Angeles', reason: 'outside_hours' },
@@ -365,7 +365,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     expect(fallenAfter({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
   })
 
-  test('a booking that the provider can still hold is not listed, even off the grid', async () => {
+  test('a booking within the new availability is not listed, even if it is off the new slot grid', async () => {
     await book('on-2', wednesday)
     const hours = { weekdays: ['wednesday' as const], start: '08:50', end: '12:00' }
     expect(
@@ -373,7 +373,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     ).toEqual([])
   })
 
-  test('a booking that was out of availability before, declined or over is not listed', async () => {
+  test('a booking that is declined, over or already out of availability is not listed', async () => {
     const { context } = service
     await book('on-2', wednesday)
     const declined = await book('both', wednesday)
@@ -390,7 +390,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     expect(fallenAfter({ 'on-1': null })).toEqual([])
   })
 
-  test('a listed booking stays booked after the load, and is not listed again', async () => {
+  test('a listed booking remains pending after the load, and the next load does not list it', async () => {
     const requestId = await book('on-2', wednesday)
     const document = fileWith({ 'on-2': { licenses: [] } })
     expect((await nightly(document)).previewed.fallen).toMatchObject([{ requestId }])

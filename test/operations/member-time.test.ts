@@ -4,7 +4,7 @@ import { memberTimeAt } from '../../src/operations/members'
 import { builtInZones } from '../../src/zones/packed'
 
 const zones = builtInZones()
-// Noon UTC in winter.
+// 12:00 UTC in the northern winter.
 const noon = Date.UTC(2026, 11, 1, 12)
 
 const there = (country: string, state: string | null, at = noon) =>
@@ -21,9 +21,8 @@ describe('operations: the local time of a member', () => {
     ['AU', 'ＶＩＣ', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
     ['GB', null, only('Tue 2026-12-01 12:00', 'Europe/London')],
     ['FR', 'Bretagne', only('Tue 2026-12-01 13:00', 'Europe/Paris')],
-  ])(
-    'the local time in %s, %s, is that of the only zone of the region or country',
-    (country, state, expected) => expect(there(country, state)).toEqual(expected),
+  ])('country %s, state %s: the local time is that of the only zone there', (country, state, expected) =>
+    expect(there(country, state)).toEqual(expected),
   )
 
   test.each([
@@ -36,12 +35,12 @@ describe('operations: the local time of a member', () => {
     ],
     ['US', 'TN', ['Tue 2026-12-01 06:00', 'Tue 2026-12-01 07:00'], ['America/Chicago', 'America/New_York']],
   ] as const)(
-    "the local time in %s, %s, lies between those of the region's zones",
+    'country %s, state %s: the local time is a range over the zones of the region',
     (country, state, [earliest, latest], names) =>
       expect(there(country, state)).toEqual({ earliest, latest, zones: names }),
   )
 
-  test('the local time is a single one while the clocks of a region agree', () => {
+  test('the local time is not a range while all clocks of a region agree', () => {
     expect(there('CA', 'NT')).toEqual(there('CA', 'AB'))
     const [winter, summer] = [noon, Date.UTC(2026, 6, 1, 12)].map((at) => there('US', 'AZ', at))
     expect([winter?.earliest === winter?.latest, summer?.earliest === summer?.latest]).toEqual([true, false])
@@ -64,7 +63,7 @@ describe('operations: the local time of a member', () => {
 test('operations: every zone of a region is in the zone data and belongs to the country of the region', () => {
   const countries = { CA: 13, US: 51, AU: 8 }
   const found = Object.entries(countries).map(([country]) => {
-    // Only Australia has codes of three letters.
+    // All possible codes of two letters, and for Australia also those of three letters.
     const codes = Array.from({ length: country === 'AU' ? 26 * 26 * 27 : 26 * 26 }, (_, place) => {
       const letter = (at: number) => String.fromCharCode(65 + at)
       const third = Math.floor(place / 676)

@@ -10,8 +10,8 @@ import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
 /**
- * Records of this many members, every fortieth with the first name Sought. Records the queries and audit
- * lines.
+ * Records of `count` members. Every fortieth member has the first name Sought. `asked` and `auditLines` return the
+ * queries and the audit lines.
  */
 function recordsOf(count: number) {
   const members = Array.from({ length: count }, (_, index): Member => {
@@ -53,7 +53,7 @@ function recordsOf(count: number) {
 }
 
 describe('operations: searching for members', () => {
-  test('a search by name reads a thousand at a time, returns the first fifty and the total, and audits those', async () => {
+  test('a search by name reads a thousand members at a time, and returns and audits the first fifty', async () => {
     const { records, asked, auditLines } = recordsOf(2_500)
     const { found, count } = await findMembers(records, 'SOUGHT', act)
     expect(count).toBe(63)
@@ -85,7 +85,7 @@ describe('operations: searching for members', () => {
     ])
   })
 
-  test('a search by a text that is a name and an external user id finds both', async () => {
+  test('a search for a text finds members by name and by external user id together', async () => {
     const { records } = recordsOf(50)
     const { found, count } = await findMembers(records, 'Sought', act)
     expect(found.map(({ member: { id }, by }) => [id, by])).toEqual([
@@ -103,7 +103,7 @@ describe('operations: searching for members', () => {
   })
 })
 
-/** Records in which a member is erased and a master key rotated. `purge` removes the previous data. */
+/** Records that allow erasing a member and rotating the master key. `purge` stands for the purge of old data. */
 function recordsThat(purge: () => Promise<boolean>): Records {
   const records = {
     store: factsStore({

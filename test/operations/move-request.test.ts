@@ -43,7 +43,7 @@ const isFree = ({ id }: Provider, at: number) => {
 }
 
 describe('operations: moving a request', () => {
-  test('an unassigned intake can be moved only once it has a provider', async () => {
+  test('an unassigned intake cannot be moved until it has a provider', async () => {
     const { id } = await submit('a', null)
     await expect(move(id, on1, first)).rejects.toMatchObject({
       kind: 'move_unknown',
@@ -73,9 +73,7 @@ describe('operations: moving a request is refused and changes nothing', () => {
     ['is beyond the horizon', first + 35 * 86_400_000],
   ])('a move to a slot that %s is refused', async (_, at) => {
     const message = await expectRefused((await book('a')).id, on1, at, 'slot_unavailable')
-    expect(message).toStartWith(
-      'the slot is not available; run anteroom provider why on-1 2',
-    )
+    expect(message).toStartWith('the slot is not available; run anteroom provider why on-1 2')
   })
 
   test('a move is refused if the slot is taken, or overlaps another slot of the member', async () => {
@@ -114,7 +112,7 @@ describe('operations: moving a request while another process writes', () => {
     return { ...context, store }
   }
 
-  test('a move succeeds if the changed schedule still has the slot, and is refused otherwise', async () => {
+  test('a move succeeds if the schedule changes but still has the slot, and is refused otherwise', async () => {
     const { id } = await book('a')
     const away = (day: string) => () => actsOf(context).addTimeOff(on1.id, { from: day, until: day }, act)
     const later = meanwhile(away('2026-12-10'))
@@ -126,7 +124,7 @@ describe('operations: moving a request while another process writes', () => {
   })
 })
 
-test('operations: if many requests move to one slot at once, one gets it and the others keep theirs', async () => {
+test('operations: of many requests that move to one slot at once, one gets it and each other one keeps its slot', async () => {
   const workdays = [1, 2, 5, 6, 7, 8]
   const starts = workdays.map((days) => second + days * 86_400_000)
   const booked = await Promise.all(starts.map((at, index) => book(`m${index}`, at)))

@@ -20,11 +20,11 @@ const readings = (count: number): AuditEntry[] =>
 
 const actionsOf = async () => (await actsOf(service.context).listAudit(2_000)).map(({ action }) => action)
 
-test('operations: auditing many readings lets other audit lines in between, and adds all of them', async () => {
+test('operations: auditing many readings happens in batches, so that another audit line can be added in between', async () => {
   const { store } = service.context
   const before = (await actionsOf()).length
   const noting = noteReadings(service.context, readings(1_200))
-  // It waits only for the first batch.
+  // This line waits for the first batch only.
   await store.appendAudit([
     { ...service.act(), action: 'request.show', record: 'request 1', outcome: 'done' },
   ])

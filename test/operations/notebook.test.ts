@@ -8,7 +8,7 @@ import { nextTurn } from '../support/turns'
 const minute = 60_000
 const now = Date.UTC(2026, 11, 1, 12)
 
-/** A store for a notebook. It can be set to fail or to wait. */
+/** A store that records what a notebook writes. Through `state` it can fail or wait. */
 function recorder() {
   const lines: AuditEntry[] = []
   const uses: [string, number][][] = []
@@ -49,7 +49,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('the notebook keeps notes while the storage is busy, and writes them once and in order afterwards', async () => {
+  test('the notebook stores notes while the storage is busy, and later writes them once and in order', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -65,7 +65,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('the notebook keeps the uses of keys if only they could not be written, and writes no line twice', async () => {
+  test('the notebook retries only the key uses if they failed, and writes no audit line twice', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -96,7 +96,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('a note that is added during a write is kept', async () => {
+  test('a note that is added during a write is written by the next flush', async () => {
     const { store, lines, uses } = recorder()
     const notebook = new Notebook()
     // Adds a note during each write.
@@ -128,7 +128,7 @@ describe('operations: the notebook', () => {
     expect(uses.slice(1)).toEqual([[['kid-1', now + minute]]])
   })
 
-  test('many flushes during a write cause only one more write', async () => {
+  test('many flushes during a write share one more write', async () => {
     const { lines, state, store } = recorder()
     const notebook = new Notebook()
     const slow = Promise.withResolvers<void>()
@@ -162,7 +162,7 @@ describe("operations: the notebook's look-ups", () => {
     outcome: member ? 'done' : 'done, more members',
   })
 
-  test('look-ups are one line for each partner and member in an hour, and a new one in the next hour', async () => {
+  test('repeated look-ups add one line per partner and member in an hour, and another line in the next hour', async () => {
     const { store, lines } = recorder()
     const notebook = new Notebook()
     for (let at = now; at < now + 60 * minute; at += minute) {
@@ -176,7 +176,7 @@ describe("operations: the notebook's look-ups", () => {
     expect(lines).toEqual([lookUp(7), lookUp(8), lookUp(7, now, 2), lookUp(7, now + 60 * minute)])
   })
 
-  test('look-ups are limited in an hour and while nothing can be written, with one line for the others of each partner', async () => {
+  test('look-ups of more than 100,000 members in an hour add one more line for each partner, even if the storage was busy', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy
@@ -217,7 +217,7 @@ describe("operations: the notebook's look-ups", () => {
 })
 
 describe("operations: the notebook's refused authentications", () => {
-  test('a refusal names the claimed partner, marked as claimed until the signature was verified', async () => {
+  test('a refusal contains the partner, marked as claimed unless the signature was verified', async () => {
     const lines = await written((notebook) => {
       for (let times = 0; times < 2; times++) {
         notebook.noteRefusal('token_invalid', '::1', now, 3)
@@ -234,7 +234,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('refusals are one line for each reason and address in a minute, and a new one in the next minute', async () => {
+  test('repeated refusals add one line per reason and address in a minute, and another line in the next minute', async () => {
     const lines = await written((notebook) => {
       for (let second = 0; second < 60; second++) {
         notebook.noteRefusal('token_invalid', '::1', now + second * 1_000)
@@ -251,7 +251,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('refusals are limited to a thousand addresses in a minute, with one line for all others and each reason', async () => {
+  test('refusals from more than a thousand addresses in a minute add one more line for each reason', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 5_000; address++) {
         notebook.noteRefusal('token_invalid', `10.0.0.${address}`, now)
@@ -265,7 +265,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('refusals are listed by address again in the next minute', async () => {
+  test('refusals after such a minute are again listed by address', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 1_200; address++)
         notebook.noteRefusal('token_invalid', `${address}`, now)
@@ -275,7 +275,7 @@ describe("operations: the notebook's refused authentications", () => {
     expect(lines.slice(-2)).toEqual([line('other addresses'), line('late', now + minute)])
   })
 
-  test('refusals are limited while nothing can be written, keeping the oldest, and continue afterwards', async () => {
+  test('refusals while the storage is busy are limited to the oldest 10,000 lines, and are added again afterwards', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy
@@ -293,7 +293,7 @@ describe("operations: the notebook's refused authentications", () => {
   })
 })
 
-test('operations: the notebook writes the use of a key once a minute', async () => {
+test('operations: the notebook writes the use of a key at most once a minute', async () => {
   const { store, uses } = recorder()
   const notebook = new Notebook()
   for (const at of [now, now + 1, now + minute - 1, now + minute]) {

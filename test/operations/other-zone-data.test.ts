@@ -7,11 +7,11 @@ import { otherZoneDataNote } from '../../src/operations/maintenance'
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
-/** The note for a server with some zone data about the other servers of its database. */
+/** The note of a server that uses `zoneData` about the other servers of its database. */
 const noteFor = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
   otherZoneDataNote({ maintenance: { listServers: async () => servers } } as unknown as Records, zoneData)
 
-/** The note for a server with the built-in zone data. */
+/** The note of a server that uses the built-in zone data. */
 const noteOn = (...servers: FoundServer[]) => noteFor(ours, ...servers)
 
 const serving = (zoneData: ZoneEdition | undefined, different: Partial<ServerNote> = {}): FoundServer => ({
@@ -19,7 +19,7 @@ const serving = (zoneData: ZoneEdition | undefined, different: Partial<ServerNot
   note: { ...note, ...(zoneData && { zoneData }), ...different },
 })
 
-test('operations: the note lists each server with other zone data by its address', async () => {
+test('operations: otherZoneDataNote lists each server with other zone data', async () => {
   const older = { edition: '2026e', folder: null }
   const unknown = { edition: 'unknown', folder: '/zones' }
   const { machine: _, ...unnamed } = note
@@ -35,7 +35,7 @@ test('operations: the note lists each server with other zone data by its address
   )
 })
 
-test('operations: the note omits servers with the same zone data, ended servers and those without a note', async () => {
+test('operations: otherZoneDataNote omits servers that use the same zone data, have ended or have not reported their zone data', async () => {
   const older = serving({ edition: '2026e', folder: null })
   expect(await noteOn()).toBeNull()
   expect(await noteOn(serving({ edition: '2026f', folder: '/zones' }))).toBeNull()
@@ -45,7 +45,7 @@ test('operations: the note omits servers with the same zone data, ended servers 
   expect(await noteOn({ ...older, seenAt: null })).toBeNull()
 })
 
-test('operations: zone data of an unknown edition equals only data from the same folder', async () => {
+test('operations: otherZoneDataNote compares zone data of an unknown edition by its folder', async () => {
   const unknownIn = (folder: string) => ({ edition: 'unknown', folder })
   expect(await noteFor(unknownIn('/zones'), serving(unknownIn('/zones')))).toBeNull()
   expect(await noteFor(unknownIn('/zones'), serving(unknownIn('/other')))).toBe(

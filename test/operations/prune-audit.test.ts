@@ -4,7 +4,7 @@ import type { Records } from '../../src/operations/context'
 import { pruneAudit } from '../../src/operations/maintenance'
 import { act } from '../domain/values'
 
-test('operations: audit lines can be pruned up to now, and not up to a future instant', async () => {
+test('operations: pruneAudit accepts the current instant and refuses a future one', async () => {
   const pruned: AuditPrune[] = []
   const maintenance = {
     async pruneAudit(prune: AuditPrune) {

@@ -9,7 +9,7 @@ import { words } from '../support/words'
 
 let place: Place
 let records: Records
-/** Request ids by name. */
+/** The ids of the submitted requests, by the names used in the tests. */
 let ids: Record<string, number>
 let submitted: number
 
@@ -21,13 +21,13 @@ beforeEach(async () => {
 })
 afterEach(() => place[Symbol.asyncDispose]())
 
-/** Nine PHQ-9 answers. The last one is `ninth`. */
+/** Nine PHQ-9 answers: eight with the score `others`, and `ninth`. */
 const phq9 = (others: number, ninth: string): ScreeningAnswer[] => [
   ...Array.from({ length: 8 }, (_, item) => ({ question: `Question ${item + 1}`, answer: `${others}` })),
   { question: 'Thoughts that you would be better off dead', answer: ninth },
 ]
 
-/** Submits an intake for each name, or a booking if `startsAt` is given, one after another. */
+/** Submits a request for each name, one minute apart: an intake, or a booking if `startsAt` is given. */
 async function submit(all: Record<string, readonly ScreeningAnswer[]>, startsAt?: number) {
   const { intake, book } = await furnished()
   for (const [name, screeningAnswers] of Object.entries(all)) {
@@ -58,7 +58,7 @@ const namesIn = ({ requests }: Awaited<ReturnType<typeof queueBy>>) => {
 }
 
 describe('operations: the request queue in order of risk', () => {
-  test('the queue lists a raised ninth item first, then unclear answers, then severity, then waiting time', async () => {
+  test('the queue is sorted by raised ninth item, then unclear answers, then severity, then waiting time', async () => {
     await submit({ none: [], mild: phq9(1, '0'), severe: phq9(3, '0'), alsoSevere: phq9(3, '0') })
     await submit({ booked: phq9(0, '1'), bookedUnclear: phq9(0, 'un peu') }, nine)
     await submit({ raised: phq9(3, '2'), unread: phq9(3, 'often'), french: phq9(0, 'plusieurs jours') })
@@ -91,7 +91,7 @@ describe('operations: the request queue in order of risk', () => {
     }
   })
 
-  test('the queue can be limited to one state of waiting requests', async () => {
+  test('the queue can be limited to one state, or to all waiting requests', async () => {
     await submit({ intake: phq9(0, '1') })
     await submit({ mild: phq9(1, '0'), raised: phq9(0, '1') }, nine)
     expect(namesIn(await queueBy({ filter: { state: 'pending' } }))).toEqual(['raised', 'mild'])
@@ -99,7 +99,7 @@ describe('operations: the request queue in order of risk', () => {
     expect(namesIn(await queueBy({ filter: { state: 'waiting' } }))).toEqual(['intake', 'raised', 'mild'])
   })
 
-  test('the queue audits each request that it shows with its risk, and no other', async () => {
+  test('the queue adds an audit line for each request on the page whose risk it shows', async () => {
     await submit({ first: phq9(0, '0'), second: phq9(3, '1'), none: [], third: phq9(1, '0') })
     const { id: before } = await place.store.auditHead()
     const linesSince = async () =>
@@ -161,7 +161,7 @@ describe('operations: isAnyAtRisk', () => {
 })
 
 describe('operations: the request queue in order of age or slot', () => {
-  test('a queue by age or slot is paged, opens no answers, and adds one audit line', async () => {
+  test('a queue by age or slot is paged, opens no answers, and adds one audit line per page', async () => {
     await submit({ first: phq9(0, '1') })
     await submit({ late: phq9(0, '1') }, nine + minutes(600))
     await submit({ soon: phq9(0, '1') }, nine)

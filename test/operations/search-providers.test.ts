@@ -7,7 +7,7 @@ const count = 10_000
 const languages = [['en'], ['fr-CA', 'en'], []]
 const search = { regionId: 9, countryCode: undefined, modality: undefined, page: 1, pageSize: 1 } as const
 
-/** A region of many providers. `looked` returns how many were read since its last call. */
+/** A region of many providers. `looked` returns how many providers were read since its previous call. */
 function manyProviders() {
   let looked = 0
   const listings = Array.from({ length: count }, (_, index) => ({
@@ -41,7 +41,7 @@ function manyProviders() {
   }
 }
 
-/** Searches to the end. Returns the most providers read in one step, and the number found. */
+/** Runs a whole search. Returns the highest number of providers read in one step, and the number found. */
 async function searchAll(many: ReturnType<typeof manyProviders>, different: Partial<ProviderSearch>) {
   const lookedAt: number[] = []
   const turn = () => void lookedAt.push(many.looked())
@@ -62,13 +62,13 @@ describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
   ['in-person sessions', { modality: 'in-person' }, 2_500],
   ['in-person sessions in a language', { modality: 'in-person', languageTag: 'en-CA' }, 1_667],
 ])('operations: a search for %s', (_, filter, found) => {
-  test('reads a few hundred providers in a step, however many there are', async () => {
+  test('reads at most 256 providers in a step', async () => {
     const { most, count } = await searchAll(manyProviders(), filter)
     expect(count).toBe(found)
     expect(most).toBeLessThanOrEqual(256)
   })
 
-  test('reads only the providers of its page if it was made before', async () => {
+  test('reads only the providers of its page if it is repeated', async () => {
     const many = manyProviders()
     await searchAll(many, filter)
     const { most, count } = await searchAll(many, filter)
@@ -91,7 +91,7 @@ describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
   })
 })
 
-test('operations: searches for any number of languages are cached only once per spoken language', async () => {
+test('operations: searches for variants of a language tag share one cache entry per spoken language', async () => {
   const many = manyProviders()
   await searchAll(many, { languageTag: 'fr' })
   for (const languageTag of ['FR', 'fr-CA', 'fr-ca-x-one', 'fr-CA-x-two']) {

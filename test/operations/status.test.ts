@@ -38,7 +38,7 @@ async function submit(externalUserId: string, screeningAnswers: ScreeningAnswer[
   return (await service.submit(externalUserId, { slot, screeningAnswers })).id
 }
 
-test('operations: the status of a new service has nothing waiting', async () => {
+test('operations: the status of a new service lists no server, no waiting request and no backup', async () => {
   expect(await status()).toEqual({
     copied: null,
     servers: [],
@@ -70,7 +70,7 @@ testOfFile(
     }
     await context.maintenance.noteServer(note)
     expect(await server('up')).toEqual(['down', note, null])
-    // Another program may listen on that port now, so it is not asked.
+    // A server without its lock has ended. Another program may use its port now, so nothing is sent there.
     expect(asked).toEqual([])
     {
       using _ = takeServeLock(storage.database)
@@ -85,7 +85,7 @@ testOfFile(
   },
 )
 
-test('operations: the status of servers that the engine tracks comes from the engine, and no server is asked', async () => {
+test('operations: the status queries no server if the engine lists the servers and their states', async () => {
   const { context } = service
   const note = { host: '0.0.0.0', port: 8080, machine: 'one', version: '1.0.0', startedAt: now }
   const found = [
@@ -123,7 +123,7 @@ test('operations: the status counts a risk as unread until the answers were read
     waiting: { intakes: 5, oldestIntakeAt: now, pending: 1 },
     unreadRisk: 4,
   })
-  // A refused attempt, or another act on the request, does not count as reading.
+  // Neither a refused attempt to read the answers nor another act on the request counts as reading.
   await noteAct(context, act, 'request.read-screening', `request ${first}`, 'record_unknown')
   await noteAct(context, act, 'request.show', `request ${first}`)
   expect((await status()).unreadRisk).toBe(4)
@@ -136,7 +136,7 @@ test('operations: the status counts a risk as unread until the answers were read
   expect((await status()).unreadRisk).toBe(2)
   await acceptRequest(context, booked, act)
   expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })
-  // Answers that cannot be opened count as unread, and do not stop the status.
+  // Answers that cannot be opened still count as unread, and the status does not fail.
   {
     await using other = await blockWrites(service.storage)
     const zero = isOnPostgres ? String.raw`'\x00'` : "x'00'"
@@ -149,7 +149,7 @@ test('operations: the status counts a risk as unread until the answers were read
   expect((await status()).unreadRisk).toBe(1)
 })
 
-test('operations: the status shows the earliest cutover that is still to come', async () => {
+test('operations: the status shows the earliest future cutover', async () => {
   const { context } = service
   const other = await service.addPartner('Other')
   await rotateToken(context, other.partner, now + 3_000, act)
@@ -165,7 +165,7 @@ test('operations: the status shows the earliest cutover that is still to come', 
   expect((await status(now + 5_000)).nextCutover).toBeNull()
 })
 
-test("operations: the status counts today's refused authentications by partner, and marks those that were only claimed", async () => {
+test("operations: the status counts today's refused authentications by partner and reason, and marks claimed partners", async () => {
   const { context, partner } = service
   const record = `partner ${partner.partner.id}`
   const midnight = Date.parse('2026-12-01T00:00:00Z')
@@ -189,7 +189,7 @@ test("operations: the status counts today's refused authentications by partner, 
   }
 })
 
-test('operations: the status looks at the latest 20,000 requests for a risk, and shows that there are more', async () => {
+test('operations: the status checks the risk of the latest 20,000 requests, and shows if there are more', async () => {
   const { context } = service
   const readOf = async (waiting: number) => {
     const ids = Array.from({ length: waiting }, (_, index) => index + 1)

@@ -70,7 +70,7 @@ test('operations: future bookings are unavailable if their provider is suspended
   expect(unavailable()).toEqual([[a, 'on-1', first, 'provider_deactivated']])
 })
 
-test('operations: bookings are unavailable if time off touches them', async () => {
+test('operations: bookings are unavailable if time off overlaps them', async () => {
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   const on1 = requireProvider(service.context, 'on-1')
   const absence = { from: '2026-12-02T09:40', until: '2026-12-02T09:50' }
@@ -85,14 +85,14 @@ test('operations: bookings are unavailable if time off touches them', async () =
   expect(unavailable()).toEqual([[b, 'on-1', second, 'time_off']])
 })
 
-test('operations: bookings are unavailable without a license at their time, or if the region is deactivated', async () => {
+test('operations: bookings are unavailable if the license is not valid then or its region is deactivated', async () => {
   const a = await book('a', 'on-1', first)
   const b = await book('b', 'on-2', second)
   await service.load(directory({ licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-01' }] }))
   expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
   await service.load(directory({ licenses: [] }))
   expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
-  // Time off does not hide that the license is missing.
+  // The missing license is the reason, even if there is also time off.
   const timeOff = [{ from: '2026-12-02', until: '2026-12-02' }]
   await service.load(directory({ licenses: [], timeOff }))
   expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])

@@ -31,7 +31,7 @@ const rank = (candidates: Candidate[], language = 'en', modalities: Modality[] =
   rankCandidates(candidates, { language, modalities }).map(({ provider: { ref } }) => ref)
 
 describe('operations: the order of suggested providers', () => {
-  test('puts the language before the modality, and the modality before the soonest slot', () => {
+  test('is by language first, then by modality, then by the soonest slot', () => {
     const both = candidate('p1', { freeSlots: [nextSlot + 900] }, ['fr-CA'])
     const language = candidate('p2', { modalities: ['telephonic'] }, ['fr'])
     const modality = candidate('p3', {}, ['en'])
@@ -39,7 +39,7 @@ describe('operations: the order of suggested providers', () => {
     expect(rank([neither, modality, language, both], 'fr', ['in-video'])).toEqual(['p1', 'p2', 'p3', 'p4'])
   })
 
-  test('is by the soonest slot for equal matches, with no slot last, then by id', () => {
+  test('is by the soonest slot and then by id for equal matches, with providers without slots last', () => {
     const candidates = [
       candidate('p5', { freeSlots: [] }),
       candidate('p4', { freeSlots: [] }),
@@ -78,7 +78,7 @@ test.each<[string, Modality[]]>([
   ['Couples, persons of faith', []],
   ['Smartphones, and a symphony', []],
   ['', []],
-])('operations: the preferred modality %p is read as %p', (text, expected) =>
+])('operations: the preferred modality %p is recognized as %p', (text, expected) =>
   expect(modalitiesIn(text)).toEqual(expected),
 )
 
@@ -119,7 +119,7 @@ describe('operations: the suggestions for an intake', () => {
     suggestions.map(({ provider: { ref } }) => ref)
 
   test.each(['ON', 'on', 'CA-ON', ' Ontario ', 'ONTARIO'])(
-    'a member in %p gets the active providers who are licensed there now',
+    'the state %p of a member suggests the active providers who are licensed there now',
     async (state) => {
       const found = await suggestFor(service, { state })
       expect(refs(found)).toEqual(['on-1', 'on-2', 'both'])
@@ -146,18 +146,18 @@ describe('operations: the suggestions for an intake', () => {
     expect(refs(found)).toEqual(['qc-1', 'both'])
   })
 
-  test('a country that is not divided needs no state', async () => {
+  test('the state is ignored in a country with a single country-wide region', async () => {
     expect(refs(await suggestFor(service, { country: 'IE', state: 'Leinster' }))).toEqual(['ie-1'])
   })
 
-  test('all licensed providers of the country are suggested as uncertain if the region is unknown', async () => {
+  test('all providers licensed in the country are suggested if the region is unknown, with an uncertain license', async () => {
     const found = await suggestFor(service, { state: 'Atlantis' })
     expect(refs(found)).toEqual(['on-1', 'on-2', 'both', 'qc-1'])
     const [first] = found.suggestions
     expect(first?.reasons).toContainEqual({ about: 'license', fits: null, regions: ['CA-ON'] })
   })
 
-  test('the only active region of a divided country is not assumed for every member', async () => {
+  test("the region stays unknown if the member's state matches none, even if the country has only one active region", async () => {
     const regions = [region(), { ...quebec, active: false }, countryWide('IE', 'Ireland')]
     await service.load({ regions, providers })
     const { whereabouts, suggestions } = await suggestFor(service, { state: 'QC' })
@@ -170,7 +170,7 @@ describe('operations: the suggestions for an intake', () => {
     ])
   })
 
-  test('in-person sessions count in any region of the country if the region is unknown', async () => {
+  test("in-person sessions in any region of the country count if the member's region is unknown", async () => {
     const licenses = ['CA-ON', 'CA-QC', 'IE'].map((of) => ({ region: of, from: '2020-01-01' }))
     const abroad = provider('abroad', { licenses, modalities: ['in-person'], inPersonRegions: ['IE'] })
     const regions = [region(), quebec, countryWide('IE', 'Ireland')]

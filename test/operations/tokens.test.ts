@@ -41,7 +41,7 @@ describe('operations: a token that cannot be stored', () => {
     throw new Error('no room')
   }
 
-  test('a token that cannot be stored is not issued, and the next one is', async () => {
+  test('a token that cannot be stored is not issued, and a second attempt succeeds', async () => {
     await expect(issueFirstToken(service.context, fresh, act, keep)).rejects.toThrow('no room')
     expect(inForce({ partner: fresh })).toEqual([])
     const kept: string[] = []
@@ -57,8 +57,8 @@ describe('operations: a token that cannot be stored', () => {
   })
 })
 
-describe('operations: a rotation', () => {
-  test('a rotation without a delay ends the current token at once', async () => {
+describe('operations: rotating a token', () => {
+  test('a rotation with the cutover now ends the current token at once', async () => {
     const { partner, token } = service.partner
     const next = await rotateToken(service.context, partner, now, act)
     expect(await verifyToken(service.context, next, now)).toMatchObject({ refusal: null })
@@ -90,7 +90,7 @@ test('operations: cancelling a cutover keeps the current token in force and ends
   expect(await endOf(cancelCutover(service.context, partner, act))).toBe('record_unknown')
 })
 
-test('operations: renaming a partner or an organization does not affect its requests', async () => {
+test('operations: renaming a partner or an organization does not affect requests with its token', async () => {
   const { partner, organization, token } = service.partner
   await renamePartner(service.context, partner, 'Haven', act)
   if (organization) await renameOrganization(service.context, organization, 'Haven Care', act)
@@ -153,7 +153,7 @@ describe('operations: verifying a token by its kid', () => {
   ]
 
   test.each(rows)(
-    '%s gets the same verdict by its kid, by itself and from the API',
+    '%s gets the same verdict by kid, by token and from the API',
     async (_, change, code, why) => {
       const { partner, token } = service.partner
       const [theirs] = (await actsOf(service.context).listPartners()).filter(({ id }) => id === partner.id)
@@ -168,7 +168,7 @@ describe('operations: verifying a token by its kid', () => {
     },
   )
 
-  test('a waiting, a cancelled and an unknown token are explained', async () => {
+  test('a verdict by kid explains a waiting, a cancelled and an unknown token', async () => {
     const { partner } = service.partner
     const waiting = kidOf(await at(partner, now + hour))
     const verdict = async (kid: string) => {
@@ -189,7 +189,7 @@ describe('operations: verifying a token by its kid', () => {
     ])
   })
 
-  test("a look-up by kid returns today's refusals (UTC) of its partner only", async () => {
+  test('a verdict by kid lists the refusals of its partner since midnight UTC, and of no other partner', async () => {
     const { partner, token } = service.partner
     const { context } = service
     const midnight = Date.parse('2026-12-01T00:00:00Z')

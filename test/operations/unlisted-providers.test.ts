@@ -35,7 +35,7 @@ let place: Awaited<ReturnType<typeof openPlace>>
 let context: Context
 let reports: string[]
 
-/** The service as it starts on the stored data. */
+/** Starts the service on the stored data. */
 async function start(): Promise<Context> {
   reports = []
   const clock = { now: () => now }
@@ -54,8 +54,8 @@ async function start(): Promise<Context> {
 }
 
 /**
- * Changes a row without the engine, as a disk fault would. With `isAnnounced`, also adds a change for others
- * to read.
+ * Changes a row of a provider directly in the database, as a disk fault would. With `isAnnounced`, also adds an entry
+ * to the changes, so that running processes read the row.
  */
 function damage(set: string, ref: string, isAnnounced = false): void {
   using database = new Database(place.path)
@@ -139,7 +139,7 @@ const faults: [what: string, set: string, fault: string][] = [
 ]
 
 describe.each(faults)('operations: a provider %s', (_, set, fault) => {
-  test('an unreadable provider is left out of searches and bookings and reported once, while all else works', async () => {
+  test('an unreadable provider is left out of searches and bookings and reported once, and nothing else fails', async () => {
     damage(set, 'on-2')
     context = await start()
     const report = `provider on-2 is left out of searches: ${fault}`
@@ -156,7 +156,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(reports).toEqual([report])
   })
 
-  test('an unreadable provider is left out as soon as another process announces the change', async () => {
+  test('an unreadable provider is left out once another process has changed the row', async () => {
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await context.directory.catchUp()
@@ -178,7 +178,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(await found()).toEqual(['on-1', 'on-3'])
   })
 
-  test('loading the directory repairs the record, which keeps its id and is listed again', async () => {
+  test('an unreadable provider is repaired by loading the directory, and is listed again with the same id', async () => {
     damage(set, 'on-2')
     context = await start()
     expect(await loadDirectory(context, file, act)).toEqual({
@@ -202,7 +202,7 @@ describe.each(faults)('operations: a booked slot of a provider %s', (_, set) => 
     return listing !== null && context.directory.isOffered(listing, slotAt, now)
   }
 
-  test('a booked slot is free after the repair only if the booking was declined meanwhile', async () => {
+  test('a booked slot stays taken after the repair, unless the booking was declined', async () => {
     const { id } = await book('on-2')
     expect(offered()).toBe(false)
     damage(set, 'on-2', true)
@@ -220,7 +220,7 @@ describe.each(faults)('operations: a booked slot of a provider %s', (_, set) => 
 })
 
 test.each(faults)(
-  'operations: a provider %s does not stop commands from listing and describing the others',
+  'operations: a provider %s does not prevent an export of the other providers',
   async (_, set) => {
     damage(set, 'on-2')
     context = await start()
@@ -230,7 +230,7 @@ test.each(faults)(
 )
 
 describe('operations: a license with an invalid start date', () => {
-  test('an invalid license leaves its provider out, instead of being valid for ever', async () => {
+  test('an invalid license leaves its provider out of searches, instead of being valid for ever', async () => {
     using database = new Database(place.path)
     database.run("UPDATE licenses SET from_date = '2O20-01-01' WHERE provider_id = 2")
     context = await start()
@@ -240,7 +240,7 @@ describe('operations: a license with an invalid start date', () => {
 })
 
 describe('operations: a key that cannot be opened', () => {
-  test('an unreadable key admits no token, does not stop the start or other partners, is reported, and can be revoked', async () => {
+  test('an unreadable key rejects its token, is reported and can be revoked, and does not affect other partners', async () => {
     const token = await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
     const other = await place.store.addPartner('Other', null, act)
     const otherToken = await issueFirstToken(context, other, act)
@@ -270,7 +270,7 @@ describe('operations: a key that cannot be opened', () => {
 })
 
 describe('operations: an intake whose answers cannot be opened', () => {
-  test('an intake with unreadable answers is listed for a person to look at, with all others', async () => {
+  test('an intake with unreadable answers is listed with an unclear risk, next to the other intakes', async () => {
     const submit = (externalUserId: string) => {
       const member = { email: `${externalUserId}@example.com`, firstName: 'R', lastName: 'S', country: 'CA' }
       const screeningAnswers = [{ question: 'Little interest?', answer: '0' }]
