@@ -70,7 +70,7 @@ export async function readAppointments(
   const providers = await readAppointed(records, slots)
   const onDay = slots.filter(({ providerId, startsAt }) => {
     const { timeZone } = providers.get(providerId) ?? {}
-    // If the provider's clock is unknown, keep everything that may be on that day.
+    // If the provider's clock is unknown, keep all of their slots that may be on that day.
     if (timeZone === undefined && !zone) return true
     const day = dayIn(timeZone ?? '')
     return day.from <= startsAt && startsAt < day.until

@@ -17,7 +17,10 @@ import type { Clocks } from './members'
 
 export type AbsenceReason = 'provider_suspended' | 'provider_deactivated' | Absence['step']
 
-/** Returns why a provider cannot hold a session at `startsAt` (ms), or null. Without a slot, checks only deactivation. */
+/**
+ * Returns why a provider cannot hold a session at `startsAt` (ms); null if they can. If `startsAt` is null, checks only
+ * whether the provider is active.
+ */
 export function absenceAt(
   { provider, calendar, licenses }: Listing,
   isActive: (regionId: number) => boolean,
@@ -53,7 +56,7 @@ export function listUnavailableBookings({ directory }: Context, now: number): Un
   })
 }
 
-/** Returns why a request's provider cannot hold it after `now` (ms); null if they can. */
+/** Returns why a provider cannot hold a request's session; null if they can, or if the session has started by `now` (ms). */
 export function absenceOfRequest(
   { directory }: Context,
   { providerId, startsAt }: RequestRecord,
@@ -68,7 +71,7 @@ function isActiveIn(directory: Directory) {
   return (regionId: number) => directory.findRegion(regionId) !== null
 }
 
-/** Returns the sessions after `now` (ms) that providers could no longer hold after a load, by provider and time. */
+/** Returns the sessions, not over at `now` (ms), that providers can no longer hold after a load, by provider and time. */
 export function listDisplacedBookings(
   { directory }: Context,
   { changes }: DirectoryComparison,
@@ -85,7 +88,7 @@ export function listDisplacedBookings(
     const after = providers.get(provider.id) ?? (areRegionsLost ? provider : null)
     const listing = after && directory.findAnyListing(provider.id)
     const taken = listing?.taken.filter(({ endsAt }) => endsAt > now) ?? []
-    // Most providers have no bookings, so they need not be compiled.
+    // Compile only providers with bookings, because most have none.
     const listed = taken.length > 0 ? directory.asListed(after as Provider) : null
     if (!listing || !listed) return []
     return taken.flatMap((slot) => {
@@ -118,12 +121,13 @@ export interface ShiftedBooking {
   readonly provider: Provider
   /** Null if the member was erased. */
   readonly member: Member | null
-  /** The provider's local time at booking and now, for example `Tue 2026-12-01 09:00`. */
+  /** The provider's local time when the session was booked, for example `Tue 2026-12-01 09:00`. */
   readonly from: string
+  /** The provider's local time now. */
   readonly to: string
 }
 
-/** Returns the bookings after `now` (ms) whose local time changed since booking, by zone data or the provider's zone. */
+/** Returns the bookings after `now` (ms) whose local time changed with the zone data or the provider's time zone. */
 export async function listShiftedBookings(
   context: Records,
   clocks: Clocks,
@@ -150,7 +154,7 @@ async function movedSlots(records: Records, clocks: Clocks, now: number) {
   })
 }
 
-/** Records that a changed local time is known. @throws Refusal record_unknown, or move_unknown if it did not change */
+/** Records that staff know a changed local time. @throws Refusal record_unknown, or move_unknown if it did not change */
 export async function acknowledgeShift(context: Context, requestId: number, act: Act): Promise<void> {
   const { directory, store } = context
   const { providerId } = await requireRequest(context, requestId)

@@ -34,7 +34,7 @@ export async function thenShow<T>({ directory }: Records, write: Promise<T>): Pr
   return answer
 }
 
-// Each round means that an operator changed the provider between the decision and the write.
+// Each further round means that an operator changed the provider between the decision and the write.
 const maxRounds = 10
 
 /**

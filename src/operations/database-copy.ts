@@ -36,9 +36,10 @@ export interface Copied {
 }
 
 /**
- * Copies a snapshot of a database to an empty target on either engine. The copy appears only after every table was read back
- * and compared, and the audit log was verified. Copying adds no audit line, so recorded heads are valid in both databases.
- * @throws Refusal database_unusable; storage_busy if a server of the source runs and must not
+ * Copies a snapshot of a database to an empty target on either engine. The copy appears only after every table was read
+ * back and compared, and the audit log was verified. Copying adds no audit line, so recorded heads are valid in both
+ * databases.
+ * @throws Refusal database_unusable; storage_busy if a server of the source runs, unless `whileServing`
  */
 export async function copyDatabase(copying: Copying, progress: ReportProgress): Promise<Copied> {
   const { from, to, purpose, takeKey, whileServing, clock } = copying
@@ -103,7 +104,7 @@ async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknow
   return { rows, sha256: hash.digest('hex') }
 }
 
-/** Issues a token in a copy that is about to be removed. It is valid only there. Null if no partner has access. */
+/** Issues a token that is valid only in a copy that will be removed. Returns null if no partner has access. */
 export async function mintDrillToken(copy: Context, act: Act): Promise<string | null> {
   const caller = copy.directory
     .listKeys()

@@ -94,13 +94,13 @@ export interface SandboxPartner {
   readonly organization: string | null
 }
 
-/** The first partner's external id of a deactivated member. */
+/** The id under which the first partner knows the deactivated member. */
 export const deactivatedMember = 'member-deactivated'
 
 // Keys start long ago, because a sandbox clock may be set to the past.
 const longAgo = Date.UTC(2000, 0, 1)
 
-/** Adds organizations, partners in every state, tokens and a deactivated member. `books` adds bookings. */
+/** Adds organizations, partners in every state, tokens and a deactivated member; also bookings if `books` is true. */
 export async function fillSandbox(context: Context, books: boolean, act: Act): Promise<void> {
   const organization = (name: string) => addOrganization(context, name, act)
   const partner = async (name: string, of: Organization | null): Promise<Partner> => {
@@ -142,7 +142,7 @@ function tokenStateOf({ endsAt, partner }: PartnerKey, now: number): SandboxStat
   return partner.organization.active ? 'active' : 'organization_deactivated'
 }
 
-/** Books every seventh slot of every third provider, at most three each. */
+/** Books every seventh slot of every third provider, at most three slots for each provider. */
 async function takeSlots(context: Context, partner: Partner, now: number): Promise<void> {
   for (const [index, listing] of context.directory.listListings().slice(0, 90).entries()) {
     const [license] = listing.licenses
@@ -154,7 +154,7 @@ async function takeSlots(context: Context, partner: Partner, now: number): Promi
       try {
         await submit(context, partner, `guest-${index}`, slot, now)
       } catch (error) {
-        // The license's region may not be open to booking.
+        // If the region of the license is deactivated, its slots cannot be booked.
         if (!(error instanceof Refusal)) throw error
       }
     }

@@ -63,7 +63,7 @@ function refused(reason: SlotReason, why: string, more: Partial<SlotExplanation>
   return { offered: false, reason, why, requestId: null, nearestStartsAt: [], ...more }
 }
 
-/** A rejected slot (start in minutes), and the step that it fails at `now` (ms). */
+/** A slot that the availability rule rejects. `start` is in minutes, `now` in ms. */
 interface RejectedSlot {
   readonly listing: Listing
   readonly start: number
@@ -141,7 +141,7 @@ function explainLicense(
     .filter((license) => !region || license.region.id === region.id)
   const dormant = held.find((license) => !license.region.active && contains(license.interval, slot))
   if (dormant) return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
-  // The nearest license lacks the least of the slot's time, at its end or its start.
+  // The nearest license is the one that leaves the least of the slot uncovered, at its end or its start.
   const lacking = ({ interval: { start, end } }: { interval: Interval }) =>
     Math.max(slot.end - end, start - slot.start)
   const [nearest] = held.filter((license) => license.region.active).sort((a, b) => lacking(a) - lacking(b))
@@ -162,7 +162,7 @@ function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
   return windows.length === 0 ? 'none' : windows.map(windowText).join(', ')
 }
 
-/** Formats a date's windows, and those of the day before that run past midnight. */
+/** Formats the windows of a date, and the windows of the day before that run past midnight. */
 function hoursAround(listing: Listing, day: number): string {
   const { schedule } = listing.calendar
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)

@@ -117,20 +117,20 @@ function requireOne<T extends Organization | Partner>(
   throw new Refusal('record_unknown', `there is no ${noun} with that name or id`, { candidates })
 }
 
-/** Returns audit filters for the acts of a partner and the acts on a partner. */
+/** Returns audit filters for the acts by a partner and for the acts that concern the partner. */
 export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
   const name = `partner ${id}`
   return [{ record: name }, { actor: name }]
 }
 
 export interface MemberRecords {
-  /** The member, and each of their requests. */
+  /** The member and each of their requests, as in the audit log: `member 3`, `request 8`. */
   readonly records: readonly string[]
   /** If true, the member's requests are no longer known. */
   readonly isErased: boolean
 }
 
-/** Returns the records of a member, even if erased. @throws Refusal record_unknown if the id never existed */
+/** Returns the audit names of a member's records, even if the member was erased. @throws Refusal record_unknown */
 export async function findMemberRecords({ store }: Records, id: number): Promise<MemberRecords> {
   const member = `member ${id}`
   const requests = (await store.read((facts) => facts.requests.listOf(id))).map(
@@ -153,7 +153,7 @@ export async function wasErased({ store }: Pick<Records, 'store'>, id: number): 
 /** Refusals are counted in this many of the newest audit lines. */
 export const maxCounted = 100_000
 
-/** Counts today's (UTC) authentication refusals by reason, most frequent first, of one partner or all. @param now ms */
+/** Counts today's (UTC) refused authentications of a partner, or of all, by reason, most frequent first. @param now ms */
 export function countRefusalsToday(
   { store }: Records,
   now: number,

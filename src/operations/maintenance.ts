@@ -30,7 +30,7 @@ export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): P
 export interface KeyRotation {
   /** The path of the new key; null if this run only finished an interrupted rotation. */
   readonly path: string | null
-  /** True if the data key sealed under the old master key is gone from the engine. */
+  /** True if the data key sealed under the old master key was removed from the engine's files. */
   readonly isPurged: boolean
 }
 
@@ -61,7 +61,7 @@ export async function forgetReplays(
 ): Promise<void> {
   const expired = ({ replays }: Facts) => replays.submittedBy(expiredBy(now), maxAtOnce)
   const now = clock.now()
-  // First without a lock, because usually there is nothing to delete.
+  // Reads without a lock first, because usually there is nothing to delete.
   while (!stopping.aborted && (await store.read(expired)).length > 0) {
     const count = await store.change(null, (facts) => [expired(facts)], decideForgetting)
     if (count < maxAtOnce) break
@@ -87,12 +87,11 @@ export function zoneDataNote(zones: ZoneData, now: number): string | null {
   if (age === 'current') return null
   const names = zonesUnlikeBuiltIn(zones, now)
   const shown = age === 'older' ? `is edition ${edition}, older than` : 'does not state its edition, unlike'
-  const count = names.length === 1 ? '1 zone differs' : `${names.length || 'no'} zones differ`
-  const list = names.length === 0 ? '' : `: ${names.join(', ')}`
-  return `the zone data in ${folder} ${shown} the built-in ${builtIn.edition}: update it, or leave --zones out. Within a year ${count}${list}`
+  const list = names.length === 0 ? 'none' : names.join(', ')
+  return `the zone data in ${folder} ${shown} the built-in ${builtIn.edition}: update it, or leave --zones out. Zones that differ in the next 12 months: ${list}`
 }
 
-/** Returns true if two zones differ at a minute or at one of their changes in the following year. */
+/** Returns true if two zones differ at `minute`, or at one of their clock changes in the following year. */
 function differ(a: TimeZone, b: TimeZone, minute: number): boolean {
   const changes = [...a.transitions, ...b.transitions].filter(
     (at) => minute < at && at < minute + yearMinutes,
@@ -114,7 +113,7 @@ export async function backUp(
   return maintenance.backUp(target, protection && (await keyring.protect(protection)), act, how)
 }
 
-/** Records that a backup was tested, and if it passed. */
+/** Records a test of a backup: passed or failed. */
 export async function noteDrill(records: Records, act: Act, isPassed: boolean): Promise<void> {
   if (isPassed) await records.maintenance.noteDrill(act)
   else await noteAct(records, act, 'database.drill', null, 'failed')
@@ -125,12 +124,12 @@ export function noteZoneData({ maintenance }: Records, zones: ZoneEdition): Prom
   return maintenance.noteZoneData(zones)
 }
 
-/** Records the server's address, or null at shutdown. Write errors do not stop the server. */
+/** Stores the note of this server; removes it (null) at shutdown. Write errors do not stop the server. */
 export function noteServer({ maintenance }: Records, note: ServerNote | null): Promise<void> {
   return maintenance.noteServer(note).catch(() => {})
 }
 
-/** Returns a refusal if the server uses different zone data, because both would judge slots by different clocks. */
+/** Returns a refusal if the server uses different zone data, because it could disagree with the command about free slots. */
 export async function refuseOtherZoneData(
   { maintenance }: Records,
   zones: ZoneEdition,
@@ -149,7 +148,7 @@ export async function otherZoneDataNote(
 ): Promise<string | null> {
   const servers = await maintenance.listServers()
   const others = servers.flatMap(({ isServing, seenAt, note }) => {
-    // `seenAt` is null for a server seen only on its own machine, which is this one.
+    // `seenAt` is null on an engine that allows one server only, which is this one.
     const isOther = isServing && seenAt !== null
     return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
   })
@@ -237,12 +236,12 @@ export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLin
   }
 }
 
-/** Returns the newest line, without refused authentications. */
+/** Returns the newest line that is not a refused authentication. */
 export function auditHead({ store }: Records): Promise<AuditHead> {
   return store.read(({ audit }) => audit.head())
 }
 
-/** Verifies that no line was changed or removed, up to a recorded head if given. */
+/** Verifies that no line was changed or removed, and that the log contains the noted head, if one is given. */
 export function verifyAudit({ maintenance }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
   return maintenance.verifyAudit(noted)
 }
@@ -257,7 +256,7 @@ export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, ac
   return maintenance.pruneAudit(prune, act)
 }
 
-/** Verifies an archive of pruned lines, and how the log continues it. */
+/** Verifies an archive of pruned lines, and reports how the log continues it. */
 export function checkArchive(
   { maintenance }: Records,
   path: string,

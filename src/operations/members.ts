@@ -35,7 +35,7 @@ export async function lookUpMember(
   return member
 }
 
-/** Members read in one batch, and the most that are shown. */
+/** The number of members read at once, and the maximum number shown. */
 const [membersAtOnce, maxShown] = [1_000, 50]
 
 export interface FoundMembers {
@@ -56,7 +56,7 @@ export interface FoundMember {
 export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
   const owner = text.includes('@') ? await findByEmail(records, text, act) : null
   const named = await findNamed(records, text, owner)
-  // A full id or address that contains a digit or an @ is not part of a name.
+  // A text with a digit or an @ is not part of a name, so a member with exactly this id or address is the only match.
   const isClear = named.length > 0 && /[\d@]/.test(text)
   const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
   const line = { ...act, action: 'member.find' as const }
@@ -208,8 +208,9 @@ export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
 
 /** A member's local time, as far as their country and state determine it. */
 export interface MemberTime {
-  /** The earliest and latest possible local time, usually equal, for example `Tue 2026-12-01 09:00`. */
+  /** The earliest possible local time, for example `Tue 2026-12-01 09:00`. */
   readonly earliest: string
+  /** The latest possible local time, usually the same. */
   readonly latest: string
   /** One possible IANA zone for each distinct time, likeliest first. */
   readonly zones: readonly string[]

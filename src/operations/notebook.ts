@@ -3,13 +3,13 @@ import type { Kind } from '../domain/errors'
 import type { Store } from '../domain/ports/store'
 import { hourMillis, minuteMillis } from '../scheduling/calendar'
 
-/** Refusals recorded per minute. More are combined, one line for each reason. */
+/** The maximum number of lines for refusals per minute. Further refusals are combined into one line for each reason. */
 const maxRefusals = 1_000
 
-/** Refusals kept in memory while the database cannot be written. More are dropped. */
+/** The maximum number of these lines in memory while the database cannot be written. Further lines are dropped. */
 const maxKept = 10_000
 
-/** Look-ups recorded per hour and kept in memory. More are combined, one line for each partner. */
+/** The maximum number of lines for look-ups per hour. Further look-ups are combined into one line for each partner. */
 const maxLookUps = 100_000
 
 /** Lines per transaction, so that other writers do not wait long. */
@@ -34,7 +34,7 @@ export class Notebook {
     if (this.#written.get(kid) !== minute) this.#uses.set(kid, minute)
   }
 
-  /** @param claimedId the partner of the key that the request named, which may be forged */
+  /** @param claimedId the partner that owns the key in the token header; the header may be forged */
   noteRefusal(reason: Kind, address: string, now: number, claimedId?: number): void {
     // The API reports partner_inactive only after it has verified the signature.
     const isProven = reason === 'partner_inactive'
@@ -83,7 +83,10 @@ class LineBuffer {
   #seen = new Set<string>()
   #kept: AuditEntry[] = []
 
-  /** At most `most` lines are kept per period, then `others`; at most `maxKept` lines wait. */
+  /**
+   * Accepts at most `most` lines in each period of `millis`, then `others` instead. At most `maxKept` lines wait to be
+   * written.
+   */
   constructor(
     private readonly millis: number,
     private readonly most: number,

@@ -20,7 +20,7 @@ export interface LocalStart {
   readonly timeZone: string
 }
 
-/** Returns a provider's bookable starts (ms) at `now` (ms). With a region, only those that a search there shows. */
+/** Returns a provider's bookable starts (ms) at `now` (ms). With a region, returns only starts that a search there shows. */
 export function listFreeSlots({ directory }: Context, { id }: Provider, region: Region | null, now: number) {
   const listing = directory.findListing(id)
   if (!listing) return []
@@ -78,11 +78,11 @@ export interface Offer {
 export interface Offers {
   /** The next slots with the same provider after the absence. */
   readonly afterwards: readonly Offer[]
-  /** Slots from the appointment's time on, with suitable providers licensed where the member is. */
+  /** Slots at or after the appointment's start, with other suitable providers who are licensed where the member is. */
   readonly elsewhere: readonly Offer[]
-  /** The member's region; null if unknown. Then the absent provider's regions are searched. */
+  /** The member's region; null if it is unknown. In that case, the absent provider's regions are searched. */
   readonly region: Region | null
-  /** True if the absent provider is licensed in that region. */
+  /** True if the absent provider is licensed in the member's region, or if the region is unknown. */
   readonly isLicensed: boolean
 }
 
@@ -102,7 +102,7 @@ interface Substitute {
   readonly slots: readonly number[]
 }
 
-/** Alternatives of each kind per member. */
+/** The maximum number of alternatives of each kind for one member. */
 const maxOffered = 3
 
 /** Returns a function that offers alternatives to one member at a time. It offers no slot twice. */
@@ -155,7 +155,7 @@ function cachedSubstitutes(context: Context, replacement: Replacement) {
   }
 }
 
-/** Days after the last appointment that are searched first. Searching the whole horizon takes ten times as long. */
+/** Days after the last appointment that are searched first, because searching the whole horizon takes ten times as long. */
 const nearDays = 3
 
 function substitutesFor(

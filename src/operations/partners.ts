@@ -115,7 +115,7 @@ export function setPartnerOrganization(
   return thenShow(records, changed)
 }
 
-/** Sets a partner's rate limits in place of the defaults. Rates that are not given stay. */
+/** Sets a partner's rate limits in place of the defaults. Omitted rates stay unchanged. */
 export function setPartnerRates(
   records: Records,
   partner: Partner,

@@ -48,7 +48,8 @@ export interface Away {
 }
 
 /**
- * Parses an absence from its boundaries in a directory file's format. `today` and `tomorrow` are the provider's local dates.
+ * Parses an absence. Boundaries have the format of directory files; `today` and `tomorrow` are the provider's local
+ * dates.
  * @param now ms
  * @throws Refusal field_invalid, or move_unknown if the provider's time zone is unknown
  */
@@ -123,7 +124,7 @@ function requireListing({ directory }: Context, { id, ref }: Provider): Listing 
   throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run anteroom doctor`)
 }
 
-/** Parses an absence from its boundaries in a directory file's format. @throws Refusal field_invalid */
+/** Parses an absence. Boundaries have the format of directory files. @throws Refusal field_invalid */
 export function parseTimeOff(from: string, until: string): TimeOff {
   const { isValid, fault } = formats['absence-boundary']
   if (!isValid(from)) throw new Refusal('field_invalid', `from: ${fault}`)
@@ -150,7 +151,7 @@ export function storeTimeOff(context: Context, id: number, absence: TimeOff, act
   return thenShow(context, added)
 }
 
-/** Adds an absence to a provider's schedule, at most once. */
+/** Adds an absence to a provider's schedule, unless it is already there. */
 export async function addTimeOff(
   context: Context,
   provider: Provider,

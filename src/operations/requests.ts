@@ -52,7 +52,10 @@ export function requireDeclinable(request: RequestRecord): void {
   if (refusal) throw refusal
 }
 
-/** Returns the ids of a partner's declinable requests since `since` (ms), and how many requests have no provider. */
+/**
+ * Of a partner's requests since `since` (ms), returns the ids of those that can be declined, and the number of intakes
+ * that have no provider yet.
+ */
 export async function listSubmitted({ store }: Records, { id }: Partner, since: number) {
   const submitted = await store.read(({ requests }) => requests.submittedBy(id, since))
   const open = submitted.filter(({ state }) => holdsSlot(state))
@@ -64,7 +67,10 @@ const [declinedAtOnce, notedAtOnce] = [100, 500]
 /** Pause between transactions for other writers, in ms. */
 const pauseMillis = 25
 
-/** Declines requests in batches, so that others can write in between. Skips undeclinable ones. Returns the number declined. */
+/**
+ * Declines requests in batches, with pauses for other writers. Skips requests that cannot be declined. Returns the
+ * number of declined requests.
+ */
 export async function declineRequests(
   records: Records,
   ids: readonly number[],
@@ -108,7 +114,7 @@ export interface QueuedRequest {
 /** Filter, order and page of the queue. Pages count from 1. */
 export interface QueueWish extends PageRequest {
   readonly filter: RequestFilter
-  /** By submission, by start of the slot, or waiting requests by risk, highest first. */
+  /** `age`: by submission; `slot`: by the slot's start; `risk`: waiting requests only, highest risk first. */
   readonly sort: 'age' | 'slot' | 'risk'
 }
 
@@ -120,8 +126,9 @@ export interface Queue {
 }
 
 /**
- * Returns one page of requests in working order. The audit log records the number of members shown and, if sorted by risk,
- * each request whose risk was read. @throws Refusal field_invalid for handled requests sorted by risk
+ * Returns one page of the queue. The audit log records the number of members shown and, if sorted by risk, each request
+ * whose risk was read.
+ * @throws Refusal field_invalid if the queue is sorted by risk and filtered by a state that does not wait
  */
 export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
   const { store } = records
@@ -150,7 +157,7 @@ function waitingOf(filter: RequestFilter): RequestFilter {
   )
 }
 
-/** Returns one request more than the page if there is a next page. */
+/** If there is a next page, also returns its first request. */
 async function queuePage(
   store: Store,
   { filter, sort, page, pageSize }: QueueWish,
@@ -163,7 +170,7 @@ async function queuePage(
   }))
 }
 
-/** Returns one request more than the page if there is a next page. */
+/** If there is a next page, also returns its first request. */
 async function pageByRisk(
   store: Store,
   filter: RequestFilter,
@@ -205,7 +212,7 @@ export async function* risksOf(store: Store, ids: readonly number[]): AsyncGener
   }
 }
 
-/** Returns true if a waiting request's ninth item is not zero, or needs review by a person. */
+/** Returns true if the ninth item of any waiting request is non-zero or needs review by a person. */
 export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
   for await (const { risk } of risksOf(store, waiting)) {
@@ -221,7 +228,7 @@ export async function countUnreadRisk(store: Store, ids: readonly number[]): Pro
   return atRisk.length - (await store.read(({ audit }) => audit.listReviewed(atRisk))).length
 }
 
-/** Returns true if a request's ninth item is not zero or needs review, and then adds an audit line. */
+/** Returns true and adds an audit line if a request's ninth item is non-zero or needs review by a person. */
 export async function readRisk(records: Records, id: number, act: Act): Promise<boolean> {
   for await (const { risk } of risksOf(records.store, [id])) {
     if (!isAtRisk(risk)) continue

@@ -11,7 +11,7 @@ import type { Availability } from '../scheduling/availability'
 import type { Context, Turn } from './context'
 
 export interface RegionPage extends Page<Region> {
-  /** The regions of all pages. The same object until regions change. */
+  /** The regions of all pages. It is the same object until regions change. */
   readonly all: readonly Region[]
 }
 
@@ -28,7 +28,7 @@ export interface ProviderSearch extends PageRequest {
   readonly languageTag: string | undefined
 }
 
-/** The same object until the provider changes, so that it can be a cache key. */
+/** A provider on a page. It is the same object until the provider changes, so that it can be a cache key. */
 export type FoundProvider = Pick<Listing, 'provider'>
 
 export interface FoundPage extends Page<FoundProvider> {

@@ -43,7 +43,7 @@ export interface Status {
   /** Running servers, and servers that ended without removing their note. */
   readonly servers: readonly ServerStatus[]
   readonly waiting: Waiting
-  /** Waiting requests with unread answers whose ninth item is non-zero or unreadable. */
+  /** The number of waiting requests whose ninth item is non-zero or unclear, and whose answers staff have not read. */
   readonly unreadRisk: number
   /** False if only the newest waiting requests were checked. */
   readonly isRiskWhole: boolean
@@ -84,7 +84,7 @@ export async function readStatus(
   }
 }
 
-/** A server with `seenAt` may run on another machine and listen only there, so it is not asked. */
+/** A server with heartbeats (`seenAt`) is not asked, because it may run on another machine and listen only there. */
 async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer): Promise<ServerStatus> {
   if (!isServing) return { state: 'down', note, seenAt }
   if (seenAt !== null) return { state: note?.isReady === false ? 'unready' : 'up', note, seenAt }

@@ -4,10 +4,10 @@ import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/b
 import type { Version } from '../domain/ports/directory-feed'
 import { type Context, decideOnFreshSnapshot } from './context'
 
-/** The caller's authentication, on a snapshot that may have been replaced since. */
+/** The caller's authentication, and the version of the directory in which the token was found. */
 export interface Authenticated {
   readonly version: Version
-  /** Authenticates again. Returns the snapshot's version. @throws Refusal if token, partner or organization became invalid */
+  /** Authenticates again and returns the new version. @throws Refusal if token, partner or organization became invalid */
   again(): Promise<Version>
 }
 
@@ -33,7 +33,7 @@ export function submitBookingRequest(
     const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,
-      // The older version, so that a revocation during the verification of the token makes this stale.
+      // The version of the authentication may be older. A revocation since then must make this draft stale.
       version: version ?? directory.version,
       slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),

@@ -18,7 +18,7 @@ export interface Wish {
   readonly modalities: readonly Modality[]
 }
 
-/** A criterion that a provider fits or does not fit; null if it cannot be determined. */
+/** One criterion for a provider. `fits` is null if it cannot be determined. */
 export type Reason =
   | { readonly about: 'license'; readonly fits: true | null; readonly regions: readonly string[] }
   | { readonly about: 'language'; readonly fits: boolean; readonly spoken: readonly string[] }
@@ -34,9 +34,9 @@ export interface Suggestion {
 
 export interface Licensee {
   readonly listing: Listing
-  /** The possible regions of the member in which the provider is licensed. */
+  /** The regions in which the member may be and the provider is licensed. */
   readonly places: readonly Region[]
-  /** The modalities offered there. */
+  /** The modalities that the provider offers in these regions. */
   readonly modalities: readonly Modality[]
 }
 
@@ -46,7 +46,7 @@ export interface Candidate {
   readonly regions: readonly string[]
   /** True if the member is in these regions; false if only the country is known. */
   readonly isRegionKnown: boolean
-  /** The modalities offered there. */
+  /** The modalities that the provider offers in these regions. */
   readonly modalities: readonly Modality[]
   /** Minutes, ascending. */
   readonly freeSlots: readonly number[]
@@ -95,7 +95,7 @@ export function wishOf({ profile }: Member): Wish {
   return { language, modalities: modalitiesIn(preferredModality ?? '') }
 }
 
-/** Returns true if a provider speaks the language and offers a preferred modality, if there is one. */
+/** Returns true if a provider speaks the language and offers a wanted modality. An empty list means any modality. */
 export function suits({ listing, modalities: offered }: Licensee, { language, modalities }: Wish): boolean {
   const speaks = listing.provider.languagesSpoken.some((tag) => languageMatches(tag, language))
   return speaks && (modalities.length === 0 || offered.some((modality) => modalities.includes(modality)))

@@ -102,7 +102,7 @@ export async function findPartnerTokens(records: Records, partner: Partner) {
   return currentAndWaiting(await listTokens(records, partner), records.clock.now())
 }
 
-/** The API's answer to a token (null if accepted), with an explanation for the operator. */
+/** The API's answer to a token, with an explanation for the operator. `refusal` is null if the token is accepted. */
 export interface TokenVerdict {
   readonly refusal: Refusal | null
   readonly why: string
@@ -111,7 +111,7 @@ export interface TokenVerdict {
 
 /** @param now ms */
 export async function verifyToken(context: Context, token: string, now: number): Promise<TokenVerdict> {
-  // Ignores the key's times, because details of a key are shown only if the signature is valid.
+  // Ignores the key's times at first, because details of a key are shown only if the signature is valid.
   const untimed = (kid: string) => {
     const key = context.directory.findKey(kid)
     return key && { ...key, startsAt: -Infinity, endsAt: null, partner: { ...key.partner, active: true } }
@@ -129,7 +129,7 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
 }
 
-/** The verdict on a kid, which is not secret, assuming a valid signature. */
+/** The verdict on a token with this kid, if its signature is valid. A kid is not secret. */
 export interface KidVerdict extends TokenVerdict {
   /** Null for an unknown kid. */
   readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null

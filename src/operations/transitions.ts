@@ -26,9 +26,9 @@ import { whereaboutsOf } from './members'
 type PlacementDraft = Omit<AssignmentDraft, 'authorizationNumber'>
 
 /**
- * Gives a request a provider, and a slot if `startsAt` (ms) is not null. The slot must be offered to partners, except that the
+ * Gives a request a provider, and a slot if `startsAt` (ms) is not null. Partners must be able to book the slot; the
  * request's own slot counts as free.
- * @param refuse returns why the request cannot be placed, with any provider
+ * @param refuse checks the request, before the provider and the slot are checked
  * @param decide runs in the transaction; `stale` asks for a newer snapshot of the directory
  * @throws Refusal record_unknown, move_unknown for a deactivated provider, slot_unavailable, storage_busy, and refusals of
  *   `refuse` and `decide`
@@ -105,7 +105,7 @@ export type AssignmentWarning =
 
 /**
  * Assigns a provider to an intake, with a slot (`startsAt`, ms) or without one (null). A new provider replaces the earlier one:
- * the intake is pending again and its earlier slot is free.
+ * the intake is pending again, and its earlier slot becomes free.
  * @throws Refusal record_unknown, move_unknown if the intake or the provider cannot be assigned, slot_unavailable,
  *   slot_conflicts_with_yours, storage_busy
  */
@@ -130,7 +130,7 @@ export function requireAssignable(
   if (refusal) throw refusal
 }
 
-/** Returns a warning unless the provider is licensed where the member is at `at` (ms). */
+/** Returns a warning if the provider is not licensed in the member's region at `at` (ms), or if the region is unknown. */
 export function findAssignmentWarning(
   directory: Directory,
   { profile }: Member,
@@ -144,8 +144,8 @@ export function findAssignmentWarning(
 }
 
 /**
- * Moves a pending or accepted request to another slot (`startsAt`, ms), also of another provider. It is pending again, keeps
- * its number and frees its earlier slot, which may overlap the new one.
+ * Moves a pending or accepted request to another slot (`startsAt`, ms) with the same or another provider. The request is
+ * pending again, keeps its authorization number and frees its earlier slot. The two slots may overlap.
  * @throws Refusal record_unknown, move_unknown, slot_unavailable, slot_conflicts_with_yours, storage_busy
  */
 export function moveRequest(
@@ -168,7 +168,7 @@ export function moveRequest(
   )
 }
 
-/** @throws Refusal move_unknown if the request cannot be moved to that slot, free or not */
+/** Does not check that the slot is free. @throws Refusal move_unknown if the request cannot be moved to it */
 export function requireMovable(
   request: RequestRecord,
   to: { readonly providerId: number; readonly startsAt: number },

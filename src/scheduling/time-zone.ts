@@ -49,7 +49,7 @@ export function toInstant(zone: TimeZone, local: number): number {
   return local - (zone.offsets[firstRuleOf(zone, local)] as number)
 }
 
-/** A range of local times whose first occurrence has the same offset from UTC. */
+/** A range of local times that all have the same offset from UTC. A time that occurs twice means its first occurrence. */
 export interface FixedOffset {
   readonly offset: number
   /** The first local time after the range. */
@@ -75,12 +75,12 @@ export function toLastInstant(zone: TimeZone, local: number): number {
   return shownUnder(zone, rule, local)
 }
 
-/** Returns the instant of a local time under a rule, at most the instant at which the rule ends. */
+/** Converts a local time to an instant by a rule's offset. Returns the end of the rule if the instant is later. */
 function shownUnder(zone: TimeZone, rule: number, local: number): number {
   return Math.min(local - (zone.offsets[rule] as number), zone.transitions[rule] ?? Infinity)
 }
 
-/** Returns the first rule under which a local time occurs, or the rule that ends by skipping it. */
+/** Returns the first rule (index into `offsets`) under which a local time occurs; for a skipped time, the rule before it. */
 function firstRuleOf(zone: TimeZone, local: number): number {
   // Offsets are shorter than a day, so the rule in force a day earlier is the earliest candidate.
   for (let rule = ruleAt(zone, local - dayMinutes); ; rule++) {

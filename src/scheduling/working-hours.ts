@@ -60,8 +60,9 @@ function eachWindow(
 const endlessChainDay = 10_957
 
 /**
- * Returns the working time that can hold a slot starting in `range`, ascending and without overlaps. Overlapping windows merge.
- * Adjacent windows keep separate slot grids. A window that began earlier starts at its last slot before or at the range.
+ * Returns the working time that can hold a slot starting in `range`, ascending and without overlaps. Overlapping
+ * windows merge. Adjacent windows keep separate slot grids. If a window began before the range, its last slot start at
+ * or before the range becomes its start.
  */
 export function workingTime(schedule: Schedule, range: Interval): Window[] {
   const { zone } = schedule
@@ -163,7 +164,7 @@ function changesUntil({ zone, overrides, workingHours }: Schedule, day: number):
   ]
 }
 
-/** Returns true unless one window begins before a date and covers all of it. */
+/** Returns true unless one window begins before the date and covers the whole date. */
 function pausesOn(schedule: Schedule, day: number): boolean {
   const [begins, ends] = [midnight(schedule.zone, day), midnight(schedule.zone, day + 1)]
   const windows = merge(windowsBetween(schedule, day - 1, day))

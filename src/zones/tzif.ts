@@ -31,7 +31,7 @@ function readSecondBlock(name: string, bytes: Buffer): TimeZone {
     const indexes = times + transitionCount * 8
     const types = indexes + transitionCount
     const offsetOf = (type: number) => {
-      if (type >= typeCount) throw new RangeError('there is no such type')
+      if (type >= typeCount) throw new RangeError('a transition has an unknown type')
       return Math.round(bytes.readInt32BE(types + type * 6) / 60)
     }
     const transitions: number[] = []
@@ -42,12 +42,12 @@ function readSecondBlock(name: string, bytes: Buffer): TimeZone {
     }
     const rest = bytes.toString('latin1', start + blockLength(bytes, start, 8))
     const footer = /^\n([^\n]*)\n/.exec(rest)?.[1]
-    if (footer === undefined) throw new RangeError('there is no footer')
+    if (footer === undefined) throw new RangeError('the footer is missing')
     if (follow(footer, transitions, offsets) && isSound(transitions, offsets)) {
       return { name, transitions, offsets }
     }
   } catch (error) {
-    // Read past the end: the counts in the header exceed the data.
+    // A read past the end of the file: its header declares more data than it has.
     if (error instanceof RangeError) throw zoneFileFault(name, 'is cut short')
     throw error
   }

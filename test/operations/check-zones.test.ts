@@ -58,12 +58,12 @@ test('operations: zoneDataNote lists the zones that differ if the zone data is o
     names.map((name) => utcExcept(name, '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'))
   const { edition } = builtIn
   expect(zoneDataNote(folderWith(changedZones('Zulu', 'UTC'), older), now)).toBe(
-    `the zone data in /zones is edition 2025b, older than the built-in ${edition}: update it, or leave --zones out. Within a year 2 zones differ: UTC, Zulu`,
+    `the zone data in /zones is edition 2025b, older than the built-in ${edition}: update it, or leave --zones out. Zones that differ in the next 12 months: UTC, Zulu`,
   )
   expect(zoneDataNote(folderWith(changedZones('UTC'), older), now)).toBe(
-    `the zone data in /zones is edition 2025b, older than the built-in ${edition}: update it, or leave --zones out. Within a year 1 zone differs: UTC`,
+    `the zone data in /zones is edition 2025b, older than the built-in ${edition}: update it, or leave --zones out. Zones that differ in the next 12 months: UTC`,
   )
   expect(zoneDataNote(folderWith([], { edition: 'unknown', age: 'unknown' }), now)).toBe(
-    `the zone data in /zones does not state its edition, unlike the built-in ${edition}: update it, or leave --zones out. Within a year no zones differ`,
+    `the zone data in /zones does not state its edition, unlike the built-in ${edition}: update it, or leave --zones out. Zones that differ in the next 12 months: none`,
   )
 })
