@@ -81,7 +81,7 @@ describe('http: behind a proxy', () => {
     ['a proxy that was called over HTTP', proxy, { 'X-Forwarded-Proto': 'http' }, []],
     ['a direct client without X-Forwarded-Proto', stranger, {}, []],
   ])(
-    'a request refused from %s is reported to the operator at most once',
+    'refused requests from %s are reported to the operator at most once',
     async (_, peer, headers, reported) => {
       const lines: string[] = []
       const serving = { context: service.context, baseUrl: 'https://api.example', isSandbox: false, proxies }
@@ -216,7 +216,7 @@ test('http: without a configured proxy, forwarding headers are ignored', async (
   expect(statuses).toEqual([401, 401, 429])
 })
 
-test('http: a peer is matched against the proxy networks once, for the last 1,000 peers', () => {
+test('http: whether a peer is a proxy is cached for the last 1,000 peers', () => {
   let asked = 0
   let peer = stranger
   const counting: Networks = { include: (address) => ++asked > 0 && proxies.include(address) }
@@ -245,9 +245,9 @@ describe('http: the client in X-Forwarded-For', () => {
     ['198.51.100.1, 2001:db8:7::1', '198.51.100.1'],
     ['198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
     ['  198.51.100.1\t,\t10.0.0.2  ', '198.51.100.1'],
-    // Only proxies in the list: the first one counts as the client.
+    // The list contains only proxies, so the first proxy counts as the client.
     ['10.0.0.9, 10.0.0.8', '10.0.0.9'],
-    // No usable address in the list: the proxy itself counts as the client.
+    // Before the last proxy there is no valid address, so that proxy counts as the client.
     [null, proxy],
     ['', proxy],
     ['unknown', proxy],
@@ -307,7 +307,7 @@ describe('http: the client in X-Forwarded-For', () => {
   })
 })
 
-test('http: over a real connection, repeated X-Forwarded-Proto headers and path tricks get 403', async () => {
+test('http: over a real connection, repeated X-Forwarded-Proto headers and unusual paths do not avoid the 403', async () => {
   await using served = await startBehind('127.0.0.1')
   const lines = (...more: string[]) => [`GET ${regions} HTTP/1.1`, 'Host: x', 'Connection: close', ...more]
   const proto = 'X-Forwarded-Proto: https'
@@ -349,7 +349,7 @@ async function startBehind(proxies: string) {
   }
 }
 
-// These tests run last because refusals are recorded.
+// These tests run last, because their refusals are added to the audit log that a test above reads.
 test.each([
   [regions, withToken, 200],
   [regions, () => ({}), 401],

@@ -82,7 +82,7 @@ describe('http: the log of internal errors', () => {
   const entry = logEntryOf(new Request('http://localhost/'))
   const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN', entry)
 
-  test('writes one line for each kind and second, with a count of the suppressed ones in the next line', () => {
+  test('has at most one line a second for each kind of error, and the next line counts the errors in between', () => {
     jest.useFakeTimers()
     for (let call = 0; call < 500; call++) fail('FIRST')
     fail('SECOND')

@@ -20,7 +20,7 @@ function referencesIn(html: string): string[] {
   return Array.from(html.matchAll(/(?:href|src)="([^"]*)"/g), ([, reference = '']) => reference)
 }
 
-/** Runs the page's start script from a URL with a dark-mode preference, and returns what it did. */
+/** Runs the page's start script as if loaded from `address`, and returns what it did. `matches` turns on dark mode. */
 async function runStartScript(address: string, matches = false, ask: typeof get = get) {
   const entry = { asked: '', isDark: undefined as unknown, spec: undefined as unknown, options: {} }
   const script = await (await ask('/docs/start.js')).text()
@@ -141,7 +141,7 @@ describe('http: the docs page', () => {
     expect(await (await get('/docs/swagger-ui.css')).text()).toContain('html.dark-mode')
   })
 
-  test('is where / redirects to in a sandbox; in production / is 404', async () => {
+  test('is the target of a redirect from / in a sandbox, while / is 404 in production', async () => {
     const answer = await get('/')
     expect([answer.status, answer.headers.get('location')]).toEqual([302, 'docs'])
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
@@ -187,7 +187,7 @@ describe('http: the docs page', () => {
     await bare.stop()
   })
 
-  test('is 429 in production after too many requests from one address, and only for that address', async () => {
+  test('is 429 in production for an address that has sent too many requests, but not for another address', async () => {
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     let address = '192.0.2.1'
     const production = createApp(serving, () => address)
@@ -195,7 +195,7 @@ describe('http: the docs page', () => {
     const rateOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
     for (let call = 0; call < 300; call++) {
       const within = await ask('/docs')
-      // RateLimit headers of an address's budget are sent only once it is used up.
+      // The RateLimit headers are sent only once the budget of the address is used up.
       expect([within.status, ...rateOf(within)]).toEqual([200, null, null])
       expect((await ask('/docs/page.css')).status).toBe(200)
     }

@@ -11,7 +11,7 @@ interface Client {
   readonly connected: Promise<void>
   readonly send: (text: string) => void
   readonly received: string
-  /** All received bytes once the connection has closed, or the error code. */
+  /** Resolves to all received bytes when the connection closes, or to the code of the error that ended it. */
   readonly ended: Promise<string>
 }
 
@@ -43,7 +43,7 @@ test('http: an idle server stops at once, even with an open connection', async (
   const kept = client(port)
   kept.send(get)
   while (kept.received === '') await Bun.sleep(1)
-  // Only a busy server accepts requests for another half second.
+  // A busy server would accept requests for another half second.
   expect(await millisOf(stop)).toBeLessThan(500)
   expect(await kept.ended).not.toMatch(isLast)
 })
@@ -125,7 +125,7 @@ test('http: on stop, the server waits for a request body that is still being sen
   expect(await slow.ended).toEndWith('\r\n\r\ndone')
 })
 
-test('http: on stop, requests that the server has not read yet are answered, on new and on kept connections', async () => {
+test('http: on stop, requests that the server has not read yet are answered, on new and on reused connections', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const [kept, fresh] = [0, 1].map(() => Array.from({ length: 20 }, () => client(port))) as [
     Client[],
@@ -134,7 +134,7 @@ test('http: on stop, requests that the server has not read yet are answered, on 
   for (const { send } of kept) send(get)
   while (kept.some(({ received }) => received === '')) await Bun.sleep(1)
   await Promise.all(fresh.map(({ connected }) => connected))
-  // All in one turn of the event loop, so that the server has read nothing when it stops.
+  // Sends all requests in one turn of the event loop, so that the server has read none of them when it stops.
   for (const { send } of [...kept, ...fresh]) send(get)
   await stop()
   for (const { ended } of kept) expect(await ended).toMatch(/done.*Connection: close.*done$/s)

@@ -133,7 +133,7 @@ describe('http: an endpoint with a path parameter', () => {
   })
 
   test.each(['PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'])(
-    'is 405 for %s, and 401 without a token',
+    'answers %s with 405, or with 401 if the token is missing',
     async (method) => {
       const body = { message: 'the path does not support this method', status: 405 }
       expect(await ask('/partners/v1/echo/7/', method)).toEqual([405, 'GET, HEAD', body])

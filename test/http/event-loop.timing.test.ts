@@ -8,7 +8,7 @@ setDefaultTimeout(300_000)
 
 /** The longest time that one request may block the event loop, in ms. */
 const mostMillis = 50
-/** Attempts for each request, because a busy machine slows down some of them. */
+/** The largest number of attempts at a request. A busy machine slows down some of them. */
 const mostTries = 12
 
 /** Number of concurrent requests. */
@@ -108,7 +108,7 @@ const headers: Record<string, Record<string, string>> = {
   'a cookie with many pairs': { Cookie: full('a=1; ', 10_000) },
 }
 
-/** The main-thread time of a request in ms, the least of several attempts. */
+/** Returns the main-thread time of a request in ms: the shortest of several attempts. */
 async function leastMillisOf(send: () => Promise<Response>): Promise<number> {
   let least = Infinity
   for (let tried = 0; tried < mostTries && least >= mostMillis; tried++) {
@@ -159,7 +159,7 @@ describe('http: the event loop is blocked for less than 50 ms', () => {
   })
 })
 
-/** The longest time that another partner waited for a response until `answered` resolved, in ms. */
+/** Sends requests of another partner until `answered` resolves. Returns the longest response time in ms. */
 async function longestDelay(answered: Promise<unknown>): Promise<number> {
   let isUnderWay = true
   const ended = answered.finally(() => {
@@ -175,7 +175,7 @@ async function longestDelay(answered: Promise<unknown>): Promise<number> {
   return millis
 }
 
-test('http: another partner waits at most a quarter of the time that many large bodies of one partner take', async () => {
+test('http: while many large bodies of one partner are processed, another partner waits at most a quarter of that time', async () => {
   const body = withMember('x', list('{}'))
   let least = 1
   for (let tried = 0; tried < mostTries && least > 0.25; tried++) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { FairQueue } from '../../src/http/admission'
 
-/** A queue whose clock moves only with the work done, and a list of the steps done, in order. */
+/** A queue whose clock advances only when a step is done. `done` contains the names of these steps in order. */
 function world() {
   let now = 0
   const done: string[] = []
@@ -96,7 +96,7 @@ describe('http: the fair queue', () => {
     await settled()
     answers.push(work(3, 'c1', 1, 1))
     await runAll()
-    // a1 and b1 start at once, and c1 is the first to go on because its partner has had no time yet.
+    // a1 and b1 start at once. Then it is the turn of c1, because its partner has not had a turn yet.
     expect(done).toEqual(['a1', 'b1', 'c1', 'a1', 'b1', 'a2', 'a2', 'a3', 'a3'])
     expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
   })

@@ -36,7 +36,7 @@ test('http: an overloaded booking is logged with its partner and the reason', as
   ])
 })
 
-test('http: a call beyond the rate limit gets 429 even under overload, and takes no place', async () => {
+test('http: a call beyond the rate limit gets 429 even under overload, and does not count as a call in flight', async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
   const places = concurrencyLimits()
@@ -55,7 +55,7 @@ test('http: a call beyond the rate limit gets 429 even under overload, and takes
 
 // Runs on SQLite only: on PostgreSQL no commit can happen within one turn of the event loop.
 testOfFile(
-  'http: a request sees a change committed between it and another request of the same turn of the event loop',
+  'http: a request sees a change that is committed after an earlier request of the same turn of the event loop',
   async () => {
     const { context, baseUrl, storage } = service
     const { partner, token } = service.partner

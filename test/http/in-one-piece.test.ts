@@ -5,7 +5,7 @@ import { nextTurn, turns } from '../support/turns'
 
 const headers = { 'Content-Type': 'application/json', ETag: 'W/"1"' }
 
-/** A server that sends `size` bytes, in a later turn of the event loop than the request. */
+/** A server that sends `size` bytes one turn of the event loop after the request has arrived. */
 function serveLate(size: number) {
   const body = new Uint8Array(size).map((_, place) => place % 251)
   const server = Bun.serve({
@@ -48,7 +48,7 @@ test('http: a large response reaches a slow reader, and a client that disconnect
   await using late = serveLate(size)
   const going = await Promise.all(Array.from({ length: 20 }, () => readSome(late.url, false)))
   expect(going.every((received) => received < size)).toBe(true)
-  // More than the body because the headers count too.
+  // The number of received bytes includes the headers.
   expect(await readSome(late.url, true)).toBeGreaterThan(size)
   expect(uncaught.list).toEqual([])
 })

@@ -4,7 +4,7 @@ import { Refusal } from '../../src/domain/errors'
 import { listen } from '../../src/http/listening/listen'
 import { nextTurn, until } from '../support/turns'
 
-test('http: the address of a request that was read before is still known after the client has disconnected', async () => {
+test('http: the client address of a request can be read again after the client has disconnected', async () => {
   const gone = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<string[]>()
   const came = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ test('http: the address of a request that was read before is still known after t
   await stop()
 })
 
-test('http: the address of a request is known after the client has disconnected, also with an empty Host', async () => {
+test('http: the client address of a request can be read for the first time after the client has disconnected, even with an empty Host', async () => {
   const gone = Promise.withResolvers<void>()
   const asked: string[] = []
   let came = 0
@@ -53,7 +53,7 @@ test.each([
   ['no-such-host.invalid', 'cannot be resolved to an address'],
   ['not a host', 'cannot be resolved to an address'],
   ['192.0.2.1', 'is not an address of this machine'],
-])('http: listening on the invalid host %p fails with one line that names it', (host, fault) => {
+])('http: listening on the invalid host %p fails with one line that names the host', (host, fault) => {
   let error: unknown
   try {
     listen(host, 0, () => () => new Response())
@@ -64,7 +64,7 @@ test.each([
 })
 
 test.each(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])(
-  'http: listening on a host for which the resolver returns %s fails with one line that names it',
+  'http: listening on a host for which the resolver returns %s fails with one line that names the host',
   (code) => {
     using _ = spyOn(Bun, 'serve').mockImplementation(() => {
       throw Object.assign(new Error(code), { code })

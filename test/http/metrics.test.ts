@@ -324,7 +324,7 @@ test('http: metrics show the expiry of the certificate in use, also after it was
   await opened.close()
 })
 
-test('http: metrics of a service with failing storage show it as not ready, and everything that needs no storage', async () => {
+test('http: if storage fails, metrics show the service as not ready and omit only the metrics that are read from storage', async () => {
   const fail = () => Promise.reject(new Error('the disk is gone'))
   const text = await metricsOf({ records: fail, isReady: fail })
   expect(text).toContain('\nanteroom_ready 0\n')
@@ -353,7 +353,7 @@ test('http: the metrics port answers only GET and HEAD /metrics, and only on 127
   await stop()
 })
 
-test('http: metrics are measured at most once a second, and records at most every 15 seconds', async () => {
+test('http: metrics are measured at most once a second, and records are read at most every 15 seconds', async () => {
   let [reads, looks] = [0, 0]
   const records = async () => {
     reads++

@@ -58,7 +58,7 @@ describe('http: the sandbox warns of a misspelt member name', () => {
     expect(answer.headers.get('x-sandbox-warning')).toBe(warning)
   })
 
-  test('also in a refusal', async () => {
+  test('in a body that is refused', async () => {
     const { phq9Data, ...rest } = whole
     const answer = await service.post(paths.booking, { ...rest, phq9data: phq9Data })
     expect([answer.status, answer.body.message]).toEqual([400, 'phq9Data: is required'])

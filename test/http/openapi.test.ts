@@ -14,7 +14,7 @@ import { type Schema, schemaErrors } from '../support/json-schema'
 import { type Answer, startService } from '../support/service'
 import { words } from '../support/words'
 
-/** The default base URL of a sandbox, so that the agreed copy is the same everywhere. */
+/** The default base URL of a sandbox. It is fixed, so that the agreed copy is the same on every machine. */
 const agreedBaseUrl = 'http://127.0.0.1:8080'
 const agreedCopy = new URL('../../fixtures/openapi.json', import.meta.url)
 const renewal = 'RENEW_OPENAPI=1 bun test test/http/openapi.test.ts'
@@ -234,7 +234,7 @@ test('http: the OpenAPI document describes each schema, property, parameter, hea
 
 describe('http: the agreed copy of the OpenAPI document', () => {
   test('is what the service serves', async () => {
-    // Without a service, so that the examples do not depend on the free slots of the moment.
+    // Builds the document without a service, so that its examples do not depend on the free slots.
     const text = await openApiDocument(endpoints, agreedBaseUrl)
     if (process.env.RENEW_OPENAPI) await Bun.write(agreedCopy, text)
     const agreed = await Bun.file(agreedCopy).text()
@@ -288,10 +288,10 @@ describe('http: responses match the OpenAPI document', () => {
     }
   })
 
-  test('in production with a fixed example slot, so that free slots need a token', async () => {
+  test('in production, where the example slot is fixed, so that free slots are shown only with a token', async () => {
     const { context, baseUrl } = service
     const fixed = await openApiDocument(endpoints, baseUrl)
-    // Book the offered slot first: it could equal the fixed example slot by chance.
+    // Books the first free slot, because it could by chance be the fixed example slot.
     expect((await service.post(paths.booking, await offeredBooking())).status).toBe(201)
     expect(await offeredBooking()).not.toEqual(bookingExampleOf(JSON.parse(fixed)))
     const production = createApp({ context, baseUrl, isSandbox: false }, () => '127.0.0.1')
@@ -323,7 +323,7 @@ describe('http: responses match the OpenAPI document', () => {
   })
 })
 
-/** The 429 of each path for a used-up rate limit and for too many failed authentications. */
+/** Returns two 429 responses for each path: for a used-up rate limit, and for too many failed authentications. */
 async function limited(): Promise<[path: string, answer: Answer][]> {
   const one = perMinute(1)
   const strict = await startService({ limits: { reads: one, bookings: one, failedAuthentications: one } })
@@ -340,7 +340,7 @@ async function limited(): Promise<[path: string, answer: Answer][]> {
   return answers
 }
 
-/** The response of each path to a request over HTTP if a proxy is configured for HTTPS. */
+/** Returns the response of each path to a request over HTTP, if a proxy is configured for HTTPS. */
 async function plain(): Promise<[path: string, answer: Answer][]> {
   const behind = await startService({ proxies: parseNetworks('10.0.0.1') as Networks })
   const answers = Object.values(paths).map(async (path): Promise<[string, Answer]> => {

@@ -47,7 +47,7 @@ function make(found: FoundPage, now: number, before?: ProviderPage, turn: Turn =
 const textOf = ({ representation }: ProviderPage) => (representation.plain.body as Blob).text()
 
 describe('http: a page of search', () => {
-  test('contains its entries, and is valid without any', async () => {
+  test('contains its entries, and is valid JSON without entries', async () => {
     expect(await textOf(await make(search([a, b]).found, 0))).toBe('{"results":[{"name":"a"},{"name":"b"}]}')
     expect(await textOf(await make(search([]).found, 0))).toBe('{"results":[]}')
   })
@@ -93,7 +93,7 @@ describe('http: a page of search', () => {
     expect(computed).toEqual([a, c])
   })
 
-  test('is current until a new version, the first change of an entry or of the result, or a clock set back', async () => {
+  test('is current until there is a new version, an entry or the result expires, or the clock is set back', async () => {
     const page = await make(search([a, c]).found, 10)
     expect([9, 10, 59, 60].map((now) => isCurrent(page, version, now))).toEqual([false, true, true, false])
     expect(isCurrent(page, later, 10)).toBe(false)
@@ -111,8 +111,8 @@ describe('http: a page of search', () => {
   test.each<[change: string, items: readonly FoundProvider[], now: number]>([
     ['another provider', [a, named('c')], 20],
     ['another order', [c, a], 20],
-    ['one fewer', [a], 20],
-    ['one more', [a, c, b], 20],
+    ['one provider fewer', [a], 20],
+    ['one provider more', [a, c, b], 20],
     ['expired slots', [a, c], 60],
   ])('is not reused with %s', async (_, items, now) => {
     expect(renewed(await make(search([a, c]).found, 10), search(items).found, now)).toBeNull()

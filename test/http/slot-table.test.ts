@@ -17,7 +17,7 @@ function written(table: SlotTable, starts: readonly number[], now: number): unkn
 
 const presented = (starts: readonly number[]) => starts.map((start) => presentSlot(start * minuteMillis))
 
-test('http: the slot table writes any slots of the 30 days as presentSlot does, at any time of first use', () => {
+test('http: the slot table writes any slots of the 30 days as presentSlot does, whenever it is first used', () => {
   const table = new SlotTable()
   fc.assert(
     fc.property(
