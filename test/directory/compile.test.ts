@@ -14,7 +14,7 @@ function compiled(different: Partial<Provider>) {
 }
 
 describe('directory: a compiled schedule', () => {
-  test('a schedule has weekdays as bits, and no limits if no dates are given', () => {
+  test('a compiled schedule has the weekdays as bits, and infinite limits if no dates are given', () => {
     const hours = { weekdays: ['wednesday', 'monday', 'sunday'], start: '22:00', end: '06:30' } as const
     const until = { ...hours, from: '2026-12-01', until: '2026-12-31', stepMinutes: 60 }
     const window = { startMinute: 1_320, endMinute: 1_830, weekdays: 0b1000101 }
@@ -48,7 +48,7 @@ describe('directory: a compiled schedule', () => {
 })
 
 describe('directory: compiled licenses', () => {
-  test('licenses keep their order, and consecutive ones of one region are merged into the first', () => {
+  test('compiled licenses keep their order, and adjoining licenses of one region become one', () => {
     const license = (regionId: number, from: string, until: string | null) => ({ regionId, from, until })
     expect(
       compileLicenses(

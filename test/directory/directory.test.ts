@@ -10,7 +10,7 @@ import { ontario, provider, version } from '../domain/values'
 const monday = Date.UTC(2026, 11, 7, 14)
 const hour = 3_600_000
 
-/** A directory of one provider, with the given differences, and a function that feeds it changes. */
+/** A directory of one provider with the given differences, its listing, and a function that applies changes to it. */
 async function directoryOf(different: Partial<Provider> = {}) {
   let changes: Partial<DirectoryChanges> = {
     keys: [],
@@ -46,7 +46,7 @@ async function directoryOf(different: Partial<Provider> = {}) {
   }
 }
 
-/** The same slots, computed without a cache. */
+/** The slots of a listing, computed without the directory's cache. */
 const uncached = ({ calendar, licenses }: Listing, now: number) =>
   availabilityAt(
     calendar,
@@ -62,7 +62,7 @@ describe.each(
       directory.availabilityAnywhere(listing, now),
   }),
 )('directory: availability %s', (_, ask) => {
-  test('availability is right at each moment, even if the clock jumps back and forth', async () => {
+  test('availability equals an uncached computation, even if the clock jumps back and forth', async () => {
     const { directory, listing } = await directoryOf()
     for (const jump of [5, -2, 40, -39, 0, 90, -91, 7, 6, 5, 700, -1]) {
       const now = monday + jump * hour
@@ -71,7 +71,7 @@ describe.each(
   })
 })
 
-test('directory: new taken slots replace the old ones, even if their number is the same', async () => {
+test('directory: a change of the taken slots replaces the old ones, even if their number is the same', async () => {
   const { directory, change } = await directoryOf()
   for (const startsAt of [monday, monday + hour]) {
     const slot = { requestId: 1, startsAt, endsAt: startsAt + hour, localOffsetMinutes: -300 }
@@ -104,7 +104,7 @@ describe('directory: the roster of a region', () => {
       heldFrom: untilMidnight,
       holdsUntil: Infinity,
     })
-    // A clock that is set back.
+    // The same instants in reverse order, as if the clock were set back.
     expect([untilMidnight - 1, fromMidnight, fromMidnight - 1].map(idsAt)).toEqual([
       [provider.id],
       [provider.id],
@@ -112,7 +112,7 @@ describe('directory: the roster of a region', () => {
     ])
   })
 
-  test('a roster changes only with the licenses, languages, modalities, in-person regions or state of a provider', async () => {
+  test('a roster is replaced only if the licenses, languages, modalities, in-person regions or state of a provider change', async () => {
     const { directory, change } = await directoryOf({
       licenses: [{ regionId: 1, from: '2020-01-01', until: null }],
     })
@@ -129,7 +129,7 @@ describe('directory: the roster of a region', () => {
     expect(directory.findListing(provider.id)?.provider.firstName).toBe('Other')
     expect(directory.rosterOf(1, monday)).toBe(roster)
     let stored: Provider = { ...provider, licenses }
-    // Each difference is added to the earlier ones, so that it alone replaces the roster.
+    // `stored` contains the changes of the previous steps, so each step changes exactly one field.
     for (const different of [
       { languagesSpoken: ['de'] },
       { modalities: ['telephonic' as const] },
@@ -151,7 +151,7 @@ describe('directory: the roster of a region', () => {
     expect([1, 2].map((region) => directory.rosterOf(region, monday).ids)).toEqual([[], []])
   })
 
-  test('a roster is in order of id, and without the providers that cannot be read', async () => {
+  test('a roster is sorted by id, and omits providers whose records cannot be read', async () => {
     const { directory, change } = await directoryOf()
     const withId = (id: number) => ({ ...provider, id, ref: `p-${id}` })
     await change({ providers: [30, 10, 20].map(withId) })

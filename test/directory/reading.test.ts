@@ -15,10 +15,7 @@ const hour = 3_600_000
 const day = 24 * hour
 const many = 2_000
 
-/**
- * A feed that returns the changes committed last, and a directory that follows it, with a clock that can be
- * set.
- */
+/** A feed that returns the latest commit, a settable clock, and a function that loads a directory from the feed. */
 function follow() {
   const reports: string[] = []
   const clock = { at: now, now: () => clock.at }
@@ -65,7 +62,7 @@ const slot = (requestId: number, startsAt: number): TakenSlot => ({
   localOffsetMinutes: -300,
 })
 
-/** Looks in each turn of the event loop until a promise settles. */
+/** Calls `look` in each turn of the event loop until a promise settles. Returns what it returned. */
 async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promise<Seen[]> {
   const seen: Seen[] = []
   let isDone = false
@@ -81,7 +78,7 @@ async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promi
 }
 
 describe('directory: applying a change', () => {
-  test('a change of 2,000 providers does not block the event loop, and shows all of them at one moment', async () => {
+  test('a change of 2,000 providers does not block the event loop, and becomes visible for all providers at once', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old'), taken: new Map([[1, [slot(1, now)]]]) })
     const directory = await load()
@@ -97,7 +94,7 @@ describe('directory: applying a change', () => {
     expect(new Set(seen)).toEqual(new Set(['Old 1', `New ${many}`]))
   })
 
-  test('a caller that catches up meanwhile waits for the change', async () => {
+  test('a caller that catches up while a change is being applied waits for it', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -110,7 +107,7 @@ describe('directory: applying a change', () => {
     await first
   })
 
-  test('each booked slot is added once and in order, even if it is sent again', async () => {
+  test('each booked slot is listed once and in order of time, even if the feed returns its request again', async () => {
     const { feed, load } = follow()
     feed.commit({
       providers: named('Old').slice(0, 2),
@@ -157,7 +154,7 @@ describe('directory: applying a change', () => {
     )
   })
 
-  test('a record that cannot be read is listed as unlisted, and reported once', async () => {
+  test('a provider whose record cannot be read is unlisted, and reported once', async () => {
     const { feed, reports, load } = follow()
     const [nowhere, undated, ...others] = named('Sound') as [Provider, Provider, ...Provider[]]
     const lost = { id: many + 1, ref: 'lost', active: true }
@@ -213,7 +210,7 @@ describe('directory: providers with identical list objects', () => {
 })
 
 describe('directory: taken slots of the past', () => {
-  test('past slots leave memory gradually after a week as changes are read, and other slots stay', async () => {
+  test('slots that ended a week ago are removed a few at a time as changes are read, and other slots stay', async () => {
     const { feed, clock, load } = follow()
     const coming = slot(2, now + 10 * day)
     const providers = named('Booked').slice(0, 100)
@@ -236,7 +233,7 @@ describe('directory: taken slots of the past', () => {
       await read()
       left.push(pastHeld().length)
     }
-    // Each reading drops only a few of them.
+    // Each reading removes the past slots of only a few providers.
     expect(Math.max(...left.slice(1).map((count, index) => (left[index] ?? 0) - count))).toBeLessThan(20)
     expect(left.at(-1)).toBe(0)
     expect(held()).toEqual(providers.map(({ id }) => id % 2))
@@ -249,7 +246,7 @@ describe('directory: taken slots of the past', () => {
 })
 
 describe('directory: catching up', () => {
-  test('catchUp reads nothing and returns no promise while the stamp is the same', async () => {
+  test('catchUp reads nothing and returns no promise if the stamp has not changed', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()
@@ -271,7 +268,7 @@ describe('directory: catching up', () => {
     }
   })
 
-  test('catchUp reads again if something was committed during the last reading', async () => {
+  test('catchUp reads again after a reading during which something was committed', async () => {
     const { feed, stamped, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()

@@ -7,7 +7,7 @@ import { oracleSlots } from './oracle'
 import { asked } from './practices'
 import { availabilityOf, obstacleOf, offers, type Practice, slotsWithinOf } from './provider'
 
-// TEST_LONG=1 runs 100 times as many cases. A failure prints its seed; FAST_CHECK_SEED=… repeats it.
+// TEST_LONG=1 runs 100 times as many cases. A failure prints its seed. FAST_CHECK_SEED=… repeats that failure.
 const seed = process.env.FAST_CHECK_SEED
 const timeout = isLong ? 3_600_000 : 300_000
 
@@ -22,8 +22,8 @@ describe('scheduling: availability of random practices at random moments', () =>
       holds(
         fc.property(asked, ({ practice, now }) => {
           const expected = oracleSlots(practice, now)
-          // The oracle cannot count the slots of working time that has had no pause for weeks. The test of
-          // later moments below covers these.
+          // Working time without a pause for weeks begins before the oracle's range, so the oracle cannot count
+          // its slots. The test of a later moment below covers such practices.
           fc.pre(expected.seesBeginnings)
           expect([...availabilityOf(practice, now).slots]).toEqual(expected.slots)
         }),
@@ -34,7 +34,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'agrees with a query for each single slot, on and off the grid, at any time',
+    'agrees with a query for each single slot start, on or off the grid',
     () => {
       const elsewhere = fc.oneof(
         fc.integer({ min: -50, max: 50 }),
@@ -58,7 +58,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'agrees with a query for any single stretch of time',
+    'agrees with a query for any interval',
     () => {
       const stretch = fc.tuple(fc.integer({ min: -3_000, max: 60_000 }), fc.nat({ max: 8_000 }))
       holds(
@@ -76,7 +76,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'ascends, lies on whole minutes within the horizon, and never overlaps itself',
+    'is an ascending list of whole minutes between the notice and the horizon, whose slots never overlap',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -98,7 +98,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'loses exactly the slots that a taken slot touches, and moves no other slot',
+    'loses exactly the slots that overlap a new taken slot',
     () => {
       holds(
         fc.property(asked, fc.nat(), fc.integer({ min: -60, max: 60 }), ({ practice, now }, index, shift) => {
@@ -118,7 +118,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'with several licenses has the slots of each license, and none that an open-ended license lacks',
+    'with several licenses includes the slots of each single license, and no slot that an unlimited license lacks',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -156,7 +156,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'is the same at a later moment for the time that both horizons cover',
+    'is the same at a later moment within the time that both horizons cover',
     () => {
       holds(
         fc.property(asked, fc.integer({ min: 1, max: 29 * 1_440 }), ({ practice, now }, minutes) => {
@@ -175,7 +175,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'has an obstacle for each slot that is not offered, and for no offered slot',
+    'reports an obstacle for each start that is not offered, and for no offered slot',
     () => {
       const minute = fc.integer({ min: -2_000, max: 31 * 1_440 })
       holds(

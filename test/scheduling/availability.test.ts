@@ -6,7 +6,7 @@ import { availabilityOf, daily, type Practice, practice, slotsOf } from './provi
 const dayMillis = 86_400_000
 const at = (timestamp: string) => Date.parse(timestamp)
 
-/** Working time on one date, in Toronto unless `different` has another zone. */
+/** A practice with working time on one date. It is in Toronto unless `different` has another zone. */
 function on(date: string, start: string, end: string, different: Partial<Practice> = {}): Practice {
   return practice({ workingHours: [daily(start, end, { from: date, until: date })], ...different })
 }
@@ -27,7 +27,7 @@ describe('scheduling: working time around the clock', () => {
     }
   })
 
-  test('a day of 23 hours has 30 slots and a day of 25 hours 33, and the next date starts at midnight', () => {
+  test('a day of 23 hours has 30 slots, a day of 25 hours has 33, and the slots of the next date start at midnight', () => {
     const spring = startsOn('2027-03-14', always, '2027-03-12T12:00:00Z')
     expect(spring).toHaveLength(30)
     expect(spring[0]).toBe('2027-03-14T05:00:00Z')
@@ -49,17 +49,17 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
   const offGrid = (first: string, step: number, slots: readonly string[]) =>
     slots.filter((utc) => (at(utc) - at(first)) % (step * minuteMillis) !== 0)
 
-  test('a chain of five days keeps the grid of its start across a clock change', () => {
+  test('a chain of five days has its slots on one grid from its start, even across a clock change', () => {
     const chain = shifts({ from: '2027-03-12', until: '2027-03-16', stepMinutes: 50 })
     const slots = slotsOf(chain, '2027-03-11T12:00:00Z')
     expect(slots[0]).toBe('2027-03-12T13:00:00Z')
     expect(slots.at(-1)).toBe('2027-03-17T11:20:00Z')
     expect(offGrid('2027-03-12T13:00:00Z', 50, slots)).toEqual([])
-    // The chain lasts from 13:00Z to 12:30Z five days later.
+    // The chain lasts from 13:00Z on the 12th to 12:30Z on the 17th.
     expect(slots).toHaveLength(Math.floor((5 * 1_440 - 30 - slotMinutes) / 50) + 1)
   })
 
-  /** The first slots that only one of two answers has, in the time that both horizons cover. */
+  /** The slots in only one of two answers, within the time that both horizons cover. At most two of each answer. */
   const moved = (given: Practice, earlier: string, later: string) => {
     const horizon = at(earlier) + horizonMinutes * minuteMillis
     const before = slotsOf(given, earlier).filter((utc) => at(utc) >= at(later))
@@ -71,14 +71,14 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
     ]
   }
 
-  test('a chain without an end keeps its slots while a clock change moves into the past', () => {
+  test('an endless chain keeps its slots while the last clock change recedes into the past', () => {
     for (let day = 3; day < 15; day++) {
       const later = `2026-11-${String(day).padStart(2, '0')}T12:00:00Z`
       expect([later, moved(shifts(), '2026-11-02T12:00:00Z', later)]).toEqual([later, []])
     }
   })
 
-  test('a cached answer for a chain without an end stays correct until it expires, also past midnight', () => {
+  test('a cached answer for an endless chain stays correct across midnight, until it expires', () => {
     const chain = shifts({ stepMinutes: 50 })
     const { slots, heldFrom, holdsUntil } = availabilityOf(chain, at('2026-12-02T04:40:30Z'))
     for (let later = heldFrom; later < holdsUntil; later += minuteMillis) {
@@ -86,7 +86,7 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
     }
   })
 
-  test('the step of a chain is the step of its first window, even when later windows enter the horizon', () => {
+  test('the step of a chain is that of its first window, whether or not the later windows are within the horizon', () => {
     const chain = practice({
       overrides: [
         { date: '2026-12-06', windows: [{ start: '20:00', end: '19:00' }] },
@@ -98,13 +98,13 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
       '2026-12-07T01:00:00Z',
       '2026-12-07T01:45:00Z',
     ])
-    // Early enough that the horizon ends on the first evening of the chain.
+    // From the earlier instant, the horizon ends on the first evening of the chain.
     expect(moved(chain, '2026-11-07T04:00:00Z', '2026-12-01T12:00:00Z')).toEqual([])
   })
 
-  test('a cached answer expires in time for a slot that needs the window of the date after the horizon', () => {
-    // 20:00 is off. The slot at 23:50 fits because the window of the next date continues it, and enters the
-    // 30 days at 23:50.
+  test('a cached answer expires before a slot enters the horizon that extends into the window of the next date', () => {
+    // The slot at 20:00 is time off. The slot at 23:50 ends at 00:35, so it also needs the window of the next
+    // date. It enters the horizon of 30 days at 23:50 on 1 December.
     const chain = practice({
       timeZone: 'UTC',
       overrides: [
@@ -118,7 +118,7 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
     expect(availabilityOf(chain, at('2026-11-30T23:55:00Z')).holdsUntil).toBeLessThanOrEqual(later)
   })
 
-  test('an override without windows cuts a chain, and the next chain has slots from its own start', () => {
+  test('an override without windows ends a chain, and the next chain has its slots from the start of its first window', () => {
     const chain = {
       ...shifts({ from: '2026-12-01', until: '2026-12-05' }),
       overrides: [{ date: '2026-12-03', windows: [] }],
@@ -140,14 +140,14 @@ describe('scheduling: the edges of the horizon and of the notice', () => {
     expect(starts(slot - 30 * dayMillis + 1)).toHaveLength(1)
   })
 
-  test('an answer expires at the millisecond when its first slot is no longer offered', () => {
+  test('an answer expires in the first millisecond in which its first slot is no longer offered', () => {
     expect(availabilityOf(one, slot - 12_345).holdsUntil).toBe(slot + 1)
     expect(availabilityOf({ ...one, minimumNoticeMinutes: 10 }, slot - 900_000).holdsUntil).toBe(
       slot - 600_000 + 1,
     )
   })
 
-  test('an answer expires at the millisecond when a slot comes within 30 days', () => {
+  test('an answer expires in the millisecond in which another slot enters the horizon of 30 days', () => {
     expect(availabilityOf(one, slot - 30 * dayMillis - 12_345).holdsUntil).toBe(slot - 30 * dayMillis + 1)
   })
 
@@ -159,7 +159,7 @@ describe('scheduling: the edges of the horizon and of the notice', () => {
     })
   })
 
-  test('a notice of 30 days or more leaves no slots, and a notice one minute shorter leaves one minute', () => {
+  test('a notice of 30 days or more leaves no slots, and one shorter by a minute offers a slot for one minute', () => {
     const always = practice({ workingHours: [daily('00:00', '24:00')] })
     const now = at('2026-12-01T12:00:00Z')
     for (const minimumNoticeMinutes of [horizonMinutes, horizonMinutes + 1, 10 * horizonMinutes]) {
@@ -176,7 +176,7 @@ describe('scheduling: the edges of the horizon and of the notice', () => {
 })
 
 describe('scheduling: dates before 1970 and after 2037', () => {
-  test('weekdays and dates before 1970 are right', () => {
+  test('weekdays of dates before 1970 are right', () => {
     const mondays = practice({
       workingHours: [{ weekdays: ['monday'], start: '09:00', end: '09:45' }],
       licenses: [{ from: '1950-01-01', until: null }],
@@ -196,7 +196,7 @@ describe('scheduling: dates before 1970 and after 2037', () => {
 })
 
 function localDateInToronto(utc: string): string {
-  // The clock changes of 2027, written out so that this check does not depend on the engine.
+  // The clock changes of 2027 are written out, so that this check does not depend on the code under test.
   const isSummer = utc >= '2027-03-14T07:00:00Z' && utc < '2027-11-07T06:00:00Z'
   return formatInstant(at(utc) - (isSummer ? 4 : 5) * 3_600_000).slice(0, 10)
 }

@@ -12,7 +12,7 @@ import {
 import { words } from '../support/words'
 
 describe('scheduling: dates', () => {
-  test('dates are counted in days from 1970-01-01', () => {
+  test('dates are numbers of days since 1970-01-01', () => {
     expect(parseDate('1970-01-01')).toBe(0)
     expect(parseDate('1969-12-31')).toBe(-1)
     expect(parseDate('2000-02-29')).toBe(11_016)
@@ -20,7 +20,7 @@ describe('scheduling: dates', () => {
     expect(parseDate('9999-12-31')).toBe(2_932_896)
   })
 
-  test('dates survive formatting and parsing', () => {
+  test('dates are the same after formatting and parsing', () => {
     fc.assert(
       fc.property(fc.integer({ min: -354_285, max: 2_932_896 }), (day) => {
         expect(parseDate(formatDate(day))).toBe(day)

@@ -18,7 +18,7 @@ const asked = fc
     starts.sort((a, b) => a - b).map((start): Interval => ({ start, end: start + length })),
   )
 
-test('scheduling: Reach finds whether any of its intervals touches a given interval', () => {
+test('scheduling: Reach finds whether any of its intervals overlaps a given interval', () => {
   fc.assert(
     fc.property(intervals, asked, (intervals, asked) => {
       const reach = new Reach(intervals)
@@ -42,7 +42,7 @@ test('scheduling: Reach finds whether a given interval lies within one of its in
   )
 })
 
-test('scheduling: Reach reads each of its intervals only a few times, however often it is asked', () => {
+test('scheduling: Reach reads each of its intervals only a few times during ascending queries', () => {
   let looks = 0
   const counted = Array.from({ length: 1_000 }, (_, index) => ({
     get start() {
@@ -53,7 +53,7 @@ test('scheduling: Reach reads each of its intervals only a few times, however of
   }))
   const reach = new Reach(counted)
   for (let instant = 0; instant < 60_000; instant += 10) reach.before(instant)
-  // Each interval is read once to check the order and once when it is passed. Each question reads the next
+  // Each interval is read once to check the order and once when a query passes it. Each query reads the next
   // interval once more.
   expect(looks).toBeLessThanOrEqual(1_000 + 1_000 + 6_000)
 })

@@ -3,9 +3,9 @@ import type { WorkingWindow } from '../../src/domain/provider'
 import type { Practice } from './provider'
 
 /**
- * Works out the slots of a practice again, independently of the engine. It scans every minute of about eighty
- * days, asks the moment-timezone library for the local time, and marks minutes on tapes instead of computing
- * intervals. It shares with the engine only the types of a directory file.
+ * Computes the slots of a practice independently of src/scheduling, to compare the two. It scans every minute of
+ * about eighty days, takes local times from the moment-timezone library, and marks minutes in arrays instead of
+ * computing intervals. Both share only the types of a directory file.
  */
 
 const millis = 60_000
@@ -16,9 +16,9 @@ const daysAhead = 38
 const namesOfDays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 export interface OracleSlots {
-  /** Starts, in minutes since 1970-01-01T00:00Z. */
+  /** The starts of the slots, in minutes since 1970-01-01T00:00Z. */
   readonly slots: number[]
-  /** False if working time may have begun before the scanned range. Its slots cannot be counted then. */
+  /** False if working time may have begun before the scanned range, so that the grid of its slots is unknown. */
   readonly seesBeginnings: boolean
 }
 
@@ -35,7 +35,7 @@ export function oracleSlots(practice: Practice, now: number): OracleSlots {
   }
 }
 
-/** All slots in the range of the clock, independent of a current time. */
+/** All slots in the range of the clock, without a notice or a horizon. */
 export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, clock: Clock): OracleSlots {
   const { from, to } = clock
   const covered = new Uint8Array(to - from)
@@ -61,7 +61,7 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
     const { begins, ends } = absentAt(clock, absence)
     mark(busy, begins - from, ends - from)
   }
-  // Licenses of one region are merged: a slot may begin under one and end under the next.
+  // Licenses of one region count together: a slot may begin under one license and end under the next.
   const licensed = new Uint8Array(to - from)
   for (const { from: first, until } of practice.licenses) {
     mark(licensed, clock.midnight(first, 0) - from, (until === null ? to : clock.midnight(until, 1)) - from)
@@ -115,14 +115,14 @@ function beginningOf(clock: Clock, text: string): number {
   return clock.midnight(text, 0)
 }
 
-/** The end of time off. A date stands for its whole day; a repeated local time ends at its second showing. */
+/** The end of time off. A date includes its whole day. A local time that occurs twice means the second time. */
 function endOf(clock: Clock, text: string): number {
   if (text.endsWith('Z')) return Date.parse(text) / millis
   if (text.includes('T')) return clock.lastShowing(text.slice(0, 10), minutesOf(text.slice(11)))
   return clock.midnight(text, 1)
 }
 
-/** The readings of a local clock in a range of minutes. */
+/** What a local clock shows at each minute of a range. */
 export interface Clock {
   /** In minutes since 1970-01-01T00:00Z. */
   readonly from: number

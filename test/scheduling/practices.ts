@@ -3,7 +3,7 @@ import moment from 'moment-timezone'
 import type { WeeklyHours, WorkingWindow } from '../../src/domain/provider'
 import { everyDay, type Practice } from './provider'
 
-/** A practice, and the moment (ms) at which its availability is asked for. */
+/** A practice, and the instant (ms) for which to compute its availability. */
 export interface Asked {
   readonly practice: Practice
   readonly now: number
@@ -45,7 +45,7 @@ const awkward = [
   'UTC',
 ]
 
-/** Clock changes are taken from 2026 to 2036: the zone data ends in 2037. */
+/** Instants and clock changes lie from 2026 to 2036, because the zone data ends in 2037. */
 const firstMoment = Date.UTC(2026, 0, 1)
 const lastMoment = Date.UTC(2037, 0, 1)
 
@@ -54,9 +54,10 @@ const zoneName = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...moment.tz.names()) },
 )
 
-/** A moment, on a whole minute or not, and a clock change within or near its horizon, if there is one. */
 interface Moment {
+  /** ms. Some are on a whole minute and some are not. */
   readonly now: number
+  /** ms. A clock change at most 33 days after `now` or 2 days before it. Null if `now` is any instant. */
   readonly change: number | null
 }
 
@@ -84,9 +85,7 @@ function momentIn(timeZone: string): fc.Arbitrary<Moment> {
     .map(([{ change, at }, millis]) => ({ change, now: at * minute + millis }))
 }
 
-/**
- * A local minute of the day, mostly a round one, or one near midnight and the usual hours of clock changes.
- */
+/** A local minute of the day. Quarters of an hour, and times near midnight and clock changes, are frequent. */
 const minuteOfDay = fc.oneof(
   fc.integer({ min: 0, max: 95 }).map((quarter) => quarter * 15),
   fc.integer({ min: 0, max: 16 }).map((quarter) => quarter * 15),
@@ -124,7 +123,7 @@ const window: fc.Arbitrary<WorkingWindow> = fc.oneof(
   { weight: 1, arbitrary: stepMinutes.map((step) => ({ start: '00:00', end: '24:00', ...step })) },
 )
 
-/** A date that lies `min` to `max` days after a moment. */
+/** A date that is `min` to `max` days after an instant. */
 const dateAfter = (now: number, min: number, max: number) =>
   fc.integer({ min, max }).map((days) => new Date(now + days * day).toISOString().slice(0, 10))
 
@@ -144,7 +143,7 @@ function weeklyHours(now: number): fc.Arbitrary<WeeklyHours> {
     }))
 }
 
-/** Two shifts a day that overlap at both handovers: a chain of days, with an end or without one. */
+/** Two shifts every day that overlap at both handovers, so that their windows form a chain. Some have no end. */
 function shifts(now: number): fc.Arbitrary<WeeklyHours[]> {
   return fc
     .tuple(
@@ -211,7 +210,7 @@ function license(now: number): fc.Arbitrary<Practice['licenses'][number]> {
   )
 }
 
-/** A license and its renewal, which begins on the next date or a day or two off it. */
+/** A license and its renewal. The renewal begins from one day before to two days after the last date of the license. */
 function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   return fc.tuple(dateAfter(now, -3, 32), fc.constantFrom(-1, 0, 1, 1, 1, 2)).map(([until, days]) => [
     { from: '2015-01-01', until },
@@ -219,7 +218,7 @@ function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   ])
 }
 
-/** The start of a taken slot, in minutes since 1970, between a day ago and the end of the horizon. */
+/** The start of a taken slot, in minutes since 1970: from one day before `now` to one day after the horizon. */
 const takenAfter = (now: number) =>
   fc.integer({ min: -1_440, max: 31 * 1_440 }).map((minutes) => Math.floor(now / minute) + minutes)
 
@@ -229,7 +228,7 @@ const notice = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 29 * 1_440, max: 32 * 1_440 }) },
 )
 
-/** Any practice in any zone, often asked about near a clock change. */
+/** Any practice in any zone, often with an instant near a clock change. */
 export const asked: fc.Arbitrary<Asked> = zoneName
   .chain((timeZone) => momentIn(timeZone).map((moment) => ({ timeZone, moment })))
   .chain(({ timeZone, moment, moment: { now } }) =>
@@ -257,7 +256,7 @@ export const asked: fc.Arbitrary<Asked> = zoneName
     }),
   )
 
-/** Working time without a gap for years, except on a few dates and at clock changes. */
+/** Working time without a gap for years. Only overrides on a few dates and clock changes may interrupt it. */
 export const chained: fc.Arbitrary<Asked> = zoneName
   .chain((timeZone) => momentIn(timeZone).map(({ now }) => ({ timeZone, now })))
   .chain(({ timeZone, now }) => {

@@ -64,26 +64,26 @@ export function daily(start: string, end: string, different: Partial<WeeklyHours
 
 const builtIn = builtInZones()
 
-/** The availability of a practice at `now` (ms). Compiles the practice and asks the engine. */
+/** Compiles a practice and returns its availability at `now` (ms). */
 export function availabilityOf(given: Practice, now: number, zones: ZoneData = builtIn): Availability {
   const { calendar, licensed } = compile(given, zones)
   return availabilityAt(calendar, licensed, now)
 }
 
-/** The slots of a practice as UTC timestamps; `now` is a UTC timestamp too. */
+/** The slots of a practice as UTC timestamps. `now` is a UTC timestamp too. */
 export function slotsOf(given: Practice, now: string, zones: ZoneData = builtIn): string[] {
   return availabilityOf(given, Date.parse(now), zones).slots.map((start) =>
     formatInstant(start * minuteMillis),
   )
 }
 
-/** Returns whether the slot that starts at a minute is offered at `now` (ms). Asks only for that slot. */
+/** Returns whether the slot that starts at a minute is offered at `now` (ms). Queries only that slot. */
 export function offers(given: Practice, start: number, now: number): boolean {
   const { calendar, licensed } = compile(given, builtIn)
   return isAvailableAt(calendar, licensed, start, now)
 }
 
-/** The slots of a practice within a stretch of minutes at `now` (ms). Asks only for that stretch. */
+/** The slots of a practice that start within an interval, at `now` (ms). Queries only that interval. */
 export function slotsWithinOf(given: Practice, stretch: Interval, now: number): number[] {
   const { calendar, licensed } = compile(given, builtIn)
   return slotsWithin(calendar, licensed, stretch, now)

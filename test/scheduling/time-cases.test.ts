@@ -6,7 +6,7 @@ import { offsetAt, toLocal } from '../../src/scheduling/time-zone'
 import { builtInZones } from '../../src/zones/packed'
 import { everyDay, type Practice, practice, slotsOf } from './provider'
 
-/** A case of the fixture. Windows are written `start-end` or `start-end/step`. */
+/** A case of the fixture file. Windows are written `start-end` or `start-end/step`. */
 interface TimeCase {
   readonly name: string
   readonly zone: string

@@ -76,7 +76,7 @@ describe('scheduling: conversion of local times to instants', () => {
     })
   }
 
-  test('conversion agrees with a scan of the clock around each change of twelve years in every zone', () => {
+  test('conversion agrees with a minute-by-minute scan around each clock change from 2026 to 2037, in every zone', () => {
     const faults: string[] = []
     let changes = 0
     for (const name of moment.tz.names()) {
@@ -86,7 +86,7 @@ describe('scheduling: conversion of local times to instants', () => {
       for (const until of library.untils) {
         if (!(until > Date.UTC(2026, 0, 1) && until < Date.UTC(2038, 0, 1))) continue
         changes++
-        // Readings of the clock from six hours before the change to six hours after it.
+        // The local times from six hours before the change to six hours after it.
         const change = Math.round(until / minuteMillis)
         const firstShown = new Map<number, number>()
         const lastShown = new Map<number, number>()
@@ -115,7 +115,7 @@ describe('scheduling: conversion of local times to instants', () => {
     expect(changes).toBeGreaterThan(2_000)
   })
 
-  test('conversion in a stretch without a change needs only one offset, in every zone', () => {
+  test('conversion within a range of fixedOffsetFrom subtracts its offset, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {
@@ -148,7 +148,7 @@ describe('scheduling: conversion of local times to instants', () => {
   })
 })
 
-test('scheduling: an instant is formatted without seconds, and with its offset in a repeated hour', () => {
+test('scheduling: an instant is formatted as local time, with the offset if the hour is repeated', () => {
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T14:00'))).toBe('Tue 2026-12-01 09:00')
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T04:59:59'))).toBe('Mon 2026-11-30 23:59')
   // The clock shows this hour twice. The offset distinguishes the two.
@@ -163,7 +163,7 @@ test('scheduling: an instant is formatted without seconds, and with its offset i
   ])
 })
 
-describe('scheduling: a zone of plain values', () => {
+describe('scheduling: an invented zone', () => {
   const fixed: TimeZone = { name: 'Fixed', transitions: [], offsets: [345] }
 
   test('a zone without changes has one offset', () => {
@@ -179,13 +179,13 @@ describe('scheduling: a zone of plain values', () => {
     expect(offsetAt(zone, 1_000)).toBe(60)
   })
 
-  test('a stretch without length is ignored, as in a zone with summer time all year', () => {
+  test('a period between two changes at the same instant is ignored', () => {
     const zone: TimeZone = { name: 'Summer', transitions: [5_000, 5_000], offsets: [60, 0, 60] }
     for (let local = 4_900; local < 5_200; local++) expect(toInstant(zone, local)).toBe(local - 60)
   })
 
-  test('a local time between two close changes becomes its first showing, or moves past the first gap', () => {
-    // One hour forward at minute 10,000 and one hour back two hours later.
+  test('a local time near two close changes means its first occurrence, or the time after the gap if it is skipped', () => {
+    // The clock moves one hour forward at minute 10,000, and back two hours later.
     const zone: TimeZone = { name: 'Restless', transitions: [10_000, 10_120], offsets: [0, 60, 0] }
     expect(toInstant(zone, 9_999)).toBe(9_999)
     expect(toInstant(zone, 10_030)).toBe(10_030)

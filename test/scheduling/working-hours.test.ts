@@ -10,7 +10,7 @@ import { daily, everyDay, type Practice, practice, scheduleOf } from './provider
 const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
 const monthFrom = (start: number) => ({ start, end: start + 31 * 1_440 })
 
-/** Merges every window since 2000-01-01 in order of start. Slow, but simple. */
+/** Merges every window since 2000-01-01 in order of start: a slow but simple reference implementation. */
 function mergedSince2000(schedule: Schedule, { start, end }: { start: number; end: number }): Window[] {
   const lastDay = localDay(schedule.zone, end) + 1
   const all = windowsBetween(schedule, parseDate('2000-01-01') as number, lastDay)
@@ -23,7 +23,10 @@ function mergedSince2000(schedule: Schedule, { start, end }: { start: number; en
   return merged.filter((window) => window.end > start)
 }
 
-/** Reduces windows to their grids, because two correct results may start whole steps apart. */
+/**
+ * Replaces the start of each window by its first slot from `from` on, because two correct starts may differ by
+ * whole steps.
+ */
 const gridsFrom = (windows: readonly Window[], from: number) =>
   windows.map(({ start, end, stepMinutes }) => ({
     first: start >= from ? start : from + ((((start - from) % stepMinutes) + stepMinutes) % stepMinutes),
@@ -49,7 +52,7 @@ describe('scheduling: working time', () => {
     fc.assert(fc.property(chained, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('working time does not depend on the order of the moments that it is asked about', () => {
+  test('working time of a range does not depend on which ranges were queried before', () => {
     const days = fc.array(fc.integer({ min: -60, max: 60 }), { minLength: 2, maxLength: 8 })
     fc.assert(
       fc.property(fc.oneof(asked, chained), days, ({ practice, now }, moments) => {
@@ -65,19 +68,20 @@ describe('scheduling: working time', () => {
     )
   }, 3_600_000)
 
-  test('the grid of a chain is counted from the skipped hour in which its shifts hand over', () => {
+  test('the grid of a chain is counted from a handover in a skipped hour, where the chain breaks', () => {
     const shift = { stepMinutes: 50 }
     const handover = practice({
       workingHours: [daily('12:00', '02:30', shift), daily('02:20', '12:10', shift)],
     })
     const start = minutes('2026-12-01T12:00:00Z')
     const [window] = workingTime(scheduleOf(handover), monthFrom(start))
-    // 02:20 on 8 March 2026 was 03:20, after the previous shift had ended at the change.
+    // On 8 March 2026 the clock moved from 02:00 to 03:00. The shift from 02:20 began at 03:20, after the previous
+    // shift had ended at the clock change.
     expect(((window?.start as number) - minutes('2026-03-08T07:20:00Z')) % 50).toBe(0)
     expectFullMerge({ practice: handover, now: start * minuteMillis })
   })
 
-  test('the grid of a chain is counted from its last weekly pause, on any weekday', () => {
+  test('the grid of a chain is counted from the end of its last weekly pause, on any weekday', () => {
     const step = { stepMinutes: 50 }
     const saturday = ['saturday'] as const
     const others = everyDay.filter((weekday) => weekday !== 'saturday')
@@ -117,7 +121,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     return { schedule: { ...schedule, overrides }, lookups: () => lookups }
   }
 
-  test('a chain needs few look-ups of dates, even after 100 years', () => {
+  test('a chain needs few look-ups of dates for a first query, even after 100 years', () => {
     for (const [now, most] of [
       ['2026-12-01T12:00:00Z', 1_500],
       ['2126-12-01T12:00:00Z', 6_000],
@@ -128,14 +132,14 @@ describe('scheduling: a chain of windows that never breaks', () => {
     }
   })
 
-  test('a chain needs look-ups only for the dates in range after the first query', () => {
+  test('a chain needs look-ups only for the dates in range for each later query', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless)
     workingTime(schedule, monthFrom(start))
     for (let day = -5; day <= 30; day++) {
       const before = lookups()
       workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
-      // A query before all earlier ones searches for the first date of the chain again.
+      // A query of an earlier range than all previous queries searches for the first date of the chain again.
       if (day >= 0) expect(lookups() - before).toBeLessThan(12)
     }
     const before = lookups()
@@ -145,7 +149,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(36 * 6)
   })
 
-  test('a chain with a date off needs look-ups only for the dates in range, on either side of it', () => {
+  test('a chain with a date off needs few look-ups for repeated queries, both before and after the date off', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless, '2026-12-10')
     const ask = () => {
@@ -159,20 +163,19 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(6 * 25)
   })
 
-  test('a chain without clock changes needs look-ups only for the month and a week', () => {
+  test('a chain without clock changes needs look-ups only for the month in range and one more week', () => {
     const { schedule, lookups } = counted({ ...endless, timeZone: 'UTC' })
     workingTime(schedule, monthFrom(minutes('2026-12-01T12:00:00Z')))
     expect(lookups()).toBeLessThan(60)
   })
 
-  test('a chain is one window, which begins at the last slot at or before the start of the range', () => {
+  test('a chain is returned as one window that begins at most one step before the range', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const [window, ...others] = workingTime(scheduleOf(endless), monthFrom(start))
     expect(others).toEqual([])
     expect(window?.start).toBeLessThanOrEqual(start)
     expect(window?.start).toBeGreaterThan(start - 50)
-    // The grid is counted from 08:00 on 2000-01-01: the window of the previous evening belongs to an earlier
-    // date.
+    // The grid is counted from 08:00 on 2000-01-01, because dates before 2000 are not considered.
     expect(((window?.start as number) - minutes('2000-01-01T13:00:00Z')) % 50).toBe(0)
   })
 })
