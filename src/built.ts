@@ -1,11 +1,11 @@
 import { Refusal } from './domain/errors'
 
-// Set by the build (deploy/release/build.ts). Not defined when run from source.
+// The build sets these (deploy/release/build.ts). They are not defined when run from source.
 declare const BUILT_COMMIT: string | undefined
 declare const BUILT_ZONE_DATA: string | undefined
 
 export interface Origin {
-  /** The hash, with `-dirty` if files were modified; `unknown` from source or without git. */
+  /** The hash, with `-dirty` if files were modified; `unknown` if run from source or built without git. */
   readonly commit: string
   /** Edition of the IANA time zone data, for example `2026f`. */
   readonly zoneData: string

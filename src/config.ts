@@ -42,7 +42,7 @@ export interface ServerConfig extends StorageConfig, ServerOptions {
 /** Variables that make Bun run other code, open a debugger or write files before this program starts. */
 const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
-/** @throws Refusal settings_invalid if the environment makes Bun do more than run this program */
+/** @throws Refusal settings_invalid if such a variable is set */
 export function requireOwnRuntime(environment: Environment = process.env): void {
   const faults = Object.keys(environment)
     .filter((name) => environment[name] && runtimeVariable.test(name))
@@ -52,7 +52,7 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
 
 /** @throws Refusal settings_invalid with every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // The command set-rates has flags with these names. They apply to one partner and are not settings.
+  // Removes flags of the command set-rates: they have the names of settings, but apply to one partner.
   const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
@@ -90,7 +90,10 @@ export function readOptionalStorage(flags: Flags, environment: Environment = pro
   return { setting, zoneFolder: zones }
 }
 
-/** Default: next to the configured database file, else to `database`. @throws Refusal settings_invalid */
+/**
+ * By default, the key is next to the database file of the settings, or if there is none, next to `database`.
+ * @throws Refusal settings_invalid with every fault
+ */
 export function readMasterKeySource(
   flags: Flags,
   database: string,

@@ -4,12 +4,12 @@ import { Refusal } from '../domain/errors'
 import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
 
-/** Random id and secret. The secret is as long as the hash (RFC 7518 §3.2). */
+/** Returns a random id and secret. The secret is as long as the hash (RFC 7518 §3.2). */
 export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
   return { kid: randomBytes(12).toString('base64url'), secret: randomBytes(32) }
 }
 
-/** Returns a JWT signed with HS256, without expiry (contract, Authentication 4). Deterministic. */
+/** Returns a JWT signed with HS256, without expiry (contract, Authentication 4). The same key gives the same token. */
 export function signToken(key: Pick<PartnerKey, 'kid' | 'secret' | 'issuedAt'>): Promise<string> {
   return new SignJWT({})
     .setProtectedHeader({ alg: 'HS256', kid: key.kid, typ: 'JWT' })
@@ -27,7 +27,7 @@ export const authenticationRefusals = {
 
 type AuthenticationKind = keyof typeof authenticationRefusals
 
-// Created once, because capturing a stack trace takes longer than the check.
+// Errors are created once, because capturing a stack trace takes longer than the check of a token.
 const refusals = Object.fromEntries(
   Object.entries(authenticationRefusals).map(([kind, words]) => [
     kind,
@@ -35,16 +35,16 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// The last verified and the last forged token of each key. A key object is replaced if its partner changes.
+// Caches the last verified and the last forged token of each key. If a partner changes, its keys are new objects.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
 /**
- * Returns the key that signed a token; a promise only if the signature is not yet verified.
+ * Returns the key that signed a token. Returns a promise only if the signature must still be verified.
  *
- * @param now ms
- * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive, in the documented
- *   order: only a verified signature reveals anything about a partner
+ * @param now in ms
+ * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive. Checks in the documented order,
+ *   so that only a token with a valid signature reveals the state of a partner.
  */
 export function authenticate(
   token: string,
@@ -64,7 +64,7 @@ function held(key: PartnerKey, now: number): PartnerKey {
   return key
 }
 
-/** Returns the partner that a token claims, without verifying the signature. Null if the key is unknown. */
+/** Returns the partner that a token claims to be from, without verifying it. Null if the key is unknown. */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
   return findKey(claimedKid(token) ?? '')?.partner ?? null
 }
@@ -79,7 +79,7 @@ const claimedKid = memo(1_000, (token) => {
   }
 })
 
-/** Returns the key of a token that was verified before and is still valid; otherwise null. */
+/** Returns the key of a token if the token was verified before and is still valid. */
 export function recognize(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
@@ -98,7 +98,7 @@ export const kidOf = memo(1_000, (token) => {
   const segment = /^([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+$/.exec(token)?.[1]
   if (segment === undefined) throw refusals.token_invalid
   const header = parseHeader(segment)
-  // Checked before the kid: the sender must not choose the algorithm (RFC 8725 §2.1).
+  // The algorithm is fixed: the sender of a token must not choose it (RFC 8725 §2.1).
   if (header.alg !== 'HS256' || 'crit' in header) throw refusals.token_invalid
   if (typeof header.kid !== 'string' || header.kid === '') throw refusals.missing_claim
   return header.kid
@@ -110,7 +110,7 @@ function parseHeader(segment: string): Record<string, unknown> {
     const header: unknown = JSON.parse(text)
     if (typeof header === 'object' && header !== null && !Array.isArray(header)) return { ...header }
   } catch {
-    // Rejected below.
+    // Not a header, so the token is rejected below.
   }
   throw refusals.token_invalid
 }

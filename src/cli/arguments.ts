@@ -18,7 +18,7 @@ export function wholeNumber(least: number, most = largest) {
 
 export const recordId = wholeNumber(1)
 
-/** A record as the audit log names it. A misspelled record would match no line, as if nothing had happened. */
+/** A record as named in the audit log. Checked, because a misspelled record would match no line. */
 export function auditRecord(text: string): string {
   if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text
   throw new InvalidArgumentError(
@@ -46,7 +46,7 @@ export function dayWord(text: string): string {
   throw new InvalidArgumentError('It must be today, tomorrow or a date, for example 2026-12-01.')
 }
 
-/** Start of a sandbox's clock (ms), in the years that the zone data and the database support. */
+/** The start time of a sandbox's clock, in ms. Zone data and database support only these years. */
 export function startingInstant(text: string): number {
   const at = parseInstant(text)
   if (at !== null && at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)) return at
@@ -55,7 +55,7 @@ export function startingInstant(text: string): number {
 
 export function fileName(text: string): string {
   if (text === '') throw new InvalidArgumentError('It must not be empty.')
-  // `-` usually means stdout, but the command prints its result there.
+  // `-` usually means stdout, but these commands print their result to stdout.
   if (text === '-')
     throw new InvalidArgumentError('It must be a file name. For a file with the name -, write ./-')
   return text

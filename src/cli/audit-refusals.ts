@@ -10,7 +10,7 @@ export interface Tried {
   /** Null if the command is not audited. */
   readonly action: AuditAction | null
   readonly noun: string | null
-  /** Null until the record is found. */
+  /** Id of the record; null until the record is found. */
   id: number | null
 }
 
@@ -26,7 +26,7 @@ const nouns: Readonly<Record<string, string>> = {
 /** Audit actions whose names differ from their commands. */
 const alsoKnown: Readonly<Record<string, AuditAction>> = { 'provider.away': 'provider.time-off-add' }
 
-/** Derives the action from the words: `provider time-off remove` is provider.time-off-remove. Dry runs are not audited. */
+/** The action is derived from the words: `provider time-off remove` is provider.time-off-remove. Null for a dry run. */
 export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name())

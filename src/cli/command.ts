@@ -21,11 +21,11 @@ import { confirm } from './terminal/question'
 
 export interface StorageFlag {
   readonly said: [flag: string, value?: string]
-  /** Number of words before the flag. */
+  /** Number of words of the command line before the flag. */
   readonly behind: number
 }
 
-/** Separates the storage flags before and between the words of a command from these words. */
+/** Removes storage flags that are before or between the words of a command. Returns both. */
 export function takeStorageFlags(given: readonly string[]) {
   const words: string[] = []
   const flags: StorageFlag[] = []
@@ -33,7 +33,7 @@ export function takeStorageFlags(given: readonly string[]) {
     const word = given[at] as string
     const [flag = ''] = word.split('=', 1)
     const isStorage = storageFlags.includes(flag)
-    // After the first other option, flags are left to the command.
+    // From the first other option on, the command itself parses all flags.
     if (word.startsWith('-') && !isStorage) return { words: [...words, ...given.slice(at)], flags }
     if (!isStorage) words.push(word)
     else if (word !== flag) flags.push({ said: [flag, word.slice(flag.length + 1)], behind: words.length })
@@ -46,7 +46,7 @@ function saidOf(flag: string, value: string | undefined): StorageFlag['said'] {
   return value === undefined ? [flag] : [flag, value]
 }
 
-/** The command that the first `depth` words name. */
+/** Returns the command and how many words name it. All further words are its arguments. */
 export function findCommand(program: Command, words: readonly string[]) {
   let command = program
   let depth = 0
@@ -138,7 +138,7 @@ export interface Call<On, Flags = object> {
   readonly context: On
   readonly flags: Readonly<CommonFlags & Flags>
   readonly act: MakeAct
-  /** Audited if the command is refused. */
+  /** What the audit log says if the command is refused. */
   readonly tried: Tried
 }
 
@@ -146,7 +146,7 @@ type Open<On> = (flags: object, work: Work<On>) => Promise<void>
 /** Result of `run`: the answer to print, or undefined if it has printed everything itself. */
 export type Done = Answer | undefined | Promise<Answer | undefined>
 
-/** Returns a maker of commands that work on what `open` opens. `run` gets the call, then the arguments. */
+/** Returns a function that makes commands. Each opens its data with `open`. `run` gets the call, then the arguments. */
 export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     value: CommandValue<(call: Call<On, Flags>, ...words: Words) => Done>,
@@ -177,7 +177,7 @@ export const zonesCommand = commandsIn(withZones)
 export const contextCommand = commandsIn(withContext)
 export const serviceCommand = commandsIn(withService)
 
-/** Returns a maker of commands on one record, named by the first argument. `run` gets the call and record. */
+/** Returns a function that makes commands on one record: `find` gets the first argument, `run` gets the record. */
 export function commandsOn<
   On extends Records,
   Found extends number | { readonly id: number },
@@ -217,7 +217,7 @@ interface Switches<On, Found> {
   readonly noteOn?: (context: On, record: Found) => string
 }
 
-/** The commands `deactivate`, which asks for confirmation, and `reactivate`. */
+/** Makes the commands `deactivate` and `reactivate`. Only `deactivate` asks for confirmation. */
 export function switchCommands<On, Found extends { readonly id: number }>(
   make: (value: CommandValue<(call: Call<On>, record: Found) => Done>) => Command,
   { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switches<On, Found>,

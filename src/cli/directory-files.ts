@@ -29,11 +29,11 @@ export function readEntries(context: Context, source: DirectorySource): Director
   })
 }
 
-/** All faults of the files. The first line of the message counts them. */
+/** The message lists all faults of the files. Its first line says how many there are. */
 export class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults, lines } = cause
-    // One line each: a fault may quote text of the file that contains line breaks.
+    // Each fault must fit in one line, but may quote text from the file that contains line breaks.
     const indented = lines.map((line) => `  ${oneLine(line)}`)
     super(
       'directory_invalid',
@@ -71,7 +71,7 @@ export function readJsonFile(path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // Cut off what the parser quotes: this may be the wrong file, with confidential content.
+    // Removes the text that the parser quotes: the file may be the wrong one and contain secrets.
     const fault = (error as Error).message.replace(/ ["'].*$/s, '')
     throw invalid(`${path}: the file is not JSON (${fault})`)
   }
@@ -108,7 +108,7 @@ function isCsv(path: string): boolean {
   return /\.[ct]sv$/i.test(path)
 }
 
-/** Spreadsheets save Unicode text as .txt. In a folder .txt is ignored: it may be anything. */
+/** Includes .txt, as which spreadsheets save Unicode text. In a folder, .txt files are ignored: they may be anything. */
 function isTable(path: string): boolean {
   return isCsv(path) || /\.txt$/i.test(path)
 }

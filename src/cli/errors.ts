@@ -4,7 +4,7 @@ import { didYouMean } from '../domain/did-you-mean'
 import { Refusal } from '../domain/errors'
 import { shellWord } from './terminal/output'
 
-/** Other words for subcommands, in order of preference. A word is suggested only if its group has it. */
+/** Suggestions for words that are not subcommands, in order of preference. The first that the group has is used. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['issue', 'load', 'init'],
   approve: ['accept'],
@@ -85,7 +85,7 @@ function ofUsage(code: string, message: string, command: Command): Described {
     case 'commander.excessArguments':
       return { what: 'too many arguments', usage }
     case 'commander.unknownOption': {
-      // A value behind = may be personal data.
+      // Drops a value after =, which may be personal data.
       const [flag = ''] = named.split('=', 1)
       return { what: `unknown option '${flag}'`, hint: didYouMean(flag, flagsOf(command)) ?? helpOf(command) }
     }
@@ -109,7 +109,7 @@ const rejected = [
   /^command-argument value '.*' is invalid for (argument '[^']*')\. (.*)$/s,
 ]
 
-/** Drops the rejected value, which may be a token or personal data: `argument 'file' must not be empty`. */
+/** Removes the rejected value, which may be a token or personal data. Leaves `argument 'file' must not be empty`. */
 function invalidValueText(message: string): string {
   const found = rejected.map((form) => form.exec(message)).find(Boolean)
   const [, name = 'a value', rule = 'is invalid'] = found ?? []
@@ -117,7 +117,7 @@ function invalidValueText(message: string): string {
   return `${name} ${plain.replace(/\.$/, '')}`
 }
 
-/** Splits a message of one line that ends with an action: `the disk is full; free some space`. */
+/** Matches a message of one line that ends with an action: `the disk is full; free some space`. */
 const withAction = /^(.*?); (.*)$/
 
 function ofRefusal({ message, hint, candidates }: Refusal): Described {
@@ -152,7 +152,7 @@ const systemFaults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'unknown host',
 }
 
-/** Shows only typed paths and no messages of unexpected errors: they may contain personal data. */
+/** Shows only paths that the operator typed, and no messages of unexpected errors: these may contain personal data. */
 function ofSystem(error: unknown, words: readonly string[]): Described {
   const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return { what: `port ${port} of ${address} is in use`, hint: `another ${flag}` }
@@ -167,7 +167,7 @@ function ofSystem(error: unknown, words: readonly string[]): Described {
   }
 }
 
-/** The typed path that a file system error is about, or a typed path in the same folder. */
+/** Returns the typed path with which a file system error deals, or a typed path in the same folder. */
 function givenPath(error: unknown, words: readonly string[]): string | undefined {
   const { path } = error as { path?: unknown }
   if (typeof path !== 'string') return undefined

@@ -18,11 +18,14 @@ export const inShapeOfApi = 'print the request as JSON, as in the API'
 const argument = ['<request>', 'id', recordId] as const
 export const onRequest = commandsOn(withContext, argument, requireRequest)
 export const onRecord = commandsOn(withRecords, argument, requireRequest)
-/** The run itself looks the request up, so that a missing one is audited too. */
+/** Passes the id to `run` without looking up the request, so that `run` also audits an unknown id. */
 export const onAnyRequest = commandsOn(withContext, argument, (_context, id: number) => id)
 export const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
 
-/** Audited as a look at the request: the question names the member. @throws Refusal not_confirmed, also after a change */
+/**
+ * Audited as reading the request, because the question shows the member.
+ * @throws Refusal not_confirmed, also if the request changed while the question was open
+ */
 export async function askAbout(
   context: Records,
   request: RequestRecord,
@@ -40,13 +43,13 @@ function summaryOf({ state, providerId, startsAt, member }: RequestRecord): stri
   return [state, providerId, startsAt, member?.id].join()
 }
 
-/** Provider and local time: `on-001 at Wed 2026-12-02 09:00 America/Toronto`. */
+/** For example `on-001 at Wed 2026-12-02 09:00 America/Toronto`. */
 export function appointmentOf(context: Context, request: RequestRecord): string {
   const provider = providerOf(context, request)
   return provider ? appointmentText(context, provider, request.startsAt) : `provider ${request.providerId}`
 }
 
-/** Provider and local time, in UTC if the provider's zone is unknown. */
+/** Returns the provider and the local time. If the provider's zone is unknown, the time is in UTC. */
 export function appointmentText(
   { directory }: Context,
   { id, ref, timeZone }: Provider,

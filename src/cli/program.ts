@@ -9,7 +9,7 @@ import { storageLast } from './storage'
 import { print, printError } from './terminal/output'
 import { versionLine } from './version-line'
 
-/** In the order of help. Each command is imported only when needed: importing all doubles the start time. */
+/** In the order of the help text. A command is imported when it is needed: importing all doubles the start time. */
 const commands = {
   sandbox: [
     'Run a test service with sample providers and partners',
@@ -94,12 +94,12 @@ const commands = {
 
 const unlisted: readonly string[] = ['complete']
 
-/** Loads only the command that the first word names, because help needs only names. Without `words`, loads all. */
+/** Loads only the command of the first word, because help needs only names of others. Without `words`, loads all. */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
     .version(await versionLine())
-    // An option belongs to the command it follows: backup and backup drill share option names.
+    // An option belongs to the command that it follows: backup and backup drill have options with the same names.
     .enablePositionalOptions()
     .configureHelp({ subcommandTerm: nameAlone })
   for (const [name, [description, load]] of Object.entries(commands)) {
@@ -109,7 +109,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   }
   eachCommand(program, (command) => {
     command.exitOverride().configureOutput({ writeOut: print, outputError: () => {} })
-    // Next to long options, short lines of help are easier to read than lines broken by the terminal.
+    // Wraps descriptions next to long options into narrow columns, so that the terminal does not break the lines.
     const minWidthToWrap = 24
     if (command !== program) command.configureHelp({ subcommandTerm: nameWithArguments, minWidthToWrap })
     storageLast(command)
@@ -117,12 +117,12 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   return program
 }
 
-/** Without arguments: they are unknown for commands that are not loaded. */
+/** Shows no arguments, because they are unknown for commands that are not loaded. */
 function nameAlone(command: Command): string {
   return command.name()
 }
 
-/** Without `[options]`, which every command would have. */
+/** Leaves out `[options]`, because every command has it. */
 function nameWithArguments(command: Command): string {
   return new Help().subcommandTerm(command).replace(' [options]', '')
 }
@@ -152,7 +152,7 @@ interface Meant {
   readonly words: readonly string[]
 }
 
-/** Normalizes help and storage flags for Commander. @throws Refusal field_invalid for an unknown command */
+/** Rewrites help and storage flags to what Commander expects. @throws Refusal field_invalid for an unknown command */
 async function meant(given: readonly string[]): Promise<Meant> {
   const { words, flags } = takeStorageFlags(given)
   const isHelp = words[0] === 'help'
@@ -168,7 +168,7 @@ async function meant(given: readonly string[]): Promise<Meant> {
   if (isHelp) return { program, command, words: [...path, '--help'] }
   const bare = flags.find(({ said }) => said.length === 1)
   if (bare) throw new Refusal('field_invalid', `option '${bare.said[0]}' needs a value`)
-  // Dropped for commands without storage: a shell alias may add these flags to every command.
+  // A shell alias may add storage flags to every command, so commands without storage ignore them.
   const taken = flags.filter(({ said: [flag], behind }) => behind >= depth || takes(command, flag))
   return { program, command, words: [...path, ...taken.flatMap(({ said }) => said as string[]), ...rest] }
 }

@@ -45,7 +45,7 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   return command
 }
 
-/** Makes the audit act at the change: the operator may have taken long to confirm it. */
+/** Returns the act for the audit log. Called when the change happens, because a confirmation may take long. */
 export type MakeAct = () => Act
 
 export type Work<On> = (on: On, act: MakeAct) => Promise<void>
@@ -112,7 +112,7 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
   }
 }
 
-/** Replaces a known database error by an explanation for the operator. */
+/** If the error is a known database error, returns an error that explains it to the operator. */
 async function explained(error: unknown, config: StorageConfig): Promise<unknown> {
   return (await databaseAt(config)).explain(error)
 }
@@ -141,7 +141,7 @@ export function operator(): string {
 }
 
 /**
- * Uid and account, which operators cannot choose: `operator root (sudo by 1000 olive)`.
+ * Returns the uid and the account, for example `operator root (sudo by 1000 olive)`. Operators cannot choose them.
  *
  * @param sudoUid SUDO_UID; used only for root, because any other user can set it
  * @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number

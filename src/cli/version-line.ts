@@ -3,14 +3,14 @@ import { version } from '../../package.json'
 import { origin } from '../built'
 import { requireOwnRuntime } from '../config'
 
-/** The version comes first, for scripts; bug reports need the rest. */
+/** Begins with the version, which scripts read. The rest is for bug reports. */
 export async function versionLine(): Promise<string> {
   const { commit, zoneData } = await origin()
   const short = commit.replace(/^([0-9a-f]{12})[0-9a-f]+/, '$1')
   return `${version} (commit ${short}, Bun ${Bun.version}, zone data ${zoneData})`
 }
 
-/** False if printing fails or a Bun variable forbids it; the full program then reports why. */
+/** Returns false if the line cannot be printed or a variable of Bun is set. The full program then reports why. */
 export async function printVersionLine(): Promise<boolean> {
   try {
     requireOwnRuntime()

@@ -17,11 +17,11 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** A temporary file. Disposing of it deletes it, unless it was published. */
+/** A temporary file, which is deleted at the end of its scope unless it was published. */
 export interface UnfinishedFile extends Disposable {
-  /** Temporary path in the target's folder. */
+  /** Path of the temporary file, in the target's folder. */
   readonly path: string
-  /** Moves it to its final name. @throws Error EEXIST if the name is taken and `replace` was not set */
+  /** Moves the file to its final name. @throws Error EEXIST if the name is taken and `replace` was not set */
   publish(): void
 }
 
@@ -49,7 +49,7 @@ export function beginFile(path: string, { replace = false, mode = 0o600 }: Makin
   }
 }
 
-/** Creates a temporary folder (mode 700) with this path prefix. Deletes those that killed processes left. */
+/** Creates a temporary folder (mode 700) whose path begins with `path`. Deletes those that killed processes left. */
 export function beginFolder(path: string): Disposable & { readonly path: string } {
   removeAbandoned(path)
   const folder = asidePath(path)
@@ -58,7 +58,7 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/** Unfinished files, touched every minute to show other containers that this process is running. */
+/** Unfinished files. They are touched every minute, which shows processes in other containers that this one runs. */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -76,7 +76,7 @@ function giveUp(path: string): void {
   begun.delete(path)
 }
 
-/** Deletes the unfinished files of this process. For exits that do not dispose of them. */
+/** Deletes the unfinished files of this process. Called before an exit that skips the end of their scopes. */
 export function removeBegun(): void {
   for (const path of begun) giveUp(path)
 }
@@ -96,7 +96,7 @@ export function nameFile(made: string, path: string, replace = false): void {
   sync(dirname(path))
 }
 
-/** A link never overwrites a file, but some file systems (FAT on USB sticks) have no hard links. */
+/** Links the file, because a link never overwrites another. Renames it on file systems without links, such as FAT. */
 function linkOrRename(made: string, path: string): void {
   try {
     linkSync(made, path)
@@ -111,13 +111,13 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** Returns a path in the same folder. Its process id shows other processes if its creator still runs. */
+/** Returns a path in the same folder. It contains the process id, so that other processes can see if this one runs. */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
 
 const unknown = '0'
-/** Boot and PID namespace for which a process id is valid. Linux only. */
+/** Identifies the boot and the PID namespace in which a process id is valid. Known only on Linux. */
 const pidSpace = findPidSpace()
 
 function findPidSpace(): string {
@@ -137,7 +137,7 @@ export function listUnfinished(path: string): string[] {
     .map((name) => join(folder, name))
 }
 
-/** A file not touched for this long is abandoned. Used for other containers, whose process ids are unknown. */
+/** For files from other containers, whose process ids are unknown: a file not touched for this long is abandoned. */
 const abandonedMillis = 10 * 60_000
 
 function isAbandoned(path: string, touchedAt: number): boolean {
@@ -150,12 +150,12 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // EPERM: the process exists but belongs to another user.
+    // EPERM means that the process exists but belongs to another user.
     return (error as { code?: string }).code === 'EPERM'
   }
 }
 
-/** Deletes the unfinished files of killed processes. Skips folders of other users, in a shared folder. */
+/** Deletes the unfinished files of killed processes. In a shared folder, skips folders of other users. */
 export function removeAbandoned(path: string): void {
   for (const left of listUnfinished(path)) {
     const found = lstatSync(left, { throwIfNoEntry: false })
@@ -168,11 +168,11 @@ function tryToRemove(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true })
   } catch {
-    // It belongs to another user, or is already deleted.
+    // The file belongs to another user, or is already deleted.
   }
 }
 
-/** Like removeAbandoned, for all files of this user in the folder: scheduled backups have new names. */
+/** Like removeAbandoned, for all names in the folder: each scheduled backup has another name. */
 export function removeAbandonedFiles(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {
@@ -189,7 +189,7 @@ export function isThere(path: string): boolean {
 }
 
 export function sync(path: string): void {
-  // On Windows fsync needs write access, which folders do not support. There the file system logs names itself.
+  // On Windows, fsync needs write access, and folders cannot be opened for writing. There the file system logs names.
   const isWindows = process.platform === 'win32'
   if (isWindows && statSync(path).isDirectory()) return
   const file = openSync(path, isWindows ? 'r+' : 'r')

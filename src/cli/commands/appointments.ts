@@ -29,7 +29,7 @@ export function presentAppointment({ request, startsAt, provider, local, memberT
     providerName: nameOfProvider(provider),
     localTime: local,
     timeZone: provider.timeZone ?? null,
-    // A region may have several zones.
+    // Two times, because the member's region may have several zones.
     memberEarliestTime: memberTime?.earliest ?? null,
     memberLatestTime: memberTime?.latest ?? null,
     memberTimeZones: memberTime?.zones ?? [],
@@ -45,7 +45,7 @@ export function presentAppointment({ request, startsAt, provider, local, memberT
   }
 }
 
-/** For example `09:00 Toronto`. In UTC if the provider's zone is unknown. */
+/** For example `09:00 Toronto`. If the provider's zone is unknown, the time is in UTC. */
 export function providerTimeText(
   { local, provider, startsAt }: Pick<Appointment, 'local' | 'provider' | 'startsAt'>,
   date: string,
@@ -54,7 +54,7 @@ export function providerTimeText(
   return `${onDay(local, date)} ${cityOf(provider.timeZone ?? '')}`
 }
 
-/** For example `11:00 Vancouver`, or `10:00 to 11:00` for a region with several zones. */
+/** For example `11:00 Vancouver`, or `10:00 to 11:00` if the region has several zones. */
 export function memberTimeText(memberTime: MemberTime | null, date: string): string | null {
   if (!memberTime) return null
   const { earliest, latest, zones } = memberTime
@@ -62,7 +62,7 @@ export function memberTimeText(memberTime: MemberTime | null, date: string): str
   return `${onDay(earliest, date)} ${cityOf(zones[0] ?? '')}`
 }
 
-/** Shortens `Tue 2026-12-01 09:00` to `09:00` on the given date. */
+/** Shortens `Tue 2026-12-01 09:00` to `09:00` if `date` is the same day. */
 function onDay(local: string, date: string): string {
   return local.slice(4, 14) === date ? local.slice(15) : local
 }
@@ -162,7 +162,7 @@ function csvOf(appointments: readonly Appointment[]): string {
   return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => inCell(row[title])))])
 }
 
-/** Removes control characters, because the CSV may be shown on a terminal. */
+/** Replaces control characters, because the CSV may be shown on a terminal. */
 function inCell(value: string | number | null): string | number | null {
   return typeof value === 'string' ? oneLine(value) : value
 }
@@ -180,10 +180,10 @@ function dayText({ dates, appointments }: Appointments, zone: TimeZone | null, o
   return [title, table(appointments, columns, 'There are no appointments.', giveWay)]
 }
 
-/** Columns that a narrow terminal drops, in this order. */
+/** Columns that are hidden on a narrow terminal, in this order. */
 const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME"]
 
-/** The first column is never dropped, because other commands need this id. */
+/** Must be the first column, which is never hidden: other commands need this id. */
 const numbered: Columns<Appointment> = { REQUEST: ({ request }) => request.id }
 
 const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
@@ -203,7 +203,7 @@ function voicemailCell(leaveVoicemail: string | null): string | null {
   return leaveVoicemail === null ? null : voicemailText(leaveVoicemail)
 }
 
-/** A calendar entry has contact data only, because calendars are shared. */
+/** Of the member's data, a calendar entry has only contact data, because calendars are shared. */
 function eventOf(appointment: Appointment) {
   const { request, startsAt, provider, partner } = appointment
   const { member } = request

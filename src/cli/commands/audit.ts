@@ -128,13 +128,13 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   const partner = flags.partner === undefined ? null : await requirePartner(context, flags.partner)
   const member = memberId === undefined ? null : await findMemberRecords(context, memberId)
   const anyOf = partner ? subjectsOfPartner(partner) : member?.records.map((one) => ({ record: one }))
-  // Reads one line more than the limit, to know whether there are more.
+  // Reads one line more than the limit, to find out if there are more.
   const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
   const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
   if (member?.isErased && !flags.json) {
     printNotice(`member ${memberId} was erased, so lines about their requests can no longer be found`)
   }
-  // OUTCOME is never dropped: a refused act must not look like a successful one.
+  // OUTCOME is not in the list, because a refused act must not look like a successful one.
   const leaveOut = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
   const more =
     after === undefined ? olderLines : `There are more lines. Show them with --after ${lines.at(-1)?.id}.`
@@ -240,7 +240,7 @@ function parseHead(text: string): AuditHead {
   return { id: Number(id), hash }
 }
 
-/** @param before actions of earlier occurrences of the option */
+/** @param before the actions so far, because the option can be repeated */
 function auditActionNames(text: string, before: readonly AuditAction[] = []): readonly AuditAction[] {
   const named = text.split(',').map((word) => requireAction(word.trim()))
   return [...new Set([...before, ...named])]

@@ -67,7 +67,7 @@ function listAbsences(_call: Call<Context>, provider: Provider): Answer {
   return rowsAnswer(absencesBySource(provider), absenceColumns, 'There is no time off.')
 }
 
-/** The source is staff for an absence entered with a command, directory for a loaded one. */
+/** The source is `staff` if a command added the absence, and `directory` if a load added it. */
 export type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
 
 export function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAbsence[] {
@@ -226,7 +226,7 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
 
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 
-/** Active, suspended by staff, or deactivated by the directory. */
+/** Staff suspend a provider; the directory deactivates one. */
 export function providerState({
   active = true,
   suspended,

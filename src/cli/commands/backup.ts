@@ -14,10 +14,10 @@ import { confirm } from '../terminal/question'
 import { drill } from './drill'
 import { endCleanly } from './serve'
 
-/** More records than this are counted and not named. */
+/** At most this many records are named. The others are only counted. */
 const mostNamed = 20
 
-/** Warning before a restore. @param diff null if there is no database to compare with */
+/** Returns the warning before a restore. @param diff null if the backup is not compared with a database */
 export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
   if (diff) return [`changes in ${against} since the backup are not in it:`, ...diffLines(diff)]
   return [
@@ -168,7 +168,7 @@ async function restore(
     const agree = async (manifest: Manifest | null, diff: RestoreDiff | null) => {
       known = diff
       end()
-      // With --yes, it is printed afterwards.
+      // With --yes, the warning is printed afterwards instead.
       if (yes || (diff && !isAnyUndone(diff))) return
       printNotice(beforeRestore(manifest && formatInstant(manifest.madeAt), diff, against).join('\n'))
       await confirm(`Create the database ${to} from the backup anyway?`, { yes })
@@ -186,7 +186,7 @@ async function restore(
   }
 }
 
-/** @param companion the master key is `<companion>.key` if the settings name neither a key nor a database */
+/** @param companion if no key and no database is set, the master key file is `<companion>.key` */
 function restoringOf(
   backup: string,
   path: string,

@@ -9,7 +9,7 @@ import { printNotice, type Text } from '../terminal/output'
 import { absenceTexts } from '../terminal/persons'
 import { type Columns, table } from '../terminal/table'
 
-/** Text shows at most this many entries of a list; --json has all of them. */
+/** The text output shows at most this many entries of a list. --json shows all. */
 const mostShown = 20
 const mostAsked = 5
 
@@ -65,7 +65,7 @@ const lossNouns: Record<Exclude<LosableField, 'workingHours'>, readonly [one: st
   languagesSpoken: ['language', 'languages'],
 }
 
-/** Warns if a load removes all licenses or all hours, because the files are probably incomplete. */
+/** Warns if no provider keeps a license, or none keeps working hours: the files are probably incomplete. */
 export function warnOfEmptied({ emptied }: LoadDescription): void {
   for (const list of emptied) {
     const what = list === 'licenses' ? 'a license' : 'working hours'
@@ -120,7 +120,7 @@ function rowsOf(changes: readonly RecordChange[], kind: RecordChange['kind'], ch
     .filter(({ refs }) => refs.length > 0)
 }
 
-/** Changed fields. Records that lose data come first. */
+/** Lists the changed fields of each record. Records that lose data come first. */
 function fieldsText(changes: readonly RecordChange[]): Text {
   const known = changes.filter(({ kind }) => kind !== 'added')
   const [losing, others] = [known.filter(isLosing), known.filter((change) => !isLosing(change))]
@@ -166,7 +166,7 @@ function totalsText({ losses, reactivated }: LoadDescription, isDone: boolean): 
 
 type DisplacedBooking = LoadPreview['fallen'][number]
 
-/** Booked sessions outside the new availability, soonest first. Staff call these members. */
+/** Lists booked sessions outside the new availability, soonest first, so that staff can call these members. */
 function displacedText({ fallen }: LoadPreview): Text {
   if (fallen.length === 0) return []
   const [sessionsAre, stay] = fallen.length === 1 ? ['session is', 'stays'] : ['sessions are', 'stay']

@@ -42,7 +42,7 @@ import { type Progress, withProgress } from '../terminal/progress'
 import { confirm } from '../terminal/question'
 import { changeLimit, loadJson, loadQuestion, loadText, warnOfEmptied } from './directory-load'
 
-/** Checks files, against the stored directory if there is a database. */
+/** Checks files. If there is a database, also compares them with the stored directory. */
 export function directoryCheckCommand(filesMeaning: string): Command {
   return storageCommand({
     name: 'check',
@@ -54,14 +54,14 @@ export function directoryCheckCommand(filesMeaning: string): Command {
   })
 }
 
-/** Rows per table. A table that is not in the files has no entry. */
+/** Number of rows of each table. A table that is not in the files has no entry. */
 type Counts = Partial<Record<TableName, number>>
 
 interface Checked {
   readonly counts: Counts
-  /** Database that the files were checked against, if any. */
+  /** The database with which the files were compared; null if there was none. */
   readonly database: string | null
-  /** Reason for a check without a database; null if there was one. */
+  /** Why the files were not compared with a database; null if they were. */
   readonly without: string | null
 }
 
@@ -106,7 +106,7 @@ function checkAlone(source: DirectorySource, isZone: (name: string) => boolean):
 
 function checkAgainstStored(source: DirectorySource, context: Context): Counts {
   const entries = readEntries(context, source)
-  // The comparison can reject only ids of regions, so providers are left out.
+  // Without providers, because the comparison can reject only ids of regions.
   compareWithDirectory(context, { regions: entries.regions, providers: [] })
   return { regions: entries.regions.length, providers: entries.providers.length }
 }
@@ -198,7 +198,7 @@ async function load({ context, flags, act }: Call<Context, LoadFlags>, paths: re
     }
     const asks = needsConfirmation(preview) && !yes
     if (asks) {
-      // With --json, stdout must have only the result.
+      // With --json, only the result may be printed to stdout.
       if (!flags.json) printLines(loadText(load, preview, false))
       await confirm(loadQuestion(preview), flags)
     }
@@ -246,7 +246,7 @@ async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise
   const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
   if (existing.length > 0) await confirm(`Overwrite ${existing.join(', ')}?`, flags)
   if (format === 'csv') mkdirSync(to, { recursive: true })
-  // The directory is not secret, and the operator agreed to overwrite existing files.
+  // All users may read the files, because the directory is not secret. The operator agreed to overwrite existing ones.
   for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
   return { json: directory, text: `Wrote ${files.map(({ path }) => path).join(', ')}.` }
 }

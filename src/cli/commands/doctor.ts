@@ -37,7 +37,7 @@ interface DoctorFlags extends Flags, CommonFlags {
 }
 
 async function examine(flags: DoctorFlags): Promise<undefined> {
-  // Runs before the records are opened: a process cannot open the same database file twice.
+  // Runs before the records are opened, because a process cannot open the same database file twice.
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
     const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
@@ -48,7 +48,7 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
   })
 }
 
-/** Findings that need the directory. A failed load is a finding, so that doctor still examines a damaged database. */
+/** Returns findings that need the directory. A failed load is a finding too, so that the other checks still run. */
 async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
   const found: Finding[] = []
   const inService = withService(flags, async ({ context, zones }) => {
@@ -70,7 +70,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
 }
 
 function findingsText(findings: readonly Finding[]): Text {
-  // A finding about several records gets one row per record.
+  // If a finding is about several records, each record gets a row.
   const rows = findings.flatMap(({ check, state, detail }) =>
     detail
       .split('; ')
@@ -96,7 +96,7 @@ const whenNoted = {
   'zone data': 'update the folder, or start without --zones',
 }
 
-/** The advice to restore a backup is only for bad findings, not for noted ones. */
+/** The advice to restore a backup is only for findings with the state `bad`, not for `note`. */
 const remedies: Remedies = {
   whenNoted,
   whenBad: {
@@ -121,7 +121,7 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
 function listedFinding(
   unlisted: readonly { readonly ref: string; readonly active: boolean; readonly fault: string }[],
 ): Finding {
-  // Searches leave out deactivated providers anyway.
+  // Deactivated providers are not reported, because searches leave them out anyway.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
   return finding('providers', firstOf(faults, mostNamed, '; '), 'all active providers are in searches')
@@ -129,7 +129,7 @@ function listedFinding(
 
 function bookedFinding(moved: readonly ShiftedBooking[]): Finding {
   const details = moved.map(({ requestId, provider, member, from, to }) => {
-    // Shows ids only: looking up a name is audited.
+    // Shows the member's id only, because looking up a name is audited.
     const who = member ? `member ${member.id}` : 'an erased member'
     const whom = `${provider.ref} (${fullName(provider)})`
     return `request ${requestId}, ${who} with ${whom}: ${from} is now ${to} in ${provider.timeZone}`
@@ -149,7 +149,7 @@ function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
   )
 }
 
-/** A finding names at most this many records, and counts the others. */
+/** A finding names at most this many records. The others are only counted. */
 const mostNamed = 20
 
 function zoneFinding(zones: ZoneData, now: number): Finding {

@@ -38,7 +38,7 @@ export async function drill({ context: service, act }: Call<Service>): Promise<A
   }
 }
 
-/** Answers as JSON, by the record that was asked for, for example `region 3`. */
+/** Responses as JSON. The key is the requested record, for example `region 3`. */
 type Answers = ReadonlyMap<string, string>
 
 async function rehearse(service: Service, folder: string, act: MakeAct, progress: ReportProgress) {
@@ -56,7 +56,7 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
   if (restored.manifest?.sha256 !== manifest.sha256)
     throw failed('the restored backup has a different manifest')
   progress('serving the copy')
-  // The copy's clock stands still, because free slots change with time.
+  // The copy's clock does not advance, because free slots change with time.
   const copy = await service.openOn(database, { now: () => moment.at })
   try {
     const token = await mintDrillToken(copy.context, moment)
@@ -73,7 +73,7 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
   }
 }
 
-/** The answers that partners should get at `now` (ms), computed from the directory. */
+/** Computes from the directory the responses that partners should get at `now` (ms). */
 async function shownBy(context: Context, now: number): Promise<Answers> {
   const { countries, regions } = questionsFor(context)
   const entries = countries.flatMap((country) =>
@@ -93,13 +93,13 @@ function entryOf(asked: string, answer: unknown): [string, string] {
   return [asked, JSON.stringify(answer)]
 }
 
-/** Serves the copy on the loopback address, and asks it like a partner. */
+/** Serves the copy on the loopback address, and sends it the requests of a partner. */
 async function askAll(copy: Service, token: string | null) {
   const server = await copy.listen({ host: '127.0.0.1', port: 0 })
   const get: Get = async <Body>(path: string) => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
     const url = `http://127.0.0.1:${server.port}/partners/v1/${path}`
-    // No proxy, even if the environment names one: it would see the token.
+    // Uses no proxy, even if the environment contains one, because the proxy would see the token.
     const response = await fetch(url, { headers, proxy: false } as RequestInit)
     return { status: response.status, body: (await response.json()) as Body }
   }

@@ -159,11 +159,11 @@ export function memberCommand(): Command {
 
 interface Person extends Member {
   readonly partner: string | null
-  /** Name and both ids, with a final comma, for the middle of a question. */
+  /** Name and both ids for the middle of a question, so the text ends with a comma. */
   readonly named: string
 }
 
-/** Returns a maker of commands on one member, named by id or by --partner and --external-id. */
+/** Returns a function that makes commands on one member, given by id or by --partner and --external-id. */
 function onMemberIn<On extends Records | Service>(
   make: ReturnType<typeof commandsIn<On>>,
   recordsOf: (on: On) => Records,
@@ -196,7 +196,7 @@ function onMemberIn<On extends Records | Service>(
 
 const onMember = onMemberIn(recordsCommand, (records: Records) => records)
 
-/** @throws Refusal field_invalid unless the member is named in exactly one way */
+/** @throws Refusal field_invalid unless the flags give either an id or a partner with an external id */
 function memberNamed(id: number | undefined, { partner, externalId }: Flags): MemberName {
   if (id !== undefined && partner === undefined && externalId === undefined) return { id }
   if (id === undefined && partner !== undefined && externalId !== undefined) {
@@ -241,7 +241,7 @@ async function exportMemberData(
     const json = await read()
     return { json, text: verbatim(`${formatJson(json)}\n`) }
   }
-  // Opened before the read: an export that cannot be written must not be audited as done.
+  // Opened before the member is read: an export that cannot be written must not be audited as done.
   using file = beginOutput(output)
   writeFileSync(file.path, `${formatJson(await read())}\n`)
   file.publish()
@@ -269,7 +269,7 @@ async function erase(
   return undefined
 }
 
-/** Finishes an interrupted erasure. Returns null if there is none. */
+/** Finishes an interrupted erasure. Returns null if there was none. */
 async function finishErasing(context: Records, named: MemberName): Promise<Answer | null> {
   if (!('id' in named)) return null
   const finished = await finishErasure(context, named.id)

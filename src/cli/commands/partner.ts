@@ -187,7 +187,7 @@ async function setOrganization(
   return { json: { ...partner, organization }, text: line }
 }
 
-/** Explains why the organization would block the partner; null if it would not. */
+/** Explains why all requests of the partner would be refused because of the organization; null if they would not. */
 function cutOffBy(organization: Partner['organization']): string | null {
   if (!organization) return 'Without an organization, all requests of the partner are refused with HTTP 409.'
   if (organization.active) return null

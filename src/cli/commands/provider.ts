@@ -100,7 +100,7 @@ type ProviderCall = Call<Context, Flags>
 
 const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
 
-/** JSON form: the provider's directory entry, with suspension and time off entered by staff. */
+/** Returns the provider's directory entry, together with the suspension and time off that staff entered. */
 function presentProvider(provider: Provider, refs: ReadonlyMap<number, string>) {
   const { id, suspended, staffTimeOff } = provider
   return { id, ...toProviderInFile(provider, refs), suspended, staffTimeOff }
@@ -185,7 +185,7 @@ function why({ context, flags }: ProviderCall, provider: Provider, startsAt: num
   }
 }
 
-/** Names the bookings that stay with a deactivated provider. */
+/** Lists the bookings of a provider, which stay if the provider is deactivated. */
 function heldOf(context: Context, provider: ProviderName): string {
   const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
   return requests.length > 0 ? ` These upcoming requests stay booked: ${requests.join(', ')}.` : ''

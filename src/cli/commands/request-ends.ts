@@ -120,7 +120,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   const present = providerOf(context, request)
   const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
   requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
-  // The record of the current provider may be unreadable.
+  // Without --provider, this is the current provider, whose record may be unreadable.
   if (!provider)
     throw new Refusal('record_unknown', 'the provider of the request is unreadable; name one with --provider')
   warnOfMismatch(context, request.member, provider, flags.slot)
@@ -133,7 +133,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   return { json: presentRequest(moved), text }
 }
 
-/** Warns if a provider may have no license for a member. Returns true if it warned. */
+/** Prints a warning if the provider may have no license for the member. Returns true if it did. */
 function warnOfMismatch(
   context: Context,
   member: Member,
@@ -208,7 +208,7 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
   const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
   await warnOfRisk(context, request)
   await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
-  // makeAct, not act: a slot can be freed even if the zone data differs from the server's.
+  // makeAct instead of act, which requires the zone data of the server: freeing a slot does not depend on it.
   await declineRequest(context, id, makeAct(), reason)
   return requestAnswer(context, id, `Request ${id} is declined.`)
 }
@@ -266,7 +266,7 @@ async function warnOfRisk(context: Records, { id }: RequestRecord): Promise<void
   )
 }
 
-/** Must run before a question, because both may read stdin. */
+/** Must be called before a confirmation is asked for, because both may read stdin. */
 function reasonOf({ reason }: ReasonFlags): Promise<string | undefined> | undefined {
   return reason === undefined ? undefined : givenText(reason)
 }

@@ -107,7 +107,7 @@ async function queueWishOf(context: Records, flags: Flags): Promise<QueueWish> {
   return { filter, sort: sortOf(flags), page, pageSize: limit }
 }
 
-/** Defaults to risk for waiting intakes, otherwise to age. */
+/** The default order is by risk for waiting intakes, and by age for other lists. */
 function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   if (risk) {
     if (sort === undefined || sort === 'risk') return 'risk'
@@ -116,7 +116,7 @@ function sortOf({ risk, intakes, sort, state }: Flags): Sort {
   return sort ?? (intakes && (state === undefined || state === 'waiting') ? 'risk' : 'age')
 }
 
-/** Maps provider ids to refs, and partner ids to names. */
+/** Returns two maps: from provider ids to refs, and from partner ids to names. */
 export async function namesOf(records: Records, requests: readonly RequestRecord[]) {
   const { providers } = await readProviders(records, requests)
   return {
@@ -185,7 +185,7 @@ const riskColumns: Columns<Row> = {
   ...queueColumns,
 }
 
-/** Columns that a narrow terminal drops, in this order. */
+/** Columns that are hidden on a narrow terminal, in this order. */
 const leaveOut = ['MEMBER', 'PARTNER', "PARTNER'S ID", 'KIND']
 
 function nextPage({ page }: QueueWish): string {
@@ -203,7 +203,7 @@ function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish,
   return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`
 }
 
-/** Needed because only --risk lists urgent requests first. */
+/** For lists in another order than --risk, which alone lists urgent requests first. */
 async function warnOfWaitingRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(

@@ -106,7 +106,7 @@ async function accept({ context, flags, act }: Call<Context>, id: number): Promi
   const absence = request.state === 'pending' ? absenceOfRequest(context, request, context.clock.now()) : null
   if (absence) {
     printNotice(`note that ${providerOf(context, request)?.ref} ${absenceTexts[absence]}`)
-    // No question for the other two reasons: providers may agree to sessions outside their hours.
+    // If the slot is only outside the provider's hours, no question is asked: providers may agree to such sessions.
     if (absence !== 'override' && absence !== 'outside_hours') await askToAccept(context, request, flags)
   }
   await acceptRequest(context, id, act())
@@ -174,7 +174,7 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
   }
 }
 
-/** A request in the API's shape, with details that staff need for a call. */
+/** Returns the request as the API does, with further details that staff need for a call. */
 async function presentShown(context: Context, request: RequestRecord, time: MemberTime | null) {
   const { member } = request
   const { kind, state, provider, partner, externalUserId } = presentRow(

@@ -88,9 +88,9 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<undefined> {
-  // Read before signals are handled: a pipe may block forever, and Ctrl-C must still end it.
+  // Reads before signals are handled: if the file is a pipe, reading may block, and Ctrl-C must still end the program.
   const given = options.directory === undefined ? null : readJsonFile(options.directory)
-  // Set up before the folder is made: a signal from here on must reach the cleanup below.
+  // Handles signals before the folder is created, so that a signal cannot leave the folder behind.
   const stopped = shutdownRequest()
   const folder = options.database === undefined ? mkdtempSync(join(tmpdir(), 'anteroom-')) : undefined
   const log = isOnTerminal() ? openTerminalLog(systemClock) : null
@@ -141,13 +141,13 @@ function open(database: string, key: string, options: Options, create: boolean):
     upgrade: true,
     zoneFolder: options.zones,
     clock: options.now === undefined ? systemClock : clockStartingAt(options.now),
-    // No partner limits apply to the generated data.
+    // The partners' limits must not apply while the data is generated.
     limits: create ? unlimited : limitsOf({ ...noLimits, ...options }),
     report: printNotice,
   })
 }
 
-/** The sandbox's defaults: every limit that has an option is off. */
+/** In a sandbox, every limit that has an option is off by default. */
 const noLimits: LimitValues = {
   ...valuesOf({}),
   readsPerMinute: null,
@@ -168,7 +168,7 @@ async function fill(database: string, key: string, options: Options, given: unkn
   }
 }
 
-/** The directory document for the options, not yet validated. */
+/** Returns the directory document that the options select. It is not validated yet. */
 function documentFor({ clock }: Context, { directory, providers }: Options, given: unknown): unknown {
   const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
   const document = directory === undefined ? builtInDirectory(today) : given
@@ -219,7 +219,7 @@ function card({ baseUrl, docsUrl, database, now, partners, examples }: Report): 
   ]
 }
 
-/** A search and a booking as commands to paste. Empty if no slot is free. */
+/** Returns a search and a booking as commands to paste into a shell. Empty if no slot is free. */
 function firstSteps(baseUrl: string, token: string, examples: Report['examples']): string[] {
   const { regionId, providerId, utcStartTime, utcEndTime } = examples
   if (regionId === null) return []

@@ -22,9 +22,9 @@ import { withLog } from '../terminal/log'
 import { announce } from '../terminal/output'
 
 /**
- * Resolves at a request to stop. Repeated signals are ignored: npm forwards Ctrl-C a second time.
+ * Resolves at the first signal to stop. Ignores further signals, because npm forwards Ctrl-C a second time.
  *
- * @param reload called at SIGHUP unless the terminal has closed
+ * @param reload called at SIGHUP, except if the terminal was closed: then SIGHUP is a signal to stop
  */
 export function shutdownRequest(reload?: () => void): Promise<void> {
   return new Promise((resolve) => {
@@ -38,10 +38,10 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
     if (!reload) return
     const isTied = hasTerminal() && !isHangUpIgnored()
     process.on('SIGHUP', () => {
-      // A closing shell sends SIGHUP before the terminal is gone, so check later.
+      // A shell that closes sends SIGHUP before the terminal is closed, so this is decided a little later.
       const isGone = () => isTied && !hasTerminal()
       const decide = () => {
-        // A listener opened after the stop would keep the process alive.
+        // Does not reload after a signal to stop: a new listener would keep the process alive.
         if (isEnding) return
         if (isGone()) end()
         else reload()
@@ -81,7 +81,7 @@ function endingSignals(): NodeJS.Signals[] {
 function isHangUpIgnored(): boolean {
   try {
     const [, ignored = '0'] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []
-    // SIGHUP is signal 1: the lowest bit of the mask.
+    // SIGHUP is signal 1, so it is the lowest bit of the mask.
     return (BigInt(`0x${ignored}`) & 1n) === 1n
   } catch {
     return false
@@ -98,7 +98,7 @@ export interface RunningServer {
   certificate: Certificate | null
 }
 
-/** Applies settings and certificate, and logs one line. An invalid setting changes nothing and logs an error. */
+/** Applies changed settings and the certificate, and logs one line. If a setting is invalid, changes nothing. */
 export function reload(running: RunningServer, report: Report): void {
   try {
     const changes = takeAll(running)
@@ -110,7 +110,7 @@ export function reload(running: RunningServer, report: Report): void {
   }
 }
 
-/** Describes a system error of the second listener, for example too many open files. Rethrows other errors. */
+/** Describes a system error during the replacement, for example too many open files. Rethrows other errors. */
 function systemFault(error: unknown): string {
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') throw error
@@ -166,7 +166,7 @@ export function serveCommand(): Command {
   })
 }
 
-/** @param docs false for `--no-docs`: Commander removes the `no` */
+/** @param docs false if `--no-docs` is given, because Commander turns `no` into the value false */
 async function runServer({ docs, ...flags }: { readonly docs: boolean }): Promise<undefined> {
   const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const config = read()
@@ -224,7 +224,7 @@ async function serveUntilStopped(
   report('stopped', 'info')
 }
 
-/** A stop that takes longer than this (ms) logs the number of unfinished requests. */
+/** If a stop takes longer than this (ms), the number of unfinished requests is logged. */
 const silentStopMillis = 2_000
 
 function stillStopping(requests: number): string {

@@ -24,7 +24,7 @@ const stateTexts: Readonly<Record<ServerState, string>> = {
   down: 'down',
 }
 
-/** One server with its details, or the state of several servers together. */
+/** Describes one server with its details, or the overall state of several servers. */
 export function serviceLines(servers: readonly ServerStatus[], now: number): Record<string, string> {
   const state = stateTexts[serviceState(servers)]
   const [first, ...others] = servers
@@ -40,14 +40,14 @@ export function serviceLines(servers: readonly ServerStatus[], now: number): Rec
   return { service: state, since, address, version: note.version }
 }
 
-// A server that stops normally deletes its note. This one was killed, or the machine went down.
+// A server that stops normally deletes its record. This server was killed, or its machine went down.
 const endedText = 'down, ended unexpectedly'
 
 function addressOf({ host, port }: ServerNote): string {
   return `${host} port ${port}`
 }
 
-/** One row per server. Empty for one server, which serviceLines describes in full. */
+/** Returns one row for each server. Empty if there is only one, which serviceLines describes in full. */
 export function serverRows(servers: readonly ServerStatus[], now: number) {
   if (servers.length < 2) return []
   return servers.map(({ state, note, seenAt }) => ({
@@ -60,7 +60,7 @@ export function serverRows(servers: readonly ServerStatus[], now: number) {
   }))
 }
 
-/** JSON form: one server with its details, or the overall state with a list of servers. */
+/** Returns one server with its details as JSON, or the overall state with a list of servers. */
 export function presentServers(servers: readonly ServerStatus[]) {
   const state = serviceState(servers)
   const [first, ...others] = servers
@@ -175,13 +175,13 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
     return `${count} ${reason}, ${who}`
   })
   if (!isRefusedWhole) lines.push('and earlier ones')
-  // Record keys must differ, so the lines without a label have keys of spaces.
+  // Keys of an object must differ, so the lines without a label have different numbers of spaces as keys.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 
 const mostAdvice = 10
 
-/** Advice, the most urgent first. @param isBackupOld true if the last backup is older than the setting allows */
+/** Returns advice, most urgent first. @param isBackupOld true if the last backup is older than the setting allows */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   const server = serviceState(status.servers)

@@ -119,7 +119,7 @@ async function rotate(
     ...(isCut ? [`${currentTokenText(current)} ends now: requests with it are refused.`] : []),
     ...waiting.map((key) => `${plannedTokenText(key)} is cancelled.`),
   ]
-  // Without a current token, rotateToken refuses anyway, so no question is needed.
+  // Without a current token no question is asked, because rotateToken refuses anyway.
   if (current && lost.length > 0) {
     await confirm(`${lost.join(' ')} Rotate the token of ${partner.name}?`, flags)
     await requireUnchanged(context, partner, tokens)
@@ -152,7 +152,7 @@ async function requireUnchanged(context: Records, partner: Partner, asked: Partn
   throw new Refusal('not_confirmed', why)
 }
 
-/** Undefined for a token on stdout, which is printed without other text. */
+/** Undefined if the token was printed to stdout, where no other text may follow. */
 type TokenAnswer = Answer | undefined
 
 /** Creates a token and writes it once, to stdout or a new file. */
@@ -222,7 +222,7 @@ async function list({ context }: Call<Records>): Promise<Answer> {
   return rowsAnswer(rows, columns, 'There are no tokens.', tokensGiveWay)
 }
 
-/** A whole token needs the secrets that are loaded with the directory. A kid needs only the records. */
+/** Verifying a token needs the secrets that are loaded with the directory. Looking up a kid needs only the records. */
 const verifyCommand = commandsIn<Records | Context>((flags, work) =>
   'kid' in flags ? withRecords(flags, work) : withContext(flags, work),
 )
@@ -236,7 +236,7 @@ function verify({ context, flags }: Call<Records | Context, VerifyFlags>): Promi
 }
 
 async function verifyGiven(context: Context): Promise<Answer> {
-  // Prompts, because a bare cursor does not show that a token is expected.
+  // Prints a prompt on a terminal, because a cursor alone does not show that a token is expected.
   const given = process.stdin.isTTY ? await askForLine('Token') : await Bun.stdin.text()
   const token = given.trim()
   const verdict = presentVerdict(await verifyToken(context, token, context.clock.now()))

@@ -27,7 +27,7 @@ export function completionCommand(): Command {
 
 type Create = (words: readonly string[]) => Promise<Command>
 
-/** `anteroom complete`, for the scripts of `anteroom completion`: prints completions of the last word, one a line. */
+/** `anteroom complete` prints completions of the last word, one a line. The scripts of `anteroom completion` call it. */
 export function completeCommand(create: Create): Command {
   return plainCommand({
     name: 'complete',
@@ -40,9 +40,9 @@ export function completeCommand(create: Create): Command {
   })
 }
 
-/** Completions of the last word. The shell itself completes `:files` and `:folders`. */
+/** Returns completions of the last word. For `:files` and `:folders` the shell lists files or folders itself. */
 export async function offersFor(given: readonly string[], create: Create): Promise<readonly string[]> {
-  // bash splits --format=csv into three words.
+  // bash passes --format=csv as three words: --format, = and csv.
   const before = given.slice(0, -1).filter((word) => word !== '=')
   const begin = (given.at(-1) ?? '').replace(/^=$/, '')
   const { words } = takeStorageFlags(before)
@@ -71,7 +71,7 @@ interface Wanted {
   readonly choices: readonly string[] | undefined
 }
 
-/** Counts the arguments before the last word. `waiting` is the option whose value is being typed. */
+/** `places` is the number of arguments before the last word. `waiting` is the option whose value is being typed. */
 function readWords(command: Command, rest: readonly string[], last: string | undefined) {
   let waiting = storageFlags.includes(last ?? '') ? wantedStorage(last) : undefined
   let places = 0
@@ -112,7 +112,7 @@ function optionFlags(command: Command): string[] {
 }
 
 function namesBelow(command: Command, isHelp: boolean): string[] {
-  // Without hidden commands, which only shells call.
+  // Leaves out hidden commands, which only shells call.
   const listed = command.createHelp().visibleCommands(command)
   const names = listed.map((each) => each.name()).filter((name) => name !== 'help')
   return isGroup(command) && !isHelp ? [...names, 'help'] : names

@@ -5,7 +5,7 @@ import { Refusal } from '../../domain/errors'
 import { beginFile, beginFolder, removeAbandoned, sync, type UnfinishedFile } from '../../files/durable'
 import { fileName } from '../arguments'
 
-/** A private folder below TMPDIR, removed after `work`. @throws Refusal database_unusable */
+/** Creates a private folder in TMPDIR, and removes it after `work`. @throws Refusal database_unusable */
 export async function inPrivateFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   using folder = begin(tmpdir())
   return await work(folder.path)
@@ -50,9 +50,10 @@ export function beginOutput(path: string): UnfinishedFile {
 }
 
 /**
- * Writes a secret to a new file before it takes effect, so it cannot be lost. A refusal leaves no file.
+ * Writes a secret to a new file before the secret is put in force, so that it cannot be lost. If `make` is refused,
+ * removes the file.
  *
- * @param make passes the text of the secret to its argument, then puts the secret in force
+ * @param make calls its argument with the text of the secret, then puts the secret in force
  * @throws as beginOutput and `make` do; Refusal storage_failed if the secret is in force but not in a file
  */
 export async function writeSecret(

@@ -1,9 +1,9 @@
 import { Refusal } from '../../domain/errors'
 
-/** Longer than any text that a command accepts. */
+/** Limit for stdin. It is larger than any text that a command accepts. */
 const mostBytes = 64 * 1024
 
-/** Reads stdin for `-`, because process lists and shell history show arguments. @throws Refusal field_invalid */
+/** For `-`, reads stdin, because process lists and shell history show arguments. @throws Refusal field_invalid */
 export async function givenText(word: string): Promise<string> {
   return word === '-' ? readText() : word
 }
@@ -24,7 +24,7 @@ async function readText(): Promise<string> {
   }
 }
 
-/** One line only, so that another question can follow. Empty for Ctrl-C and Ctrl-D. */
+/** Reads only one line, so that another question can follow. Returns an empty text for Ctrl-C and Ctrl-D. */
 export async function askForLine(label: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })

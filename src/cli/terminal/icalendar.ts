@@ -1,4 +1,4 @@
-/** Instants are in ms. */
+/** All times are in ms. */
 export interface CalendarEvent {
   /** The same event must have the same uid in every export. */
   readonly uid: string
@@ -9,7 +9,7 @@ export interface CalendarEvent {
   readonly description: string
 }
 
-/** RFC 5545, times in UTC. @param at time of the export, in ms */
+/** Formats a calendar (RFC 5545) with times in UTC. @param at time of the export, in ms */
 export function formatCalendar(events: readonly CalendarEvent[], at: number): string {
   const lines = [
     'BEGIN:VCALENDAR',
@@ -40,7 +40,7 @@ function dateTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
 }
 
-/** §3.3.11. Replaces control characters except line breaks and tabs (§3.1). */
+/** Escapes a text (§3.3.11), and replaces all control characters except line breaks and tabs (§3.1). */
 function escapeText(text: string): string {
   return text
     .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
@@ -52,7 +52,7 @@ function escapeText(text: string): string {
 /** Maximum length of a line in octets, without its line break (§3.1). */
 const mostOctets = 75
 
-/** Folds a line. Each further line begins with a space; characters of several octets stay whole. */
+/** Folds a line: each continuation line begins with a space. Does not split a character of several octets. */
 function foldLine(line: string): string {
   let folded = ''
   let octets = 0

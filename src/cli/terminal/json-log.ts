@@ -4,11 +4,11 @@ import type { Clock } from '../../domain/ports/time'
 import type { LogEntry, RequestObserver } from '../../http/log'
 import { oneLine } from './output'
 
-/** One JSON object a line: `time` (ISO 8601, UTC), `level`, and `msg` or the fields of a request. */
+/** Writes one JSON object a line, with `time` (ISO 8601, UTC), `level`, and `msg` or the fields of a request. */
 export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<Log, 'end'> {
   const timeAt = writingTimes()
   const options = {
-    // No pid and hostname: the log collector adds them.
+    // Leaves out the process id and the host name, which the log collector adds.
     base: null,
     timestamp: () => `,"time":"${timeAt(clock.now())}"`,
     formatters: { level: (level: string) => ({ level }) },
@@ -30,7 +30,7 @@ function writingTimes(): (at: number) => string {
   }
 }
 
-/** Clients must not trigger alerts: 4xx is no error of the service (OpenTelemetry, HTTP server spans). */
+/** 4xx is not an error of the service (OpenTelemetry, HTTP server spans), so that clients cannot trigger alerts. */
 function levelOf({ status }: LogEntry): 'info' | 'error' {
   return status >= 500 ? 'error' : 'info'
 }
@@ -45,6 +45,6 @@ export interface Log {
   readonly observe: RequestObserver
   readonly defect: (line: string) => void
   readonly report: Report
-  /** Flushes. False if the reader does not take the lines in time. */
+  /** Writes the remaining lines. Returns false if the reader does not accept them in time. */
   end(): Promise<boolean>
 }

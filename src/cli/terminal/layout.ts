@@ -17,18 +17,18 @@ export function joined(parts: readonly string[]): string {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
-/** How a table fits a narrow terminal, by titles of columns. */
+/** How a table is made narrower to fit the terminal. Columns are given by title. */
 export interface GiveWay {
-  /** Hidden first, in this order. Then the other columns are hidden, from the last. */
+  /** These columns are hidden first, in this order. Then the others are hidden, beginning with the last. */
   readonly leaveOut?: readonly string[]
   readonly fold?: readonly string[]
-  /** Hidden instead of shortened, for example a time followed by its time zone. */
+  /** Columns that are hidden rather than shortened, for example a time followed by its time zone. */
   readonly whole?: readonly string[]
 }
 
 export interface Layout {
   readonly titles: readonly string[]
-  /** Lines of cells per row: more than one if a column is wrapped. */
+  /** Each row is a list of lines, and each line a list of cells. If a column is wrapped, a row has several lines. */
   readonly rows: readonly (readonly (readonly string[])[])[]
   readonly leftOut: readonly string[]
 }
@@ -36,13 +36,13 @@ export interface Layout {
 const gap = 2
 const leastWidth = 12
 const leastFolded = 24
-/** Never hidden or shortened: staff must not miss them. */
+/** Columns that are never hidden or shortened, because staff must not miss them. */
 const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
 const prose: readonly string[] = ['DETAIL']
-/** Numbers, dates, instants and phone numbers, optionally with a weekday or zone. A shortened one would mislead. */
+/** Matches numbers, dates, instants and phone numbers. They are not shortened, because that would mislead. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
-/** Shortens the widest columns first, then hides columns. @param width in terminal columns; Infinity for no limit */
+/** Shortens the widest columns. If that is not enough, hides columns. @param width Infinity for no limit */
 export function layOut(
   titles: readonly string[],
   cells: readonly (readonly string[])[],
@@ -72,7 +72,7 @@ export function layOut(
   }
 }
 
-/** Hides columns in order until the rest fits, then shows those again that still fit. */
+/** Returns the columns to hide: in order until the others fit, but without hidden columns that then still fit. */
 function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
   const fits = (out: readonly Column[]) => {
     const left = columns.filter((column) => !out.includes(column))
@@ -138,7 +138,7 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - Bun.stringWidth(text)))
 }
 
-/** Cuts a text to `width` terminal columns, with an ellipsis. */
+/** Cuts a text to `width` terminal columns, including an ellipsis. */
 export function shorten(text: string, width: number): string {
   if (Bun.stringWidth(text) <= width) return text
   let kept = ''

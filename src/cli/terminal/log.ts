@@ -18,7 +18,7 @@ export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): P
     await log.end()
     throw error
   }
-  // A pending write to a stalled reader would keep the process alive.
+  // If the reader stalls, the pending write would keep the process alive.
   if (!(await log.end())) process.exit()
 }
 
@@ -53,7 +53,7 @@ type Format = Parameters<typeof styleText>[0]
 
 const routeWidth = 30
 
-/** A refused request shows its request id, which the partner may quote. */
+/** If a request was refused, the line contains the request id, which the partner may quote. */
 export function requestLine(entry: LogEntry, at: number): string {
   const { method, route, status, millis, bytes, partnerId, refusedFor, id } = entry
   const meaning = formatOfStatus(status)
@@ -79,7 +79,7 @@ function sizeText(bytes: number): string {
   return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
 }
 
-/** Plain if NO_COLOR is set or the terminal has no colors. */
+/** Returns the text without colors if NO_COLOR is set or the terminal has no colors. */
 function painted(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
@@ -95,7 +95,7 @@ const mostKept = 4 * 1024 * 1024
 /** Timeout for the last write, in ms. */
 const endMillis = 1_000
 
-/** Writes in batches, without blocking. Above `mostKept`, lines are dropped and counted. */
+/** Writes lines in batches, without blocking. If more than `mostKept` bytes wait, drops new lines and counts them. */
 export class LineWriter {
   readonly #stream: SonicBoom
   #waiting = 0
@@ -104,7 +104,7 @@ export class LineWriter {
   readonly #end = Promise.withResolvers<boolean>()
   #isEnding = false
 
-  /** @param reportDropped called once there is room again */
+  /** @param reportDropped called when lines can be written again after some were dropped */
   constructor(
     descriptor: number,
     private readonly reportDropped: (count: number) => void,
@@ -115,7 +115,7 @@ export class LineWriter {
         this.#waiting -= bytes
       })
       .on('drain', () => this.#drained())
-      // An error, for example a full disk, is retried. Closing gives up instead.
+      // After an error, for example a full disk, writing is retried, unless the log is being closed.
       .on('error', () => (this.#isEnding ? this.#end.resolve(true) : this.#flushSoon()))
       .on('drop', (line) => {
         this.#waiting -= line.length

@@ -11,19 +11,19 @@ export interface CommonFlags {
 const controls = /[\p{Cc}\u2028\u2029]+/gu
 /** Control characters and line separators that JSON.stringify does not escape. */
 const controlsInJson = /[\x7f-\x9f\u2028\u2029]/gu
-// Invisible and reordering characters, which make different names look the same (UTS 39). Emoji contain such
-// characters and must stay unchanged, so whole emoji are matched too.
+// Matches invisible characters and characters that change the order of text: they make different names look the same
+// (UTS 39). Emoji contain such characters but must stay unchanged, so whole emoji are matched too.
 const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
-/** Tested first: compiling `unseen` takes longer than most commands. */
+/** Used before `unseen`, because compiling `unseen` takes longer than most commands. */
 const beyondAscii = /[\u0080-\uffff]/
 const isUnseen = /^[\p{Cf}\p{Default_Ignorable_Code_Point}]$/u
 
-/** Makes untrusted text safe for one line of a terminal: invisible characters become escapes (\u202e). */
+/** Makes untrusted text safe to print in one line: invisible characters become escapes, for example \u202e. */
 export function oneLine(text: string): string {
   return escapeUnseen(text.replace(controls, ' '))
 }
 
-/** JSON (RFC 8259) with control and invisible characters as escapes. */
+/** Returns JSON (RFC 8259) in which control characters and invisible characters are escaped. */
 export function formatJson(value: unknown, indent = 2): string {
   return escapeUnseen(JSON.stringify(value, null, indent).replace(controlsInJson, escaped))
 }
@@ -40,12 +40,12 @@ function escaped(character: string): string {
 
 let opened: typeof process.stdout | undefined
 
-/** Opened at first use: opening takes as long as loading half of a server's modules. */
+/** Opens stdout at its first use, because that takes as long as loading half of a server's modules. */
 export function stdout(): typeof process.stdout {
   // A reader that stops early, for example `| head`, is not an error.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
     if (error.code === 'EPIPE') process.exit(0)
-    // Commands print after they have made their changes.
+    // Commands print after their changes, so the message must not say that the command failed.
     process.stderr.write(
       'error: the output could not be written, but the command may have made its changes\n',
     )
@@ -77,7 +77,7 @@ export async function printJsonLine(value: unknown): Promise<void> {
   if (!print(`${formatJson(value, 0)}\n`)) await new Promise((go) => stdout().once('drain', go))
 }
 
-/** A line, a block that depends on the width of the terminal, or several of these in order. */
+/** A string is one line. A function returns a block that depends on the terminal. An array is several of these. */
 export type Text = string | (() => string) | readonly Text[]
 
 /** The result of a command: `json` is printed with --json, `text` without. */
@@ -99,7 +99,7 @@ export function printLines(...lines: Text[]): void {
   }
 }
 
-/** @throws Refusal field_invalid if stdout is the null device, which Bun also opens in place of a closed stdout */
+/** @throws Refusal field_invalid if stdout is closed or the null device, which Bun opens instead of a closed one */
 export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
   if (nowhere === undefined || fstatSync(stdout().fd).rdev !== nowhere.rdev) return
@@ -122,7 +122,7 @@ export function secretText({ json }: CommonFlags, name: string, secret: string):
   return json ? formatJson({ [name]: secret }) : secret
 }
 
-/** Text that is printed as it is, for programs. On a terminal its control characters are replaced. */
+/** Prints a text unchanged, for other programs. Only on a terminal, control characters are replaced. */
 export function verbatim(text: string): Text {
   return () => (stdout().isTTY ? eachLine(text) : text)
 }
@@ -139,17 +139,17 @@ function eachLine(text: string): string {
   return text.split(/\r?\n/).map(oneLine).join('\n')
 }
 
-/** An instant (ms) in UTC; null stays null. */
+/** Formats an instant (ms) in UTC. */
 export function instantText(at: number | null): string | null {
   return at === null ? null : formatInstant(at)
 }
 
-/** A text quoted as one word of a POSIX shell. */
+/** Quotes a text so that a POSIX shell reads it as one word. */
 export function shellWord(text: string): string {
   return /^[\w.:@+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** For example `12 min`, `5 h` or `3 d`. @param since in ms, as `now` */
+/** For example `12 min`, `5 h` or `3 d`. Both times are in ms. */
 export function ageText(since: number, now: number): string {
   const minutes = Math.max(0, Math.floor((now - since) / minuteMillis))
   if (minutes < 60) return `${minutes} min`

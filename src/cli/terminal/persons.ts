@@ -43,7 +43,7 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
   }
 }
 
-/** NO in capitals: an unwanted voicemail discloses the contact to others. */
+/** Returns NO in capitals, because a voicemail that the member does not want discloses the contact to others. */
 export function voicemailText(leaveVoicemail: string | null): string {
   if (leaveVoicemail === null) return 'unknown; do not leave one'
   return leaveVoicemail === 'No' ? 'NO' : leaveVoicemail.toLowerCase()
@@ -51,7 +51,7 @@ export function voicemailText(leaveVoicemail: string | null): string {
 
 const mostZones = 3
 
-/** A member's local time, or the earliest and latest, with the zones. */
+/** Returns a member's local time with its zone. If the region has several zones, returns the earliest and the latest. */
 export function timeText(time: MemberTime | null): string {
   if (!time) return 'unknown'
   const { earliest, latest, zones } = time
@@ -66,7 +66,7 @@ interface Names {
   readonly lastName: string
 }
 
-/** The full name on record, without the preferred name. */
+/** Returns the full name as stored, not the preferred name. */
 export function fullName({ firstName, lastName }: Names): string {
   return `${firstName} ${lastName}`
 }
@@ -76,18 +76,18 @@ export function calledName({ profile }: Pick<Member, 'profile'>): string {
   return `${fullName(profile)}${preferredName ? ` (${preferredName})` : ''}`
 }
 
-/** A member as confirmation questions name them: `Ada Lovelace, quietwater's P-123`. */
+/** Returns how confirmation questions name a member: `Ada Lovelace, quietwater's P-123`. */
 export async function personText(records: Records, member: Member | null): Promise<string> {
   if (!member) return 'a person who was erased'
   const partner = (await partnerNames(records)).get(member.partnerId)
   return `${inQuestion(fullName(member.profile))}, ${partner}'s ${inQuestion(member.externalUserId)}`
 }
 
-/** A longer name could push the question out of view. */
+/** Names are cut to this length, because a longer name could push the question out of view. */
 const mostColumns = 60
 const nameLike = /^[\p{L}\p{M}\p{N} .,'’()_@+#-]*$/u
 
-/** Quotes partner text unless it looks like a name: it could pass for the end of the question. */
+/** Puts text from a partner in quotes unless it looks like a name: it could look like a part of the question. */
 function inQuestion(text: string): string {
   const shown = shorten(text, mostColumns)
   return nameLike.test(text) ? shown : formatJson(shown)

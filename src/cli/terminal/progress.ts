@@ -1,9 +1,9 @@
 import type { ReportProgress } from '../../domain/measures'
 
-/** Progress on stderr, in one line that is overwritten. Silent if stderr is not a terminal. */
+/** Shows progress on stderr, in one line that is overwritten. Shows nothing if stderr is not a terminal. */
 export interface Progress {
   readonly progress: ReportProgress
-  /** For work that blocks this thread: resolves once the line is written. */
+  /** Resolves when the line is written, so that work which blocks this thread can follow. */
   step(what: string): Promise<void>
   end(): void
 }

@@ -2,7 +2,7 @@ import { Refusal } from '../../domain/errors'
 import { pause } from '../../domain/ports/time'
 import { type CommonFlags, oneLine } from './output'
 
-/** For irreversible or disruptive actions. @throws Refusal not_confirmed for any answer but yes */
+/** Asks before an irreversible or disruptive action. @throws Refusal not_confirmed unless the answer is yes */
 export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
@@ -23,13 +23,13 @@ async function ask(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const { promise, resolve } = Promise.withResolvers<string>()
   const refuse = () => {
-    // The next message starts on a new line.
+    // Ends the line of the question, so that the next message starts on a new line.
     process.stderr.write('\n')
     resolve('')
   }
   for (const signal of noAnswer) process.on(signal, refuse)
   terminal.on('SIGINT', refuse).on('close', refuse)
-  // Discard input typed ahead: full lines have no listener yet, Ctrl-U deletes the rest.
+  // Discards input that was typed before the question. Complete lines have no listener yet; Ctrl-U deletes the rest.
   await pause(typedAheadMillis)
   terminal.write(null, { ctrl: true, name: 'u' })
   terminal.question(question).then(resolve, () => {})

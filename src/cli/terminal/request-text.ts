@@ -19,7 +19,7 @@ import { type Answer, instantText, type Text } from './output'
 import { contactLines, fullName, timeText } from './persons'
 import { type Columns, columnsOf, fields, table } from './table'
 
-/** A request in the contract's shape; `member` is null after an erasure. */
+/** Returns a request as the contract defines it, except that `member` is null if the member was erased. */
 export function presentRequest(request: RequestRecord) {
   const { member } = request
   if (member) return presentBookingRequest({ ...request, member })
@@ -48,7 +48,7 @@ export async function requestText(
     submitted: row.submittedAt,
     provider: provider ? `${provider.ref} ${fullName(provider)}${markOf(providerState(provider))}` : null,
     slot: row.utcStartTime,
-    // Staff read these times to the member, who does not think in UTC.
+    // Local times, because staff read them to the member by phone.
     ...(request.startsAt !== null && {
       local: localText(context, request),
       "member's time": timeText(slotTime),
@@ -70,7 +70,7 @@ function markOf(state: string): string {
   return state === 'active' ? '' : ` (${state})`
 }
 
-/** Start in the provider's zone: `Wed 2026-12-02 09:00 America/Toronto`; null if the zone is unknown. */
+/** For example `Wed 2026-12-02 09:00 America/Toronto`, in the provider's zone. Null if the zone is unknown. */
 function localText({ directory }: Context, { providerId, startsAt }: RequestRecord): string | null {
   const zone = providerId === null ? null : directory.findAnyListing(providerId)?.calendar.schedule.zone
   if (!zone || startsAt === null) return null
@@ -150,7 +150,7 @@ function presentSuggestion({ provider, reasons, slots }: Suggestion) {
   return { provider: ref, providerId: id, firstName, lastName, timeZone, reasons, slots: starts }
 }
 
-/** Reasons for a provider (+), against (-) and unknown (?). */
+/** Lists the reasons: for the provider (+), against the provider (-), or unknown (?). */
 function suggestionText(rank: number, { provider, reasons, slots }: Suggestion): Text {
   const { ref, credentials, timeZone } = provider
   return [

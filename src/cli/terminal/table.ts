@@ -19,7 +19,7 @@ export function rowsAnswer<Row>(
   return { json: rows, text: table(rows, columns, empty, giveWay) }
 }
 
-/** A table no wider than the terminal. @param empty the line in place of a table without rows */
+/** Fits the table to the width of the terminal. @param empty the line to print if there are no rows */
 export function table<Row>(
   rows: readonly Row[],
   columns: Columns<Row>,
@@ -36,7 +36,7 @@ function formatRows<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: 
   const lines = [emphasized('bold', layout.titles.join('  ').trimEnd())]
   const names = layout.titles.map((title) => title.trimEnd())
   for (const row of layout.rows) {
-    // The lines of a folded row share the colors of its first line.
+    // All lines of a wrapped row have the colors of the first line.
     const meanings = names.map((name, at) => formatOf(name, row[0]?.[at] ?? ''))
     for (const line of row) {
       const shown = line.map((cell, at) => colored(meanings[at], cell))
@@ -50,7 +50,7 @@ function formatRows<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: 
   return `${lines.join('\n')}\n`
 }
 
-/** In columns. A narrower column of values would break them into single words. */
+/** Minimum width of the values, in terminal columns. With less, each line would be a single word. */
 const leastValueWidth = 20
 
 export function fields(record: Readonly<Record<string, string | number | null>>): Text {
@@ -73,7 +73,7 @@ function formatRecord(record: Readonly<Record<string, string | number | null>>):
     .join('')
 }
 
-/** In columns; infinite if stdout is no terminal or its width is unknown. */
+/** In columns. Infinity if stdout is not a terminal or its width is unknown. */
 function terminalWidth(): number {
   return (stdout().isTTY && stdout().columns) || Number.POSITIVE_INFINITY
 }
@@ -103,7 +103,7 @@ function cellOf(value: string | number | null): string {
   return oneLine(String(value ?? '-')).trim()
 }
 
-/** Styled on a terminal, unless it cannot or NO_COLOR is set. */
+/** Styles the text if stdout is a terminal with colors and NO_COLOR is not set. */
 function emphasized(format: Format, text: string): string {
   return stdout().isTTY ? styleText(format, text, { stream: stdout() }) : text
 }
