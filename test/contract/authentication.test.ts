@@ -104,7 +104,7 @@ describe('contract: the Authorization header', () => {
     expectUnauthorized(await service.get(regions, null), 'token_invalid')
   })
 
-  test('the challenge says invalid_token for an invalid token, and only Bearer if there is none', async () => {
+  test('WWW-Authenticate says invalid_token for an invalid token, and only Bearer if no token is sent', async () => {
     const challenges = async (header: Record<string, string>) =>
       (await service.send(regions, { headers: header })).headers.get('www-authenticate')
     const invalid = 'Bearer error="invalid_token"'
@@ -203,7 +203,8 @@ describe('contract: the signature of a token', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const signatureAt = token.lastIndexOf('.') + 1
     for (const at of [signatureAt, signatureAt + 20, token.length - 2, token.length - 1]) {
-      // 32 steps change the highest bit of a character; the lowest bits of the last one are padding.
+      // A character 32 places later in the alphabet differs in its highest bit. The lowest bits of the last character are
+      // padding, so changing only those could leave the signature as it is.
       const other = alphabet[(alphabet.indexOf(token.charAt(at)) + 32) % 64]
       const altered = `${token.slice(0, at)}${other}${token.slice(at + 1)}`
       expectUnauthorized(await ask(`Bearer ${altered}`), 'token_invalid', [altered, kidOf(token)])
@@ -233,7 +234,7 @@ describe('contract: the signature of a token', () => {
     }
   })
 
-  test('a forged signature for a known kid is token_invalid, with an empty or a guessed secret too', async () => {
+  test('a token with a known kid that is signed with a random, an empty or a guessed secret is token_invalid', async () => {
     const kid = kidOf(service.partner.token)
     const secrets = [randomBytes(32), new Uint8Array(0), new Uint8Array(32), Buffer.from(kid)]
     for (const secret of secrets) {
@@ -415,7 +416,7 @@ describe('contract: a deactivated partner', () => {
     expect((await lookUp(service, 'from-a-sleeper')).status).toBe(404)
   })
 
-  test('is not revealed to a forged signature, another alg or a crit header', async () => {
+  test('is not revealed by the response to a forged signature, another alg or a crit header', async () => {
     const known = await addPartnerWithSecret('Canary Quiet')
     await actsOf(service.context).setPartnerActive(known.partner.id, false, service.act())
     const tokens = [
@@ -448,7 +449,7 @@ describe('contract: token rotation and revocation', () => {
   })
   afterAll(() => rotating.stop())
 
-  /** Adds a partner with a valid token and a successor that starts at 13:00. */
+  /** Adds a partner with a valid token, and a second token that replaces the first at 13:00. */
   async function addRotating(name: string) {
     rotating.setNow('2026-12-01T12:00:00Z')
     const added = await rotating.addPartner(name)
@@ -457,7 +458,7 @@ describe('contract: token rotation and revocation', () => {
     return { ...added, next }
   }
 
-  test('at the cutover the new token starts and the old one stops at the same instant', async () => {
+  test('the new token starts and the old token stops at the same instant, the cutover', async () => {
     const { token, next } = await addRotating('Canary Cutover')
     for (const before of ['2026-12-01T12:00:00Z', '2026-12-01T12:59:59Z']) {
       rotating.setNow(before)
@@ -471,7 +472,7 @@ describe('contract: token rotation and revocation', () => {
     }
   })
 
-  test('after a revocation the token and its successor are token_invalid, at once and after the cutover', async () => {
+  test('after a revocation the token and its replacement are token_invalid, at once and after the cutover', async () => {
     const { partner, token, next } = await addRotating('Canary Revoked')
     expectSuccess(await rotating.get(regions, token), 200, ontario)
     await actsOf(rotating.context).revokeKeys(partner.id, rotating.act())
@@ -525,13 +526,13 @@ describe('contract: a 401 precedes every other error', () => {
     { name: 'without a body', method: 'POST', path: paths.booking },
     ...Object.values(paths).flatMap((path) =>
       ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].flatMap((method) => [
-        { name: 'without more', method, path },
-        { name: 'without more', method, path: path.slice(0, -1) },
+        { name: 'without parameters and body', method, path },
+        { name: 'without parameters and body', method, path: path.slice(0, -1) },
       ]),
     ),
   ]
   for (const { name, method, path, init } of attempts) {
-    test(`${method} ${path} ${name} is 401 without a token and with an unknown one`, async () => {
+    test(`${method} ${path} ${name} is 401 without a token and with an unknown token`, async () => {
       expectUnauthorized(await service.send(path, { ...init, method }), 'token_invalid', ['canary', '%zz'])
       const headers = new Headers(init?.headers)
       headers.set('Authorization', `Bearer ${signed({ alg: 'HS256', kid: 'canary-kid' })}`)

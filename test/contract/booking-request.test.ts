@@ -136,7 +136,7 @@ describe('contract: booking a slot', () => {
     })
   }
 
-  test('works within a license of any active region, including its last day', async () => {
+  test('works within a license of any active region, even on the last day of the license', async () => {
     for (const date of ['2026-12-05', '2026-12-10', '2026-12-12']) {
       const answer = await book(booking('mover', at('Moving', `${date}T09:00:00Z`)))
       expect([date, answer.status]).toEqual([date, 201])
@@ -167,7 +167,7 @@ describe('contract: booking a slot', () => {
   })
 
   test.each(['2026-12-08T18:00:00Z', '2026-12-09T08:15:00Z'])(
-    'that is not offered, next to a booked one, is 400 slot_unavailable: %s',
+    'that is not offered but lies next to a booked slot is 400 slot_unavailable: %s',
     async (utcStartTime) => {
       const day = utcStartTime.slice(0, 10)
       for (const taken of ['09:00', '17:15']) {
@@ -337,14 +337,14 @@ describe('contract: an email address of another member', () => {
     })
   }
 
-  test('does not conflict with its owner’s next request, also in different case', async () => {
+  test('does not conflict with the next request of the member who has it, even in different case', async () => {
     for (const email of ['self@example.com', 'Self@Example.com', 'SELF@example.com']) {
       expect((await book(booking('self', undefined, { email }))).status).toBe(201)
       expect((await lookUp(service, 'self')).body.email).toBe(email)
     }
   })
 
-  test('can be used once its owner has changed address', async () => {
+  test('can be used once the member who had it has changed address', async () => {
     await book(booking('giver', undefined, { email: 'passed-on@example.com' }))
     const receiver = booking('receiver', undefined, { email: 'passed-on@example.com' })
     expectRefusal(await book(receiver), { status: 409, kind: 'email_taken' })
@@ -375,7 +375,7 @@ describe('contract: a deactivated member', () => {
     expect((await book(booking('sleeper', slot))).status).toBe(201)
   })
 
-  test('keeps the right to their email address', async () => {
+  test('keeps their email address, so that no other member can use it', async () => {
     const { body } = await book(booking('keeper'))
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
@@ -391,7 +391,7 @@ describe('contract: the order of a booking’s checks', () => {
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
   })
 
-  test('fields are checked before the deactivated member, the email address and the slot', async () => {
+  test('an invalid field is refused before a deactivated member, a taken email address and a taken slot', async () => {
     const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com', firstName: '' })
     expectRefusal(await book(body), { status: 400, path: 'memberData.firstName' })
   })

@@ -35,7 +35,7 @@ describe('contract: limits for one member', () => {
     utcStartTime: `${date}T${time}:00Z`,
   })
 
-  test('a member cannot have two overlapping slots, also with different providers, but can have adjacent ones', async () => {
+  test('a member cannot have two overlapping slots, even with different providers, but can have adjacent slots', async () => {
     expect((await post(booking('double', at(first, '10:30')))).status).toBe(201)
     const refused = await post(booking('double', at(second, '10:30')))
     expectRefusal(refused, {
@@ -81,7 +81,7 @@ describe('contract: the limit of email conflicts', () => {
     headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
   })
 
-  /** Uses up the limit of conflicts with the email address of another partner's member. Returns that member's id. */
+  /** Sends the email address of another partner's member until the limit is used up. Returns the id of that member. */
   async function exhaust(): Promise<number> {
     const victim = await service.addPartner('Victim')
     const { body } = await post(booking('theirs', undefined, { email: 'known@example.com' }), victim.token)

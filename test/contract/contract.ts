@@ -36,15 +36,15 @@ export function expectAbsent(answer: Answer, absent: readonly string[]): void {
 
 export interface ExpectedRefusal {
   readonly status: number
-  /** The expected X-Error-Code; any well-formed code if omitted. */
+  /** The expected X-Error-Code. If omitted, any well-formed code is accepted. */
   readonly kind?: string
-  /** The path of the field that the message names, or a pattern for the message. */
+  /** The path of the field that the message contains, or a pattern for the message. */
   readonly path?: string | RegExp
   /** Texts that the response must not contain. */
   readonly absent?: readonly string[]
 }
 
-/** Asserts all of an error response except a 401: `{message, status}` as JSON, X-Error-Code and the headers. */
+/** Asserts the JSON body `{message, status}` and the headers of an error response. A 401 has another form. */
 export function expectRefusal(answer: Answer, { status, kind, path, absent = [] }: ExpectedRefusal): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status,
@@ -65,13 +65,13 @@ export function expectNoStore({ headers }: Answer): void {
   expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
 }
 
-/** Matches a field path in a message: at the start of a word, followed by a colon. */
+/** Returns a pattern that finds a field path in a message: followed by a colon, and not as the end of a longer path. */
 function naming(path: string | RegExp): RegExp {
   if (path instanceof RegExp) return path
   return new RegExp(`(^|[^\\w.\\]])${path.replace(/[.[\]]/g, '\\$&')}: `)
 }
 
-/** Asserts all of a 401: `{code, message}` as JSON, the WWW-Authenticate challenge and X-Error-Code. */
+/** Asserts the JSON body `{code, message}` and the headers of a 401. */
 export function expectUnauthorized(answer: Answer, code: string, absent: readonly string[] = []): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status: 401,
@@ -91,7 +91,7 @@ export function expectSuccess(answer: Answer, status: 200 | 201, body: unknown):
   expect(answer.headers.get('x-error-code')).toBeNull()
 }
 
-/** Looks up a member by the partner's id for them. */
+/** Looks up a member by the external user id. */
 export function lookUp(service: TestService, externalUserId: string, token?: string): Promise<Answer> {
   return service.get(`${paths.user}?external_user_id=${encodeURIComponent(externalUserId)}`, token)
 }
@@ -120,7 +120,7 @@ export function daily(start: string, end: string): WorkingHours {
   return { weekdays: everyDay, start, end }
 }
 
-/** Finds a provider's entry in the search of a region by last name. */
+/** Searches a region and returns the entry of the provider with the given last name. */
 export async function entryOf(service: TestService, regionId: number, lastName: string) {
   const answer = await service.get(`${paths.providers}?region_id=${regionId}&page_size=100`)
   expect(answer.status).toBe(200)
@@ -140,7 +140,7 @@ export async function lastNames(service: TestService, query: string): Promise<st
   return results.map(({ details }) => details.lastName)
 }
 
-/** Encodes a JWS segment in base64url: a string unchanged, any other value as JSON. */
+/** Encodes a string, or the JSON of any other value, as a JWS segment (base64url). */
 export function segment(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 }
@@ -151,7 +151,7 @@ export function signed(header: unknown, secret: Uint8Array = randomBytes(32), ha
   return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
 }
 
-/** Sends raw bytes over a new connection and returns the one response. */
+/** Sends raw bytes over a new connection and returns the first response. */
 export function sendRaw(baseUrl: string, head: readonly string[], body: string | Uint8Array = '') {
   return sendSlowly(baseUrl, head, body)
 }

@@ -44,7 +44,7 @@ describe('contract: an unknown path', () => {
     })
   }
 
-  test('is 404 also for a partner without an organization and with a large broken body', async () => {
+  test('is 404 even for a partner without an organization, and even with a large broken body', async () => {
     const { token } = await service.addPartner('Nowhere Partner', null)
     expectRefusal(await service.get('/partners/v1/nothing/', token), { status: 404 })
     const broken = `{"canary":"${'x'.repeat(1_000_000)}`
@@ -253,7 +253,7 @@ describe('contract: the content type', () => {
     })
   }
 
-  test('missing, is 415', async () => {
+  test('is 415 if it is missing', async () => {
     const body = JSON.stringify(booking('canary-typeless'))
     const answer = await sendRaw(service.baseUrl, postHead(`Content-Length: ${body.length}`), body)
     expectRefusal(answer, { status: 415, absent: ['canary'] })
@@ -286,7 +286,7 @@ describe('contract: the Content-Encoding of a request', () => {
     },
   )
 
-  test('Identity, in any case, is accepted', async () => {
+  test('identity is accepted, even with a capital letter', async () => {
     const headers = { 'Content-Encoding': 'Identity' }
     expect((await service.post(paths.booking, booking('as-it-is'), undefined, headers)).status).toBe(201)
   })
@@ -295,7 +295,7 @@ describe('contract: the Content-Encoding of a request', () => {
 describe('contract: the size of a body', () => {
   const limit = 256 * 1024
 
-  /** An intake of exactly so many bytes, padded with an unknown member. */
+  /** Returns an intake with exactly this size. A field that the contract does not define fills it up. */
   function intakeOf(bytes: number, externalUserId: string, filling = 'p'): string {
     const empty = JSON.stringify({ ...booking(externalUserId), padding: '' })
     const room = bytes - Buffer.byteLength(empty)

@@ -29,10 +29,10 @@ afterAll(() => service.stop())
 
 const slot = '2026-12-03T09:00:00Z'
 
-/** Marks a member that is omitted from the body. */
+/** As the value of a field: leaves the field out of the body. */
 const absentMember = Symbol('left out')
 
-/** A valid request except for one value; each of its texts is recognizable in a response. */
+/** A valid request in which one value is replaced. Its texts are unusual, so that a response that repeats one is noticed. */
 function request(externalUserId: string, path: string, value: unknown, isBooking = false) {
   const body: unknown = {
     ...booking(externalUserId, isBooking ? { providerId, utcStartTime: slot } : undefined, {
@@ -86,7 +86,7 @@ const fields: Field[] = [
 
 describe('contract: a text field', () => {
   for (const { path, maxLength, isRequired } of fields) {
-    test(`${path} is 400 with its path if it is not a text or too long, and nothing is stored`, async () => {
+    test(`${path} is refused with 400 and its path if it is not a text or too long, and nothing is stored`, async () => {
       const wrong = [
         ...notStrings,
         ...notTexts,
@@ -124,7 +124,7 @@ describe('contract: memberData.email', () => {
   const domain = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(57)}.com`
   const longest = `${'l'.repeat(64)}@${domain}`
 
-  test('is 400 with its path if it is not an email address', async () => {
+  test('is refused with 400 and its path if it is not an email address', async () => {
     const wrong = [
       ...notStrings,
       ...notTexts,
@@ -184,7 +184,7 @@ describe('contract: memberData fields with a format', () => {
     },
   ]
   for (const { path, wrong, right } of rows) {
-    test(`${path} is 400 with its path if it is invalid, and nothing is stored`, async () => {
+    test(`${path} is refused with 400 and its path if it is invalid, and nothing is stored`, async () => {
       for (const value of [...notStrings, ...notTexts, ...wrong]) {
         const answer = await service.post(paths.booking, request('canary-form', path, value))
         const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
@@ -215,7 +215,7 @@ describe('contract: memberData fields with a format', () => {
   })
 })
 
-/** The paths that a refusal names. */
+/** The paths in the message of a refusal. */
 const pathsOf = ({ body }: Answer) => body.message.split('; ').map((fault: string) => fault.split(': ')[0])
 
 describe('contract: user, memberData and the body', () => {
@@ -285,7 +285,7 @@ describe('contract: phq9Data', () => {
       [{ ...element, question: 'canary\ud800' }],
       'phq9Data[0].question',
     ],
-  ])('%s is 400 with the path of the fault and without the answers', async (_, value, path) => {
+  ])('%s is refused with 400 and the path of the fault, but without the answers', async (_, value, path) => {
     const answer = await service.post(paths.booking, request('canary-phq9', 'phq9Data', value))
     expectRefusal(answer, { status: 400, path, absent: canaries })
     expect((await lookUp(service, 'canary-phq9')).status).toBe(404)
@@ -358,7 +358,7 @@ describe('contract: bookingData', () => {
     },
   ]
   for (const { path, wrong, message = path } of rows) {
-    test(`${path} is 400 with its path if it is invalid, and nothing is stored`, async () => {
+    test(`${path} is refused with 400 and its path if it is invalid, and nothing is stored`, async () => {
       for (const value of wrong) {
         const answer = await service.post(paths.booking, request('canary-slot', path, value, true))
         const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
@@ -387,7 +387,7 @@ describe('contract: bookingData', () => {
     { utcStartTime: '2026-12-03T11:15:00Z', utcEndTime: '2026-12-03T12:00:00.000000Z' },
   ]
   for (const { utcStartTime, utcEndTime } of forms) {
-    test(`${utcStartTime} to ${utcEndTime} books the slot of that instant, shown in whole seconds`, async () => {
+    test(`${utcStartTime} to ${utcEndTime} books the slot at that time, which the response shows in whole seconds`, async () => {
       const body = {
         ...booking(`form-of-${utcStartTime.slice(11, 13)}`),
         bookingData: { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime },

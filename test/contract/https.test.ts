@@ -93,7 +93,7 @@ test.each(['TLSv1.1', 'TLSv1'] as const)(
   },
 )
 
-test('contract: a process on the same machine reaches the TLS server only with a note that it serves TLS', async () => {
+test('contract: a command of the operator reaches the TLS server only if the server’s note says that it serves TLS', async () => {
   expect(await askServer(noteOf(true))).toBe('up')
   expect(await askServer(noteOf(false))).toBe('silent')
 })

@@ -40,7 +40,7 @@ describe('contract: intake', () => {
     expect([id, member.id].every((value) => Number.isSafeInteger(value) && value > 0)).toBe(true)
   })
 
-  test('accepts every member of memberData and shows no health data', async () => {
+  test('accepts every field of memberData, and no response contains health data', async () => {
     const answer = await service.post(paths.booking, {
       ...booking('full', undefined, {
         preferredName: 'Canary-Preferred',
@@ -86,7 +86,7 @@ describe('contract: intake', () => {
     expect((await entryOf(service, 31, 'Only')).availability).toEqual(slotsAt('2026-12-03T09:00:00Z'))
   })
 
-  test('needs user, memberData and phq9Data only, and of memberData four members', async () => {
+  test('needs only user, phq9Data and four fields of memberData', async () => {
     const answer = await service.post(paths.booking, {
       user: { external_user_id: 'least' },
       memberData: { email: 'least@example.com', firstName: 'L', lastName: 'T', country: 'CA' },

@@ -6,7 +6,7 @@ import { type Answer, startService, type TestPartner } from '../support/service'
 import { blockWrites } from '../support/storage'
 import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
 
-// Another process holds the database's write lock.
+// In these tests, another process holds the write lock of the database.
 
 /** The most bookings of one partner that may be in flight at once. */
 const share = 256
@@ -65,7 +65,7 @@ async function expectReadsGoOn(): Promise<void> {
 }
 
 test('contract: while writes wait for the database lock, excess bookings get 503, reads go on, and waiting bookings are stored', async () => {
-  // Recent writes of the set-up would count as proof of readiness for /readyz.
+  // Waits, because /readyz would take the recent writes of the set-up as proof that the service can write.
   await Bun.sleep(1_000)
   await using held = await blockWrites(service.storage)
   const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
@@ -91,7 +91,7 @@ test('contract: while writes wait for the database lock, excess bookings get 503
   await Promise.all(waiting)
   expect((await fromOther).status).toBe(201)
   for (const [name, { status }] of answers) {
-    // On a busy machine a write may time out while it waits for the lock.
+    // On a busy machine, a booking can time out with 503 while it waits for the lock.
     const isStored = !refused.includes(name) && status !== 503
     expect((await lookUp(service, name)).status).toBe(isStored ? 200 : 404)
   }
@@ -105,7 +105,7 @@ test('contract: a booking that waits for the database lock gets a slot that the 
   const { body } = await service.post(paths.booking, booking('returning', slot))
   await using held = await blockWrites(service.storage)
   const asked = service.post(paths.booking, booking('returning', slot))
-  // Time for the booking to check the slot and to start waiting for the lock.
+  // Gives the booking time to check the slot and to start waiting for the lock.
   await Bun.sleep(300)
   await held.run(`UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ${body.id}`)
   await held.run(`INSERT INTO changes (noun, record_id) VALUES ('taken', ${providerId})`)

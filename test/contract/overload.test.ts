@@ -50,13 +50,14 @@ async function expectReadsGoOn(): Promise<void> {
 }
 
 describe('contract: half-sent bodies', () => {
-  test('exhaust only their sender’s share, which is free again once the connections close', async () => {
+  test('use up only the share of the partner that sends them, until their connections close', async () => {
     const body = JSON.stringify(booking('half'))
     const half = `${headOf(body, service.partner).join('\r\n')}\r\n\r\n${body.slice(0, body.length / 2)}`
     const { hostname, port } = new URL(service.baseUrl)
     const sockets = new Set<Socket>()
     let isOver = false
-    // A connection that got a response (overloaded, or timed out on a busy machine) is replaced by a new one.
+    // A connection may get a response, because of overload or after a timeout on a busy machine. It is then replaced by a
+    // new connection.
     const hold = () => {
       const socket = connect({ host: hostname, port: Number(port) })
       sockets.add(socket)
@@ -123,7 +124,7 @@ describe('contract: a large page of search', () => {
     }
   })
 
-  test('does no harm if the client disconnects in the middle or sends HEAD', async () => {
+  test('is still sent after another client has disconnected in the middle or sent HEAD', async () => {
     const { hostname, port } = new URL(service.baseUrl)
     const lines = [
       `GET ${query} HTTP/1.1`,

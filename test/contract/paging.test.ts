@@ -5,7 +5,7 @@ import { expectRefusal, expectSuccess, paths, sendRaw } from './contract'
 
 const total = 105
 
-/** A0, A1 … K4. */
+/** The codes A0, A1 and so on up to K4. */
 const codes = Array.from({ length: total }, (_, i) => `${'ABCDEFGHIJK'[Math.floor(i / 10)]}${i % 10}`)
 
 const start = () =>
@@ -41,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The codes or ids of the entries on a page, in its order. */
+/** The codes or ids of the entries on a page, in the order of the page. */
 function idsOf({ body }: Answer): (string | number)[] {
   if (Array.isArray(body)) return body.map(({ stateProvinceCode }) => stateProvinceCode)
   return body.results.map(({ providerId }: { providerId: number }) => providerId)
@@ -55,7 +55,7 @@ function linksOf(answer: Answer): Record<string, string> {
   return Object.fromEntries(links.map(([, url = '', rel = '']) => [rel, url]))
 }
 
-/** Gets a full URL from a response; the URL must begin with the service's base URL. */
+/** Requests a URL that a response contains. The URL must begin with the service's base URL. */
 function call(url: string): Promise<Answer> {
   expect(url).toStartWith(`${service.baseUrl}/`)
   return service.get(url.slice(service.baseUrl.length))

@@ -4,7 +4,7 @@ import { countryWide, region } from '../support/builders'
 import { startService } from '../support/service'
 import { expectRefusal, expectSuccess, paths } from './contract'
 
-// The codes are in another order than the ids and the entries of the file.
+// The order by code differs from the order by id and from the order in the file.
 const directory = {
   regions: [
     region({ id: 5, stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' }),
@@ -137,7 +137,7 @@ describe('contract: parameters of the list of regions', () => {
     { query: '?country_code=CA&page_size=5&page_size=6', path: 'page_size' },
   ]
   for (const { query, path } of rows) {
-    test(`${query || 'no query'} is 400 and names ${path}`, async () => {
+    test(`${query || 'no query'} is 400 and the message contains ${path}`, async () => {
       expectRefusal(await service.get(`${paths.regions}${query}`), { status: 400, path })
     })
   }

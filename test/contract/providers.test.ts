@@ -199,7 +199,7 @@ describe('contract: a provider search', () => {
     })
   }
 
-  test('a repeated parameter is 400 and the message names it', async () => {
+  test('a repeated parameter is 400 and the message contains its name', async () => {
     const good: Record<string, string> = {
       region_id: '31',
       country_code: 'CA',
@@ -219,7 +219,7 @@ describe('contract: a provider search', () => {
 })
 
 describe('contract: a change of the directory', () => {
-  test('shows in the next search, and deactivated providers and regions return with the same ids', async () => {
+  test('applies to the next search, and reactivated providers and regions have the same ids as before', async () => {
     const directory = (isGone: boolean) => ({
       regions: [region({ id: 31, active: !isGone }), region({ id: 12, stateProvinceCode: 'QC' })],
       providers: [
@@ -391,7 +391,7 @@ describe('contract: licenses', () => {
   const rows: { name: string; regionId: number; starts: string[] }[] = [
     { name: 'Moving', regionId: 31, starts: [fifth] },
     { name: 'Moving', regionId: 12, starts: [fifth, tenth] },
-    // Only 23:00 on the license's last day: the slot at 23:45 would end on the next day.
+    // On the last day of the license only the slot at 23:00 is offered. The slot at 23:45 would end on the next day.
     { name: 'AucklandUntilToday', regionId: 31, starts: ['2026-12-02T10:00:00Z'] },
   ]
   for (const { name, regionId, starts } of rows) {

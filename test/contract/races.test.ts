@@ -67,7 +67,7 @@ describe('contract: concurrent bookings', () => {
   const crowd = times(200, 500)
   const slotRounds = times(8, 200)
 
-  test(`of one slot by ${crowd} members of two partners: one 201 and otherwise 400, one booking and one member stored, ${slotRounds} times`, async () => {
+  test(`of one slot by ${crowd} members of two partners: one gets 201 and is stored, and the others get 400 (${slotRounds} rounds)`, async () => {
     const totals: Record<number, number> = {}
     for (let round = 0; round < slotRounds; round++) {
       const utcStartTime = new Date(
@@ -105,7 +105,7 @@ describe('contract: concurrent bookings', () => {
 
   const memberRounds = times(8, 200)
 
-  test(`by 50 members of two partners with one email address: one 201, the rest 409, one member stored, ${memberRounds} times`, async () => {
+  test(`by 50 members of two partners with one email address: one gets 201 and is stored, and 49 get 409 (${memberRounds} rounds)`, async () => {
     for (let round = 0; round < memberRounds; round++) {
       const before = await stored()
       const tokenOf = (i: number) => (i % 3 ? rival.token : undefined)
@@ -128,7 +128,7 @@ describe('contract: concurrent bookings', () => {
     }
   })
 
-  test('leave concurrent searches at 200, and a booked slot is gone from the next search', async () => {
+  test('do not disturb concurrent searches, and the next search no longer offers a booked slot', async () => {
     const day = '2026-12-06'
     const answers = await atOnce(24, async (i) => {
       if (i % 2) return service.get(`${paths.providers}?region_id=31`)

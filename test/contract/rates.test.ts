@@ -18,7 +18,7 @@ let service: Awaited<ReturnType<typeof startService>>
 const start = async (limits: Partial<Limits>) => {
   service = await startService({ now, directory, limits })
 }
-/** A service that several tests share; each test adds its own partner. */
+/** A service that several tests share. Each of these tests adds its own partner. */
 let shared: typeof service | undefined
 afterEach(async () => {
   if (service !== shared) await service.stop()
@@ -49,7 +49,7 @@ const send = ({ token }: Pick<TestPartner, 'token'>, method: string, path: strin
   service.send(path, { method, headers: { Authorization: `Bearer ${token}` } })
 
 describe('contract: rate limits on one of four nodes', () => {
-  test('a partner gets a quarter of its rate, at least one call, also of a rate set for that partner', async () => {
+  test('a partner gets a quarter of its rate but at least one call, even if the rate was set for this partner only', async () => {
     await start({ nodes: 4, reads: perMinute(10), bookings: perMinute(3) })
     const [first, second, third] = [
       await service.get(regions),
@@ -113,7 +113,7 @@ describe('contract: the cost of a call', () => {
     ['a search with a repeated parameter', 'GET', `${paths.providers}?page_size=9&page_size=9`, 400, 1],
     ['a search with broken UTF-8', 'GET', `${paths.providers}?region_id=9&language=%ff`, 400, 1],
     ['a wrong method', 'DELETE', regions, 405, 0],
-  ])('%s takes its cost from the reads and none from the bookings', async (_, method, path, status, cost) => {
+  ])('%s costs the expected number of reads and no bookings', async (_, method, path, status, cost) => {
     const answer = await send(partner, method, path)
     expect(answer.status).toBe(status)
     const seconds = Math.ceil((cost * 60) / 1_000)
@@ -174,7 +174,7 @@ describe('contract: a used-up rate limit', () => {
     },
   )
 
-  test('stores nothing, and the same booking sent after Retry-After seconds is stored', async () => {
+  test('stores nothing, but stores the same booking if it is sent again after Retry-After seconds', async () => {
     await start({ bookings: perMinute(1) })
     expect((await service.post(paths.booking, booking('first'))).status).toBe(201)
     const answer = await service.post(paths.booking, booking('second'))
@@ -267,19 +267,23 @@ describe('contract: the limit of failed authentications', () => {
       'partner_not_found',
     ],
     ['a token without a signature', { Authorization: `Bearer ${segment('{}')}..` }, 'token_invalid'],
-  ])('answers 429 to %s after too many from one address, and 401 again later', async (_, headers, code) => {
-    await start({ failedAuthentications: perMinute(2) })
-    for (const path of [regions, paths.user]) expectUnauthorized(await service.send(path, { headers }), code)
-    const limited = await service.send(regions, { headers })
-    expectLimited(limited, 'authentication_limited', policy, none, 30)
-    const [post, put] = await Promise.all([
-      service.send(paths.booking, { method: 'POST', headers, body: '{' }),
-      service.send(regions, { method: 'PUT', headers }),
-    ])
-    expect([post.status, put.status]).toEqual([429, 429])
-    service.setNow(later(30))
-    expectUnauthorized(await service.send(regions, { headers }), code)
-  })
+  ])(
+    'answers %s with 429 after too many from one address, and with 401 again later',
+    async (_, headers, code) => {
+      await start({ failedAuthentications: perMinute(2) })
+      for (const path of [regions, paths.user])
+        expectUnauthorized(await service.send(path, { headers }), code)
+      const limited = await service.send(regions, { headers })
+      expectLimited(limited, 'authentication_limited', policy, none, 30)
+      const [post, put] = await Promise.all([
+        service.send(paths.booking, { method: 'POST', headers, body: '{' }),
+        service.send(regions, { method: 'PUT', headers }),
+      ])
+      expect([post.status, put.status]).toEqual([429, 429])
+      service.setNow(later(30))
+      expectUnauthorized(await service.send(regions, { headers }), code)
+    },
+  )
 
   test('counts tokens of a deactivated partner, and still serves a valid token from the same address', async () => {
     await start({ failedAuthentications: perMinute(2), reads: perMinute(100) })
@@ -294,7 +298,7 @@ describe('contract: the limit of failed authentications', () => {
     }
   })
 
-  test('keeps 404 for an unknown path, and the audit log still records the refusal', async () => {
+  test('still answers an unknown path with 404, and the audit log still records failed authentications', async () => {
     await start({ failedAuthentications: perMinute(1) })
     for (let call = 0; call < 3; call++) await service.get(regions, 'none')
     expect((await service.get('/partners/v1/nothing/', 'none')).status).toBe(404)
@@ -304,7 +308,7 @@ describe('contract: the limit of failed authentications', () => {
     expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
   })
 
-  test('the audit log records refusals by the claimed partner, also beyond the address’s limit', async () => {
+  test('the audit log records each refusal with the partner that the token claims, even beyond the limit of the address', async () => {
     await start({ failedAuthentications: perMinute(1) })
     const others = [await service.addPartner('Other'), await service.addPartner('Third')]
     const statuses: number[] = []
@@ -321,7 +325,7 @@ describe('contract: the limit of failed authentications', () => {
     )
   })
 
-  /** An app whose clients disconnect when `leave` is called: after that, only an address that was already read is known. */
+  /** An app whose clients disconnect when `leave` is called. An address that was not read before is then unknown. */
   const leavingClients = () => {
     const asked = new Map<Request, string>()
     const isThere = new Set<Request>()
@@ -344,7 +348,7 @@ describe('contract: the limit of failed authentications', () => {
     return lines.filter(({ action }) => action === 'authentication.refuse').map(({ actor }) => actor)
   }
 
-  test('the audit log keeps the address of a client that disconnects while the directory is read', async () => {
+  test('the audit log contains the address of a client that disconnects while the directory is read', async () => {
     await start({})
     const { directory } = service.context
     const catchUp = directory.catchUp.bind(directory)
@@ -359,7 +363,7 @@ describe('contract: the limit of failed authentications', () => {
     expect([status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
-  test('the audit log keeps the address of a client that disconnects after sending its body', async () => {
+  test('the audit log contains the address of a client that disconnects after sending its body', async () => {
     await start({})
     const { partner, token } = service.partner
     await service.get(regions)
@@ -382,7 +386,7 @@ describe('contract: the limit of failed authentications', () => {
     expect([(await handle(request)).status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
-  test('counts by the IPv4 address, also if mapped into IPv6, and by the /64 network of an IPv6 address', async () => {
+  test('applies to each IPv4 address, even if it is mapped into IPv6, and to each /64 network of IPv6', async () => {
     await start({ failedAuthentications: perMinute(1) })
     let address = ''
     const app = createApp(

@@ -176,7 +176,7 @@ describe('contract: a page of search after a booking', () => {
   test('is sent uncompressed to the first request and compressed to the second', async () => {
     await ask(page, { 'Accept-Encoding': 'gzip' })
     await bookFirst()
-    // The search in bookFirst is a first request for its page.
+    // bookFirst searches before it books, so the requests below are the first and second after the booking.
     await bookFirst(nextPage)
     const first = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
     const second = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
@@ -187,7 +187,7 @@ describe('contract: a page of search after a booking', () => {
   })
 
   test.each(['identity;q=0, gzip', 'zstd, *;q=0'])(
-    'is compressed for the first request if it accepts no uncompressed body: %s',
+    'is compressed even for the first request if the client accepts no uncompressed body: %s',
     async (acceptEncoding) => {
       await bookFirst()
       await bookFirst(nextPage)

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 let days = 3
-/** Returns a free slot; each call returns another one. */
+/** Returns a different free slot at each call. */
 const nextSlot = () => ({
   providerId,
   utcStartTime: `2026-12-${String(days++).padStart(2, '0')}T09:00:00Z`,
@@ -66,14 +66,14 @@ async function send(
   return { status, text: await response.text(), replayed, code }
 }
 
-/** Sends a first request and returns its response and the replay expected for a retry. */
+/** Sends the first request with a key. Returns its response, and the replay that a retry must get. */
 async function first(key: string, body: unknown) {
   const answer = await send(key, body)
   expect([answer.status, answer.replayed]).toEqual([201, null])
   return { answer, replay: { ...answer, replayed: 'true' }, ...JSON.parse(answer.text) }
 }
 
-/** Everything that a request could change: the members, and the row counts of the other tables. */
+/** Returns all that a request could change: the rows of the members, and the number of rows of the other tables. */
 async function stored() {
   const tables = ['booking_requests', 'replays', 'audit', 'changes']
   return {
@@ -231,7 +231,7 @@ test('contract: stopping the service does not wait until all expired replays are
   const backlog = 3_000
   let rounds = 0
   const { store } = stopping.context
-  // As if 100 replays had expired in each round.
+  // Pretends to remove 100 expired replays in each round.
   store.read = async () => (rounds < backlog ? [1] : []) as never
   store.change = async () => {
     await nextTurn()

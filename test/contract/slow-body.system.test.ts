@@ -38,7 +38,7 @@ async function bookMeanwhile(
     `Content-Length: ${body.length}`,
   ]
   return sendSlowly(service.baseUrl, head, body, async () => {
-    // Time for the server to authenticate the partner and wait for the rest of the body.
+    // Gives the server time to authenticate the partner and to wait for the rest of the body.
     await Bun.sleep(100)
     await meanwhile()
   })
@@ -98,7 +98,7 @@ describe('contract: a change while a booking body is being received', () => {
     expect(await isFree(slot)).toBe(true)
   })
 
-  test('a slow body without any change is booked', async () => {
+  test('a booking with a slow body is stored if nothing changes', async () => {
     const partner = await service.addPartner('Slow')
     const answer = await bookMeanwhile(partner, 'slow', '2026-12-02T12:00:00Z', async () => undefined)
     expect(answer.status).toBe(201)
