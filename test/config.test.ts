@@ -118,7 +118,7 @@ describe('config: a settings file', () => {
     return readServerConfig({ settings: path, ...flags }, environment)
   }
 
-  test('a settings file sets what neither a flag nor the environment sets', () => {
+  test('a settings file applies to settings that neither a flag nor the environment sets', () => {
     const text = `ANTEROOM_DATABASE=a.sqlite\nANTEROOM_BASE_URL="https://x.example/"\nANTEROOM_PORT=1\nANTEROOM_HOST=::1\n`
     const config = read(text, { port: '3' }, { ANTEROOM_PORT: '2', ANTEROOM_HOST: '127.0.0.2' })
     expect(config).toMatchObject({
@@ -186,7 +186,7 @@ describe('config: a settings file', () => {
     )
   })
 
-  test('a missing settings file is reported without the faults that result from it', () => {
+  test('a missing settings file is reported alone, without the settings that are therefore missing', () => {
     expect(() => readServerConfig({ settings: '/nowhere/s' }, {})).toThrow(
       new Refusal('settings_invalid', 'there is no settings file at /nowhere/s'),
     )
@@ -282,7 +282,7 @@ describe('config: a database on a PostgreSQL server', () => {
     expect(readStorageConfig({ database: address }, other).login?.isPassFileCredential).toBe(false)
   })
 
-  test('a database on a server has no default master key: one of its settings is required', () => {
+  test('a database on a server requires a setting for the master key', () => {
     const missing = 'ANTEROOM_MASTER_KEY_FILE or --master-key-file: is required for a database server'
     expect(() => readStorageConfig({ database: address }, {})).toThrow(missing)
     expect(() => readServerConfig({ database: address }, {})).toThrow(

@@ -3,8 +3,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { blocksOf, operating, PageCommands, root, scriptOf } from './support/page-commands'
 
-// Runs the commands of the pages as they are written. A page is one script, which ends at the first failing command.
-// It starts in the folder that docs/operating.md leaves, with that service running.
+// Runs the commands of the pages as they are written. The commands of a page are one script, which ends at the first
+// failing command. The script starts in the folder that the commands of docs/operating.md leave, while the service
+// that they started runs.
 
 // test/docs-on-postgres.system.test.ts runs the page that needs a PostgreSQL server.
 const others = [operating, 'docs/beyond-one-machine.md']
@@ -39,7 +40,7 @@ test.concurrent.each(pages)(
   300_000,
 )
 
-// Bun alone is enough to run the tests, but some commands need npm.
+// Tests run without npm too. Blocks that need npm are then left out.
 const ofReadme = blocksOf('README.md').filter((block) => Bun.which('npm') || !/^npm /m.test(block))
 
 test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const))(
@@ -51,8 +52,8 @@ test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const)
   300_000,
 )
 
-// `npm test` runs these tests, so it is not run from here.
-test('docs: the README shows npm start and npm test, and no other command that no test runs', () => {
+// These blocks are not run here: `npm test` runs these tests, and the next test runs `npm start`.
+test('docs: the console blocks of the README contain only npm start and npm test', () => {
   expect(blocksOf('README.md', 'console').join('')).toBe('npm start\nnpm test\n')
 })
 

@@ -3,7 +3,7 @@ import { blocksOf, PageCommands, scriptOf } from './support/page-commands'
 import { startPostgres } from './support/postgres'
 import { testOnPostgres } from './support/postgres-databases'
 
-// The commands of the page that takes a PostgreSQL server, run as they are written, on one that is empty.
+// Runs the commands of the page about PostgreSQL as they are written, on an empty server.
 
 setDefaultTimeout(300_000)
 
@@ -14,7 +14,7 @@ testOnPostgres(
   async () => {
     using commands = new PageCommands()
     await commands.begin()
-    // As durable as doctor wants it to be.
+    // doctor complains about a server without fsync.
     await using server = await startPostgres({ fsync: true, password: 'of the administrator' })
     const statements = blocksOf(page, 'sql').join('').split(/;\n/).filter(Boolean)
     expect(statements.length).toBe(4)

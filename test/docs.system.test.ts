@@ -17,7 +17,7 @@ const pages = [
 ]
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8')
 
-/** What a page's headings are called in links. */
+/** The anchors of a page's headings, as links refer to them. */
 function sectionsOf(page: string): Set<string> {
   const prose = textOf(page).replaceAll(/^```[\s\S]*?^```/gm, '')
   const titles = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title)
@@ -65,15 +65,15 @@ test('docs: every threat in the security page links to a test', () => {
   expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w./-]+\.test\.ts\)/.test(row))).toEqual([])
 })
 
-/** The first words of what an operator does as root on a machine of their own. */
+/** Matches the commands that an operator runs as root on a server machine, by their first words. */
 const onTheMachine =
   /^(install|useradd|runuser|systemctl (?!list)|systemd-|printf|mkdir|mv|rm|echo|last=|cd|as_service |nginx)/
 
-test('docs: every command for a machine is run in the same words by the machine tests', () => {
+test('docs: every command for a server machine occurs in the same words in the scripts of test/deploy', () => {
   const whole = (text: string) => text.replaceAll(/\\\n\s*/g, '')
-  // Two nodes on one machine have ports of their own.
+  // The script runs two nodes on one machine, so the first has port 8081 instead of 8080.
   const ofNodes = textOf('test/deploy/nodes-in-machine.sh').replaceAll('@8081', '@8080')
-  // No person answers questions there, so commands that ask get --yes and no terminal.
+  // The scripts cannot answer questions, so they use --yes and no terminal.
   const tried = whole(textOf('test/deploy/in-machine.sh') + ofNodes).replaceAll(' --yes', '')
   const pages = ['deploying', 'keeping-data', 'beyond-one-machine'].map((page) => `docs/${page}.md`)
   const written = pages.flatMap((page) => {
@@ -99,13 +99,13 @@ test('docs: every metric is documented', () => {
     .join('\n')
   const named = Array.from(source.matchAll(/'((?:anteroom|process)_\w+)'/g), ([, name = '']) => name)
   expect(named.length).toBeGreaterThan(20)
-  // The source names an instant without its suffix.
+  // The source adds the suffix _timestamp_seconds to some names.
   expect(documented.map((name) => name.replace('_timestamp_seconds', '')).sort()).toEqual(
     [...new Set(named)].map((name) => name.replace('_timestamp_seconds', '')).sort(),
   )
 })
 
-test('docs: every alert has a row that says what to do, and every rule links to that table', () => {
+test('docs: every alert has a row in the table of alerts, and every alert rule links to that table', () => {
   const rules = textOf('deploy/prometheus/anteroom-rules.yml')
   const alerts = Array.from(rules.matchAll(/- alert: (\w+)/g), ([, name = '']) => name)
   const [, table = ''] = textOf('docs/monitoring.md').split('## Alerts')

@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
-// Shared by both engines.
+// The parts of db that both engines share.
 const ofBothEngines = ['audit', 'findings', 'move', 'queries', 'sealed', 'settings.ts'].map(
   (name) => `db/${name}`,
 )
 
-// The import rule of docs/architecture.md: the folders that each folder may import, and the home of each
-// package.
+// The import rules of docs/architecture.md. `mayImport`: the folders that each folder may import. `homes`: the
+// folders that may import each package.
 const mayImport: Record<string, readonly string[]> = {
   'src/scheduling': [],
   'src/domain': ['src/scheduling'],
@@ -24,7 +24,7 @@ const mayImport: Record<string, readonly string[]> = {
   'db/audit': ['src/domain', 'src/files', 'db/findings', 'db/sealed'],
   'db/queries': ['src/domain', 'db/sealed', 'db/findings', 'db/audit'],
   'db/move': ['src/domain', 'db/findings', 'db/sealed', 'db/queries'],
-  // Backups name the version that made them.
+  // package.json, because a backup contains the version of the program.
   'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'package.json', ...ofBothEngines],
   'db/postgres': ['src/domain', 'src/scheduling', 'src/files', ...ofBothEngines],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
@@ -99,11 +99,11 @@ const homes: Record<string, readonly string[]> = {
     'src/vault',
     'src/zones',
     'db/sqlite',
-    // The password file and the certificate authorities.
+    // Reads the password file and the certificate authorities.
     'db/postgres',
-    // Archives of the audit log, which both engines share.
+    // Writes and reads the archives of the audit log.
     'db/audit',
-    // The kernel's socket table, which is a file in /proc.
+    // Reads the kernel's socket table in /proc.
     'src/http',
   ],
   'node:net': ['src/domain', 'src/http'],
@@ -122,7 +122,7 @@ interface Home {
   readonly where: readonly string[]
 }
 
-// Few files touch state of the whole process, so that tests can replace it everywhere else.
+// Only these files use global state of the process. Everywhere else tests can replace it.
 const processHomes: Record<string, Home> = {
   'the environment: settings, the user who called sudo, and production mode': {
     what: /\bprocess\.env\b/,
@@ -141,9 +141,9 @@ const processHomes: Record<string, Home> = {
       ),
       'src/cli',
       'db/sqlite',
-      // Hashes of migrations.
+      // Hashes migrations.
       'db/settings.ts',
-      // Hashes that compare a copy with its source.
+      // Hashes tables to compare a copy with its source.
       'src/operations/database-copy.ts',
       'db/audit/archive.ts',
     ],
@@ -220,7 +220,7 @@ test('imports: only the listed files touch the process, its output and the store
   expect(broken).toEqual([])
 })
 
-test('imports: the rules name existing files, and the checks detect a violation', async () => {
+test('imports: every folder of the rules exists, and the checks detect a violation', async () => {
   for (const room of Object.keys(mayImport)) {
     const files = await Array.fromAsync(new Glob(room.endsWith('.ts') ? room : `${room}/**/*.ts`).scan(root))
     expect(files.length, room).toBeGreaterThan(0)
@@ -251,8 +251,8 @@ function isAllowed(room: string, allowed: readonly string[], imported: string): 
 }
 
 /**
- * The files in a circle and the files that import one: the rest after files without imports are removed
- * repeatedly.
+ * The files that import a circle, directly or not, including the files of the circle. Removes the files without
+ * imports again and again, and returns the rest.
  */
 function inCircles(imports: readonly (readonly [file: string, imported: string])[]): string[] {
   const files = new Set(imports.map(([file]) => file))
@@ -265,7 +265,7 @@ function roomOf(file: string): string {
   return file.split('/').slice(0, 2).join('/')
 }
 
-/** Each import: the importing file, and the file or package that it imports. */
+/** The imports of the files: each importing file with a file or package that it imports. */
 async function importsOf(patterns: readonly string[]): Promise<[file: string, imported: string][]> {
   const found = (await sourcesOf(patterns)).flatMap(([file, text]) =>
     specifiersIn(text).map((specifier): [string, string] => [file, resolve(file, specifier)]),
@@ -274,13 +274,13 @@ async function importsOf(patterns: readonly string[]): Promise<[file: string, im
   return found
 }
 
-/** The specifiers that a module imports by statements and by calls. */
+/** The specifiers in the import and export statements and import() calls of a module. */
 function specifiersIn(text: string): string[] {
   const forms = /^(?:import|export)\b[^'"`]*?from '([^']+)'|^import '([^']+)'|\bimport\(\s*['"`]([^'"`]+)/gm
   return Array.from(text.matchAll(forms), ([, named, bare, called]) => named ?? bare ?? called ?? '')
 }
 
-/** The files and their texts without comments. */
+/** The paths of the files, each with its text without comments. */
 async function sourcesOf(patterns: readonly string[]): Promise<[file: string, text: string][]> {
   const files = await Promise.all(patterns.map((pattern) => Array.fromAsync(new Glob(pattern).scan(root))))
   return Promise.all(

@@ -9,7 +9,7 @@ interface Passage {
   readonly text: string
 }
 
-/** For each kind of text. */
+/** The limit for the words of one pattern, in each kind of text. */
 const maxPerThousandWords = 0.5
 const wordsToAvoid: Record<string, RegExp> = {
   'told, tells': /\b(told|tells?|telling)\b/gi,
@@ -83,7 +83,7 @@ function titlesOf(source: ts.SourceFile): Passage[] {
   return titles
 }
 
-/** Titles at the top of a test file that do not begin with the name of its folder. */
+/** The top-level titles of a test file that do not begin with the name of its folder. */
 function titlesWithoutFolder(source: ts.SourceFile): Passage[] {
   const folder = source.fileName.split('/').at(-2)
   const prefix = folder === 'test' ? /^[\w-]+: / : new RegExp(`^${folder}: `)

@@ -10,8 +10,8 @@ const regions = '/partners/v1/provider-regions/?country_code=CA'
 const long = (length: number) => 'a'.repeat(length)
 
 /**
- * A title, each proxy's expected outcome (statuses, and how many requests reached the service), and the bytes
- * to send.
+ * `outcome`: the statuses of the responses, then `reached N` if N requests reached the service. One text for both
+ * proxies, or one for each. `parts`: the bytes to send.
  */
 type Row = readonly [
   title: string,
@@ -20,7 +20,7 @@ type Row = readonly [
   options?: { readonly pauseMillis: number },
 ]
 
-/** Ordinary and hostile requests, byte by byte, with the outcome at each proxy. */
+/** Ordinary and hostile requests as exact bytes, with the expected outcome at each proxy. */
 export const attacks: readonly Row[] = [
   ['a plain request', '200 reached 1', [get(regions)]],
   [

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the files of deploy/ with the tools that read them. Prints a line for each tool that is not installed.
-# Takes a second. machine.sh, image.sh and the tests next to them run the files.
+# Takes a second, and only checks the files. machine.sh, image.sh and the tests in this folder run them.
 set -euo pipefail
 cd "$(dirname "$0")/../../deploy"
 # Debian installs nginx in a folder that only root has in its PATH.
@@ -20,7 +20,7 @@ fault_of() { local said; said=$("$@" 2>&1) || printf '%s\n' "$said" "exit code $
 if has systemd-analyze; then
   mkdir -p "$work/units/anteroom.service.d"
   cp ./*.service ./*.timer "$work/units/"
-  # The executable is not installed here; that says nothing about the files.
+  # Ignores that the executable is not installed here.
   expect_silent 'systemd-analyze verify' "$(systemd-analyze verify "$work"/units/*.service "$work"/units/*.timer 2>&1 | grep -v 'Command /usr/local/bin/anteroom is not executable' || true)"
   cp own-certificate.conf "$work/units/anteroom.service.d/"
   for unit in ./anteroom.service ./anteroom@.service ./anteroom-backup.service ./anteroom-doctor.service "$work/units/anteroom.service"; do
@@ -45,7 +45,7 @@ if has haproxy && [[ -e $work/privkey.pem ]]; then
   sed "s,/etc/haproxy/tls/nodes-ca.pem,$work/fullchain.pem,; s,/etc/haproxy/tls,$work,; /^\t\(user\|group\|chroot\) /d" haproxy.cfg > "$work/haproxy.cfg"
   expect_silent 'haproxy -c' "$(haproxy -c -f "$work/haproxy.cfg" 2>&1 | grep -v '^Configuration file is valid$' || true)"
 fi
-# PostgreSQL reads its settings itself, but refuses to run as root.
+# PostgreSQL checks its own settings file. It refuses to run as root.
 postgres=$(ls /usr/lib/postgresql/*/bin/postgres 2> /dev/null | tail -n 1)
 if [[ -z $postgres ]]; then
   echo 'skipped: there is no postgres'

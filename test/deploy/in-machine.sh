@@ -12,11 +12,11 @@ wrong() {
 }
 since=$(date +%s%3N)
 took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
-# is CHECK EXPECTED ACTUAL; holds CHECK EXPECTED-PART ACTUAL
+# is CHECK EXPECTED ACTUAL: passes if both are equal. holds CHECK PART ACTUAL: passes if ACTUAL contains PART
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
-# --- install, by the commands of docs/deploying.md; test/docs.system.test.ts compares the two
+# --- install, by the commands of docs/deploying.md; test/docs.system.test.ts compares these with the page
 install -m 755 anteroom-linux-x64 /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom
@@ -62,7 +62,7 @@ systemctl reload-or-restart nginx
 https() { curl -s --cacert /etc/ssl/anteroom/fullchain.pem --resolve api.example.org:443:127.0.0.1 "$@"; }
 sleep 0.3
 
-# --- a partner, added by operator commands that get the credential
+# --- a partner, added by commands that get the master key as a systemd credential
 as_service() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key anteroom "$@"
@@ -109,7 +109,7 @@ rm -f /var/lib/anteroom/tried.sqlite*
 touch -d '40 days ago' /var/backups/anteroom/20200101T000000Z.age
 touch -d '20 days ago' /var/backups/anteroom/20200201T000000Z.age
 sleep 1.1
-# Lets the timer fire now.
+# Makes the timer of the backup fire in a second.
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom-backup.timer.d/soon.conf << 'END'
 [Timer]
 OnActiveSec=1s
@@ -155,7 +155,7 @@ systemctl kill --signal=HUP anteroom
 ready http://127.0.0.1:8080/readyz
 seen 'it is up after a SIGHUP in its first moment'
 
-# --- the service never makes a filtered system call: it survives with a filter that kills instead of refusing
+# --- the service makes no filtered system call: it also runs if such a call would kill it
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom.service.d/strict.conf << 'END'
 [Service]
 SystemCallErrorNumber=kill
@@ -217,7 +217,7 @@ chmod 600 /etc/anteroom/certificate.*
 systemctl restart anteroom
 sleep 1
 holds 'a renewed certificate' 'CN = second' "$(openssl s_client -connect 127.0.0.1:443 -servername api.example.org < /dev/null 2> /dev/null | openssl x509 -noout -subject)"
-# A certificate in files is renewed by a reload.
+# A reload loads a renewed certificate if the settings name its files.
 install -d -m 700 -o anteroom -g anteroom /etc/anteroom/tls
 own_files() {
   certificate "$1" /tmp

@@ -44,7 +44,7 @@ cp "$executable" "$work/machine/root/delivered/anteroom-linux-x64"
 find deploy -maxdepth 1 -type f -exec cp -t "$work/machine/root/delivered" {} +
 cp test/deploy/in-machine.sh test/deploy/nodes-in-machine.sh "$work/machine/root/"
 
-# Isolated: only a loopback network, and not registered with the systemd of the host.
+# The machine has only a loopback network, and the systemd of the host does not manage it.
 systemd-nspawn --quiet --directory="$work/machine" --boot --register=no --keep-unit --private-network \
   --machine="$(basename "$work")" --console=pipe < /dev/null > "$work/boot.log" 2>&1 &
 booted=$!

@@ -12,7 +12,7 @@ wrong() {
 }
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
-# within SECONDS CHECK COMMAND…: waits until the command succeeds
+# within SECONDS CHECK COMMAND…: repeats the command until it succeeds, and fails after SECONDS
 within() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
@@ -23,12 +23,12 @@ within() {
 systemctl disable --now anteroom nginx anteroom-backup.timer anteroom-doctor.timer 2> /dev/null || true
 rm -rf /etc/anteroom /etc/credstore.encrypted
 
-# --- names and certificates: a private authority signs those of the server, the nodes and the proxy
+# --- host names, and certificates of PostgreSQL, the nodes and the proxy, signed by a private authority
 echo '127.0.0.1 db1.example.org node1.example.org node2.example.org api.example.org' >> /etc/hosts
 made=/root/made
 mkdir -m 700 $made
 authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj "/CN=$1" -keyout "$made/$1.key" -out "$made/$1.pem" 2> /dev/null; }
-# signed NAME SUBJECT-ALTERNATIVE-NAMES
+# signed NAME SUBJECT-ALTERNATIVE-NAMES: creates a key and a certificate
 signed() {
   openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" -keyout "$made/$1.key" -out "$made/$1.csr" 2> /dev/null
   openssl x509 -req -in "$made/$1.csr" -CA $made/ours.pem -CAkey $made/ours.key -CAcreateserial -days 30 \
@@ -93,7 +93,7 @@ https() { curl -s --max-time 5 --cacert $made/ours.pem "$@"; }
 answers() { [[ $(https -o /dev/null -w '%{http_code}' https://api.example.org/partners/v1/user/) == "$1" ]]; }
 within 10 'HAProxy hands on to the nodes' answers 401
 
-# --- a partner, added by commands that get the credentials
+# --- a partner, added by commands that get the systemd credentials of a node
 as_node() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_SETTINGS=/etc/anteroom/anteroom.env \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key \
@@ -135,7 +135,7 @@ rm -f /tmp/statuses
 for port in 8081 8082; do
   systemctl restart anteroom@$port
   within 10 "$port is ready again" node $port
-  # HAProxy uses the node again after its next health check.
+  # HAProxy uses a restarted node only after its next health checks.
   sleep 3
 done
 touch /tmp/enough

@@ -7,7 +7,7 @@ import { type Reached, Recorder } from './recorder'
 
 const contract = /^\/partners\/v1\/(provider-regions|providers|booking-request|user)\/?(\?[^#\\]*)?$/
 
-/** Checks what the service may rely on in each request that reaches it, for any input. */
+/** Checks that a request that reached the service has the properties that the service relies on. */
 function expectSafe({ target, headers, body }: Reached): void {
   const valuesOf = (name: string) => headers.filter(([each]) => each === name).map(([, value]) => value)
   expect(target).toMatch(contract)
@@ -17,13 +17,13 @@ function expectSafe({ target, headers, body }: Reached): void {
   expect(valuesOf('x-request-id')).toEqual([expect.not.stringContaining('canary')])
   for (const name of ['forwarded', 'x-forwarded-host', 'x-real-ip', 'upgrade'])
     expect(valuesOf(name)).toEqual([])
-  // Exactly one way to delimit a body.
+  // A body has either a length or a transfer coding, never both.
   const [lengths, codings] = [valuesOf('content-length'), valuesOf('transfer-encoding')]
   expect(lengths.length + codings.length).toBe(body === '' ? 0 : 1)
   if (codings.length > 0) expect(codings).toEqual(['chunked'])
 }
 
-// Only in test:long, and only if the proxy and openssl are installed.
+// These tests run only in test:long, and only if the proxy and openssl are installed.
 for (const [at, name] of (isLong ? proxyNames : []).entries()) {
   describe.skipIf(!has(name) || !has('openssl'))(`deploy: the example configuration for ${name}`, () => {
     let recorder: Recorder
@@ -58,7 +58,7 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
     ] as const) {
       test(`${isSpoken ? 'accepts' : 'refuses'} ${version}`, async () => {
         const words = ['-connect', `127.0.0.1:${proxy.httpsPort}`, '-servername', hostName, `-${version}`]
-        // Without this, openssl itself would refuse the old versions.
+        // The default security level of openssl would refuse the old versions itself.
         const cipher = ['-cipher', 'DEFAULT@SECLEVEL=0']
         const child = Bun.spawn(['openssl', 's_client', ...words, ...cipher], {
           stdin: 'ignore',
@@ -77,7 +77,7 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
     })
 
     const gone = name === 'haproxy' ? 503 : 502
-    test(`answers ${gone} in the shape of the contract if the service is down`, async () => {
+    test(`answers ${gone} with the error body of the contract if the service is down`, async () => {
       const target = '/partners/v1/user/?external_user_id=canary-1'
       await using alone = await proxies[name](1)
       // HAProxy waits one second before each retry.
@@ -104,7 +104,7 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
       )
     }, 300_000)
 
-    test('logs no query', () => {
+    test('logs requests without their query strings', () => {
       expect(proxy.logs()).toContain('"status":200')
       expect(proxy.logs()).not.toMatch(/canary|country_code|external_user_id/)
     })

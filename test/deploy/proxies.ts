@@ -10,7 +10,7 @@ export const hostName = 'api.example.org'
 export interface TlsProxy extends AsyncDisposable {
   readonly httpsPort: number
   readonly httpPort: number
-  /** All log files of the proxy, and its output. */
+  /** Returns the text of the proxy's output and of all its log files. */
   logs(): string
 }
 
@@ -18,7 +18,7 @@ export const proxyNames = ['nginx', 'haproxy'] as const
 type ProxyName = (typeof proxyNames)[number]
 type Start = (servicePort: number) => Promise<TlsProxy>
 
-/** Starts each proxy with its example. */
+/** For each proxy, a function that starts it with its example configuration. */
 export const proxies: Record<ProxyName, Start> = {
   nginx: startNginx,
   haproxy: startHaproxy,
@@ -144,22 +144,22 @@ function textOf(file: string): string {
 
 const answers = async (port: number) => (await send(port, [], { momentMillis: 1 })) !== null
 
-/** The response to the sent bytes: the statuses in order, and the whole text. */
+/** Everything that was received in response to the sent bytes, and the statuses in it, in order. */
 export interface Received {
   readonly statuses: readonly number[]
   readonly text: string
 }
 
 interface Sending {
-  /** The response is complete after this many milliseconds without data. */
+  /** Stops reading after this many milliseconds without data. */
   readonly momentMillis?: number
-  /** The pause between two parts, in milliseconds. */
+  /** The pause between sending two parts, in milliseconds. */
   readonly pauseMillis?: number
 }
 
 /**
- * Sends the parts unchanged over TLS, and reads until the connection closes or stays silent. Returns null if
- * nothing listens.
+ * Sends the parts unchanged over TLS, and reads until the connection closes or no more data arrives. Returns null
+ * if nothing listens on the port.
  */
 export function send(
   port: number,

@@ -1,15 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net'
 
-/** A request as it arrived at the service's port. */
+/** A request that reached the service's port, as it arrived. */
 export interface Reached {
   readonly method: string
   readonly target: string
-  /** Names in lower case; a repeated field appears once per value. */
+  /** Names are in lower case. A repeated field has one entry per occurrence. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: string
 }
 
-/** Stands in for the service behind a proxy. Answers each request with 200 `{}` and records it. */
+/** A stub of the service behind a proxy. Answers each request with 200 `{}` and records it. */
 export class Recorder implements Disposable {
   readonly #server: Server
   readonly #reached: Reached[]
@@ -28,7 +28,7 @@ export class Recorder implements Disposable {
     return new Recorder(server, (server.address() as { port: number }).port, reached)
   }
 
-  /** Returns and forgets the requests since the last call. */
+  /** Returns the requests since the previous call, and removes them. */
   take(): readonly Reached[] {
     return this.#reached.splice(0)
   }
@@ -52,7 +52,7 @@ function readRequests(socket: Socket, record: (request: Reached) => void): void 
   })
 }
 
-/** The index at which the first request ends, or null while it is incomplete. */
+/** The index after the end of the first request, or null if the request is incomplete. */
 function wholeEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { isLong } from '../support/long'
 import { theProgram } from '../support/process'
 
-/** The exit code of a script whose requirements are missing. */
+/** The exit code of a script that cannot run, because a program that it needs is missing. */
 const skipped = 77
 
 const scripts = [

@@ -7,7 +7,7 @@ import { has, hostName, proxies, proxyNames, send, type TlsProxy } from './proxi
 
 const directory = fileURLToPath(new URL('../../fixtures/directory.json', import.meta.url))
 
-// Only in test:long, and only if the proxy and openssl are installed.
+// These tests run only in test:long, and only if the proxy and openssl are installed.
 for (const name of isLong ? proxyNames : []) {
   describe.skipIf(!has(name) || !has('openssl'))(`deploy: the service behind the example for ${name}`, () => {
     let operator: Operator
@@ -30,7 +30,7 @@ for (const name of isLong ? proxyNames : []) {
       operator[Symbol.dispose]()
     })
 
-    /** Asks over HTTPS without checking the certificate, which is self-signed. */
+    /** Sends a request over HTTPS without checking the certificate, because it is self-signed. */
     async function ask(path: string, body?: unknown): Promise<Answer> {
       const response = await fetch(`https://127.0.0.1:${proxy.httpsPort}/partners/v1/${path}`, {
         method: body ? 'POST' : 'GET',
@@ -72,14 +72,14 @@ for (const name of isLong ? proxyNames : []) {
       expect(proxy.logs()).not.toMatch(/m-1|robin|eyJ/)
     })
 
-    test('does not answer a second request that is hidden in the body of a GET', async () => {
+    test('answers only the first of two requests if the second is hidden in the body of a GET', async () => {
       const inside = `GET /partners/v1/user/?external_user_id=m-1 HTTP/1.1\r\nHost: ${hostName}\r\nAuthorization: Bearer ${token}\r\n\r\n`
       const outside = `GET /partners/v1/provider-regions/?country_code=CA HTTP/1.1\r\nHost: ${hostName}\r\nContent-Length: ${inside.length}\r\n\r\n`
       const came = await send(proxy.httpsPort, [outside + inside])
       expect(came?.statuses).toEqual([401])
     })
 
-    test('rejects a body that is too large itself, not the proxy', async () => {
+    test('rejects a body that is too large, with the error of the service instead of the proxy', async () => {
       const large = await ask('booking-request/', { filler: 'a'.repeat(290_000) })
       expect({ status: large.status, body: large.body.status }).toEqual({ status: 413, body: 413 })
       expect(large.headers.get('x-error-code')).toBe('body_too_large')

@@ -8,7 +8,7 @@ import { startService, type TestService } from '../support/service'
 
 const isZone = (name: string) => ['America/Toronto', 'Europe/London'].includes(name)
 
-/** Two regions and two providers, with the given differences. */
+/** A directory file with two regions and two providers, and with the given differences. */
 function file(different: Record<string, unknown> = {}): DirectoryFile {
   return {
     regions: [region(), countryWide('GB', 'United Kingdom')],
@@ -28,7 +28,7 @@ function without(record: object, name: string): object {
   return Object.fromEntries(Object.entries(record).filter(([key]) => key !== name))
 }
 
-/** The faults of a document, one line each. */
+/** The faults of a document, each as `path: fault`. Empty if the document is valid. */
 function faultsOf(document: unknown): string[] {
   try {
     readDirectoryFile(document, isZone)
@@ -369,7 +369,7 @@ describe('directory-files: a directory file', () => {
     expect(faultsOf(withProvider(different))).toEqual([`providers[1].${fault}`])
   })
 
-  test('a file with many faults gets all of them reported, each with its path', () => {
+  test('a file with many faults is rejected with all of them, each with its path', () => {
     const document = {
       regions: [region(), region()],
       providers: [
@@ -400,7 +400,7 @@ describe('directory-files: a directory file', () => {
     )
   })
 
-  test('a file with a wrong type and a broken rule gets both reported', () => {
+  test('a file with a wrong type and an unknown time zone is rejected with both faults', () => {
     const document = file({
       providers: [provider('same', { timeZone: 'Nowhere' }), { ...provider('same'), firstName: 5 }],
     })
@@ -413,7 +413,7 @@ describe('directory-files: a directory file', () => {
     )
   })
 
-  test('a file with hundreds of faults gets each of them reported', () => {
+  test('a file with hundreds of faults is rejected with each of them', () => {
     const providers = Array.from({ length: 300 }, (_, index) =>
       provider(`p-${index}`, { timeZone: 'Nowhere' }),
     )
@@ -462,7 +462,7 @@ describe('directory-files: loading a directory file', () => {
     expect(await search()).toEqual(before)
   })
 
-  test('current and former names of zones are accepted, and no others', async () => {
+  test('current and former zone names are accepted, and other texts are rejected', async () => {
     await loadDirectory(service.context, file(), service.act())
     const load = (timeZone: string) =>
       loadDirectory(service.context, file({ providers: [provider('first', { timeZone })] }), service.act())

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type CsvCell, formatCsv, guardFormula, readCsv, unguardFormula } from '../../src/directory-files/csv'
 
-/** Texts with characters that are special in spreadsheets and CSV, and any other texts. */
+/** Any texts. Many contain characters that are special in spreadsheets or CSV. */
 const text = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'=+-@\'";,\t\r\n a1＝\u00a0'), maxLength: 8 }),
   fc.string({ unit: 'grapheme', maxLength: 8 }),
@@ -23,7 +23,7 @@ describe('directory-files: a cell that a spreadsheet would run as a formula', ()
     ["'=1", "''=1"],
     ['hello;=1', "hello;'=1"],
     ['hello\n=1', "hello\n'=1"],
-  ])('the formula %j is written with a quote in front, as %j', (before, after) => {
+  ])('the formula %j is written with a quote that disables it, as %j', (before, after) => {
     expect(guardFormula(before)).toBe(after)
     expect(unguardFormula(after)).toBe(before)
   })
@@ -51,7 +51,7 @@ describe('directory-files: a cell that a spreadsheet would run as a formula', ()
 
 describe('directory-files: CSV rows', () => {
   test('CSV rows are read back as they were written', () => {
-    // An empty row is skipped, and a row of one empty cell looks like one.
+    // Every row begins with a text: a reader skips empty rows, and a row with one empty cell looks empty.
     const rows = fc.array(fc.tuple(fc.constant('row'), text, text), { minLength: 1 })
     fc.assert(
       fc.property(rows, (before) => {

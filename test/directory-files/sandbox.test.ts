@@ -62,7 +62,7 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       expect(new Set(found.map((region) => region.stateProvinceNameLocal)).size).toBe(51)
     })
 
-    test.each(['GB', 'IE', 'NZ'])('has %s as one country-wide region with providers', (country) => {
+    test.each(['GB', 'IE', 'NZ'])('has %s as a single country-wide region with providers', (country) => {
       const found = regions.filter(({ countryCode }) => countryCode === country)
       expect(found.map((region) => [region.stateProvinceCode, region.stateProvinceLabel])).toEqual([
         [country, 'Country'],
@@ -70,13 +70,13 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       expect(licensedIn(country).length).toBeGreaterThan(0)
     })
 
-    test('has at least 80 active providers, 25 of them in Ontario', () => {
+    test('has at least 80 active providers, and at least 25 in Ontario', () => {
       expect(active.length).toBeGreaterThanOrEqual(80)
       expect(licensedIn('CA-ON').length).toBeGreaterThanOrEqual(25)
       expect(providers.length).toBeGreaterThan(active.length)
     })
 
-    test('has zones from St. John’s to Auckland', () => {
+    test('has providers in at least ten time zones, from St. John’s to Auckland', () => {
       const used = new Set(active.map(({ timeZone }) => timeZone))
       for (const zone of ['America/St_Johns', 'America/Vancouver', 'America/Toronto', 'Pacific/Auckland']) {
         expect(used, zone).toContain(zone)
@@ -84,7 +84,7 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       expect(used.size).toBeGreaterThanOrEqual(10)
     })
 
-    test('has languages with and without regions, and every modality', () => {
+    test('has language tags with and without regions, and every modality', () => {
       const spoken = new Set(active.flatMap(({ languagesSpoken }) => languagesSpoken))
       const isRegional = (tag: string) => /-[A-Z]{2}$/.test(tag)
       expect([...spoken].filter(isRegional).length).toBeGreaterThanOrEqual(3)
@@ -96,7 +96,7 @@ describe.each(['2000-01-02', '2024-02-29', '2026-01-05', '2026-11-21', '2036-12-
       expect(some(({ inPersonRegions = [] }) => inPersonRegions.length > 0)).toBeGreaterThan(0)
     })
 
-    test('has licenses that have ended, that start later and that end within 30 days', () => {
+    test('has licenses that have ended, licenses that start later and licenses that end within 30 days', () => {
       const soon = formatDate(today + 29)
       const has = (what: (license: Provider['licenses'][number]) => boolean) =>
         some(({ licenses }) => licenses.some(what))
@@ -149,7 +149,7 @@ describe('directory-files: generated providers', () => {
   const directory = builtInDirectory(dayOf('2026-11-21'))
   const generate = (from: DirectoryFile, count: number) => withGenerated(from, count) as DirectoryFile
 
-  test('are the same each time, follow the built-in ones and are valid', () => {
+  test('are the same each time, come after the built-in providers and are valid', () => {
     const once = generate(directory, 250)
     expect(generate(builtInDirectory(dayOf('2026-11-21')), 250)).toEqual(once)
     expect(once.regions).toEqual(directory.regions)
@@ -159,12 +159,12 @@ describe('directory-files: generated providers', () => {
     expect(readDirectoryFile(once, isZone).providers.length).toBe(once.providers.length)
   })
 
-  test('are the same for a smaller number as the first of a larger number', () => {
+  test('do not depend on how many providers are requested', () => {
     const few = generate(directory, 10)
     expect(generate(directory, 100).providers.slice(0, few.providers.length)).toEqual(few.providers)
   })
 
-  test('are left out if none are requested', () => {
+  test('are missing if 0 are requested', () => {
     expect(generate(directory, 0)).toEqual(directory)
   })
 })

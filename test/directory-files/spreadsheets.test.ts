@@ -10,7 +10,7 @@ const isZone = (name: string) => name === 'America/Toronto'
 const stored = { regions: [region()], providers: [provider('on-1')], unreadable: new Set() }
 const file = (name: string, text: string) => ({ name, bytes: new TextEncoder().encode(text) })
 
-/** The schedules of these tests as CSV of RFC 4180. */
+/** The table of schedules that these tests vary, as plain CSV (RFC 4180). */
 const plain =
   'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
   'on-1,hours,monday tuesday,,09:00,17:00,60,,\n' +
@@ -87,7 +87,7 @@ function faultLines(read: () => unknown): readonly string[] {
   return []
 }
 
-test('directory-files: tables with any texts are read back as they were written', () => {
+test('directory-files: tables with any texts in their cells are read back as they were written', () => {
   const cell = fc.oneof(
     fc.string({ unit: fc.constantFrom(...'=+-@\'";,\t\r\n aé'), minLength: 1, maxLength: 6 }),
     fc.string({ minLength: 1, maxLength: 6 }).filter((text) => !text.includes('\0')),
@@ -112,7 +112,7 @@ test('directory-files: tables with any texts are read back as they were written'
 describe('directory-files: checking tables without a database', () => {
   const check = (text: string) => checkTables([file('x.csv', text)], isZone)
 
-  test('the check counts the rows, and accepts references that it cannot check', () => {
+  test('the check counts the rows, and accepts references to records that the tables do not contain', () => {
     expect(check('ref,region,from\non-7,CA-ON,2020-01-01\non-8,GB,2020-01-01\n')).toEqual({ licenses: 2 })
     expect(check(plain)).toEqual({ schedules: 2 })
     expect(
@@ -123,7 +123,7 @@ describe('directory-files: checking tables without a database', () => {
     ).toEqual({ providers: 1 })
   })
 
-  test('the check compares the tables with each other, and checks the form of region codes', () => {
+  test('the check rejects references that another given table lacks, and malformed region codes', () => {
     const profiles = file(
       'p.csv',
       'ref,firstName,lastName,timeZone,languagesSpoken,modalities\nb,Bo,Bee,America/Toronto,en,in-video\n',

@@ -102,7 +102,7 @@ test('directory-files: CSV rows end in CR LF, and cells are quoted only if neces
   )
 })
 
-test('directory-files: data that no file contains stays as it is stored', () => {
+test('directory-files: data of the tables that are not loaded stays as it is stored', () => {
   const before = exportDirectory(service.context)
   const { providers, regions } = readDirectoryTables(service.context, [
     file('l.csv', 'until,ref,region,from\n,ünlicensed,CA-ON,2024-01-01\n'),
@@ -116,7 +116,7 @@ test('directory-files: data that no file contains stays as it is stored', () => 
   expect(providers[0]?.bio).toBe('one\r\ntwo\nthree\rfour "five"')
 })
 
-test('directory-files: a byte order mark, LF, blank lines, empty rows and upper-case TRUE are accepted', () => {
+test('directory-files: a table may have a byte order mark, LF line ends, blank lines, empty rows and upper-case TRUE', () => {
   const text =
     '\ufeffref,firstName,lastName,timeZone,languagesSpoken,modalities,active\n\n,,,,,,\n' +
     'b,Bo,Bee,Europe/Dublin,en; fr-CA,in-video,TRUE\n'
@@ -143,7 +143,7 @@ test('directory-files: each fault names its file, line and column, even after ce
   ])
 })
 
-test('directory-files: faults of the whole document name their lines too', () => {
+test('directory-files: faults that involve several cells or rows also name their lines', () => {
   const schedules =
     'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
     '"a, 1",hours,monday,,09:00,09:00,,,\n' +
@@ -157,7 +157,7 @@ test('directory-files: faults of the whole document name their lines too', () =>
   ])
 })
 
-test('directory-files: invalid cells do not hide faults of the whole document', () => {
+test('directory-files: invalid cells do not hide faults that involve several cells', () => {
   const providers =
     'ref,firstName,lastName,timeZone,languagesSpoken,modalities,minimumNoticeMinutes\n' +
     'b,Bo,Bee,Mars/One,en,in-video,soon\n'
@@ -173,7 +173,7 @@ test('directory-files: invalid cells do not hide faults of the whole document', 
   ])
 })
 
-test('directory-files: a schedule row may only fill the cells of its kind', () => {
+test('directory-files: a schedule row may fill only the cells that belong to its kind', () => {
   const schedules =
     'ref,kind,weekdays,date,start,end,stepMinutes,from,until\n' +
     '"a, 1",lunch,,,,,,,\n' +
@@ -189,7 +189,7 @@ test('directory-files: a schedule row may only fill the cells of its kind', () =
   ])
 })
 
-test('directory-files: a region that a stored provider needs and the file lacks is reported with the provider', () => {
+test('directory-files: a region that the file lacks is reported with each stored provider that refers to it', () => {
   const regions =
     'countryCode,stateProvinceCode,stateProvinceNameLocal,stateProvinceLabel\nCA,ON,Ontario,Province\n'
   expect(faultsOf(file('r.csv', regions))).toEqual([
@@ -215,7 +215,7 @@ test.each([
   expect(faultsOf(file('x.csv', text)).join('\n')).toBe(fault)
 })
 
-test('directory-files: a file that is not UTF-8, and two files of one table, are rejected', () => {
+test('directory-files: a file that is not UTF-8 is rejected, and so are two files of one table', () => {
   expect(faultsOf({ name: 'x.csv', bytes: new Uint8Array([0x61, 0xff]) })).toEqual([
     'x.csv line 1: the file is not valid UTF-8: save it as CSV UTF-8',
   ])

@@ -6,7 +6,7 @@ import { theProgram } from '../support/process'
 const isRoot = process.geteuid?.() === 0
 
 test.skipIf(!isRoot)(
-  'files: opening a database in a folder that is not writable reports the folder as the cause',
+  'files: the error for a database in a folder that is not writable names the folder as the cause',
   async () => {
     using operator = new Operator()
     await operator.do('init')

@@ -5,21 +5,21 @@ import { Folder } from '../support/folder'
 
 const isRoot = process.geteuid?.() === 0
 
-test('files: a file with the wrong mode is reported with its mode and the mode it needs', () => {
+test('files: a file with the wrong mode is reported with its mode and the required mode', () => {
   using folder = new Folder()
   writeFileSync(folder.file('own'), '')
   chmodSync(folder.file('own'), 0o400)
   expect(whyNoAccess(folder.file('own'))).toBe('its mode is 400, but 600 is required')
 })
 
-test('files: a file in a folder that cannot be written or entered is reported with the folder as the cause', () => {
+test('files: a file that cannot be accessed because of its folder is reported with the folder as the cause', () => {
   using folder = new Folder()
   writeFileSync(folder.file('own'), '', { mode: 0o600 })
   expect(whyNoAccess(folder.file('own'))).toBe('its folder is not writable')
   expect(whyNoAccess(folder.file('own/below'))).toBe('a folder in its path cannot be entered')
 })
 
-test.skipIf(!isRoot)('files: a file of another user is reported with both user ids', () => {
+test.skipIf(!isRoot)('files: a file of another user is reported with the ids of both users', () => {
   using folder = new Folder()
   writeFileSync(folder.file('theirs'), '')
   chownSync(folder.file('theirs'), 65534, 65534)

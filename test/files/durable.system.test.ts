@@ -22,7 +22,7 @@ function callsFor(folder: Folder, ...words: string[]): (string | undefined)[] {
 }
 
 test.skipIf(!canTrace)(
-  'files: a master key is synced before it gets its name, and its folder afterwards (skipped without strace)',
+  'files: a new master key file is synced before it gets its name, and its folder is synced after that (skipped without strace)',
   () => {
     using folder = new Folder()
     expect(callsFor(folder)).toEqual([
@@ -34,7 +34,7 @@ test.skipIf(!canTrace)(
 )
 
 test.skipIf(!canTrace)(
-  'files: a file system without hard links gets the new file by a rename to a free name (skipped without strace)',
+  'files: a new file gets its name by a rename if the file system has no hard links (skipped without strace)',
   () => {
     using folder = new Folder()
     expect(callsFor(folder, '-e', 'inject=link,linkat:error=EPERM')).toEqual([

@@ -39,7 +39,7 @@ describe('files: a new durable file', () => {
     expect([readFileSync(path, 'utf8'), modeOf(path)]).toEqual(['whole', '600'])
   })
 
-  test('a file whose writing fails leaves nothing behind', () => {
+  test('a new file leaves no temporary file if writing it fails', () => {
     using folder = new Folder()
     expect(() => {
       using file = beginFile(folder.file('a'))
@@ -60,7 +60,7 @@ describe('files: a new durable file', () => {
     expect(readdirSync(folder.path)).toEqual(['a'])
   })
 
-  test('a file is not published if another process takes the name first', () => {
+  test('a new file never replaces a file that another process created meanwhile', () => {
     using folder = new Folder()
     using file = beginFile(folder.file('a'))
     writeFileSync(folder.file('a'), 'theirs')
@@ -68,7 +68,7 @@ describe('files: a new durable file', () => {
     expect(readFileSync(folder.file('a'), 'utf8')).toBe('theirs')
   })
 
-  test('a durable write replaces a file if asked to, also behind a link, but never a folder', () => {
+  test('a durable write with `replace` replaces a file, also behind a link, but never a folder', () => {
     using folder = new Folder()
     writeFileSync(folder.file('a'), 'old')
     symlinkSync(folder.file('a'), folder.file('link'))
@@ -84,7 +84,7 @@ describe('files: a new durable file', () => {
 /** The temporary path of a process that was killed. No system assigns a process id this large. */
 const killed = (path: string) => asidePath(path).replace(`-${process.pid}-`, '-99999999-')
 
-test('files: only the leftovers of a killed process are removed at once', () => {
+test('files: temporary files of a killed process are removed at once, and those of a running process are not', () => {
   using folder = new Folder()
   const [a, b] = [folder.file('a'), folder.file('b')]
   const kept = [a, asidePath(a), killed(b)]
@@ -98,7 +98,7 @@ test('files: only the leftovers of a killed process are removed at once', () => 
   expect(readdirSync(folder.path)).not.toContain(basename(kept[2] as string))
 })
 
-test('files: the leftovers of a process on another machine or in a container are removed after ten minutes', () => {
+test('files: temporary files of another machine or container are removed after ten minutes', () => {
   using folder = new Folder()
   const longAgo = new Date(Date.now() - 11 * 60_000)
   const [old, recent] = ['1', '2'].map((end) => folder.file(`a.unfinished-00000000-1-0000000${end}`)) as [
@@ -112,7 +112,7 @@ test('files: the leftovers of a process on another machine or in a container are
 })
 
 test.if(process.getuid?.() === 0)(
-  "files: another user's leftovers in a shared folder do not block a new file",
+  'files: temporary files of another user in a shared folder do not prevent a new file',
   () => {
     using folder = new Folder()
     chmodSync(folder.path, 0o1777)

@@ -6,8 +6,8 @@ import * as packageJson from '../../package.json'
 import { packSandbox } from '../../packages/sandbox/pack'
 import { eventually, Folder, Program, runProgram, startSandbox, theProgram } from '../support/process'
 
-// Tests the packages with a stub in place of the executables. packages/sandbox/try.mjs installs the real
-// packages from a registry, with npm and bunx.
+// Tests the packages with a stub in place of the executables. packages/sandbox/try.mjs tests the real packages: it
+// installs them from a registry, with npm and bunx.
 const { version } = packageJson
 const here = `${process.platform}-${process.arch}` as DeliveredPlatform
 const systems = deliveredPlatforms
@@ -26,7 +26,7 @@ beforeAll(() => {
 
 afterAll(() => folder[Symbol.dispose]())
 
-/** A stub of the executable. It prints its arguments and variables, or does what its first argument says. */
+/** A stub of the executable. The first argument selects its act: print its arguments and variables, die or wait. */
 const stub = `#!/bin/sh
 case $1 in
   print) shift; printf '%s\\n' "$#" "$@"; env | grep -E 'BUN_|ANTEROOM_' | sort; cat; echo warned >&2; exit 7;;
@@ -40,7 +40,7 @@ function pack(into: string): string[] {
   return packSandbox({ executables, notices: folder.file('notices'), folder: into, gzipLevel: 1 })
 }
 
-/** Unpacks a package as a package manager does that runs no scripts. */
+/** Unpacks a package like a package manager that runs no install scripts. */
 function install(name: string, tarball: string): void {
   mkdirSync(join(modules, name), { recursive: true })
   const words = ['-xzf', join(packed, tarball), '--strip-components=1', '-C', join(modules, name)]
@@ -54,7 +54,7 @@ async function contents(tarball: string) {
 }
 
 describe('packages: the sandbox packages', () => {
-  test('there is one package per platform, and a launcher that depends on exactly these', async () => {
+  test('the packages are one per platform and a launcher, which depends on exactly the platform packages', async () => {
     expect(names).toEqual([
       ...systems.map((system) => `anteroom-sandbox-${system}-${version}.tgz`),
       `anteroom-sandbox-${version}.tgz`,
@@ -86,7 +86,7 @@ describe('packages: the sandbox packages', () => {
     ['darwin-x64', { os: ['darwin'], cpu: ['x64'] }, 'anteroom'],
     ['win32-x64', { os: ['win32'], cpu: ['x64'] }, 'anteroom.exe'],
   ])(
-    'the package for %s has one executable, is restricted to that platform, and runs no script',
+    'the package for %s contains one executable, can be installed only there, and runs no script',
     async (system, only, file) => {
       const { manifest, names: files } = await contents(`anteroom-sandbox-${system}-${version}.tgz`)
       const documents = ['LICENSE', 'THIRD-PARTY-NOTICES.txt']
@@ -121,13 +121,13 @@ describe('packages: the sandbox packages', () => {
 })
 
 describe('packages: the sandbox launcher', () => {
-  // Bun stands in if Node is not installed.
+  // Bun is used instead if Node is not installed.
   const node = Bun.which('node') ?? process.execPath
   const at = (path: string) => [node, join(path, 'anteroom-sandbox/launch.mjs')]
   const env = { PATH: process.env.PATH ?? '' }
   const command = at(modules)
 
-  test('the launcher passes on arguments, settings, output and the exit code', async () => {
+  test('the launcher passes on arguments, settings, output and the exit code, but no variable that changes Bun', async () => {
     const words = ['print', 'sandbox', '--now', '', 'a b', '$HOME', '"', '--', '--help']
     const settings = { ANTEROOM_PORT: '1', BUN_INSTALL: '/nowhere' }
     const obeyed = {
@@ -138,7 +138,7 @@ describe('packages: the sandbox launcher', () => {
       BUN_JSC_useJIT: '0',
       BUN_BYTECODE_ORDER_OUT: 'x',
     }
-    // Bun itself would obey these variables. Node does not.
+    // If Bun runs the launcher, these variables would change Bun itself, so they are set only for Node.
     const more = node === process.execPath ? {} : obeyed
     expect(await runProgram(words, { command, env: { ...env, ...settings, ...more } })).toEqual({
       code: 7,
@@ -166,7 +166,7 @@ describe('packages: the sandbox launcher', () => {
     await Promise.all(ends)
   })
 
-  test('the launcher stops the executable when the shell between npx and itself ends', async () => {
+  test('the launcher started by npx stops the executable when its parent shell is killed', async () => {
     // npx starts the launcher in a shell that stays alive and forwards no signal.
     const shell = ['sh', '-c', '"$@"; exit', 'sh', ...command]
     await using program = new Program(['wait'], {
@@ -177,7 +177,7 @@ describe('packages: the sandbox launcher', () => {
     expect(await program.stop('SIGKILL')).toMatchObject({ signal: 'SIGKILL', stdout: 'ready\nTERM\n' })
   })
 
-  test('the launcher explains in one line that there is no executable for this platform, and what to do', async () => {
+  test('the launcher fails with one line that says why there is no executable for this platform', async () => {
     const without = folder.file('without/node_modules')
     const launcher = join(without, 'anteroom-sandbox')
     cpSync(join(modules, 'anteroom-sandbox'), launcher, { recursive: true })

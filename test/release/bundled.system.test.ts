@@ -28,7 +28,7 @@ interface Needs {
   readonly optionalPeers?: readonly string[]
 }
 
-/** The names of all packages that the program's dependencies need, from bun.lock. */
+/** The names of the program's dependencies and of all packages that these need, directly or not, from bun.lock. */
 function neededNames(): Set<string> {
   const lock = JSON.parse(readFileSync(`${root}/bun.lock`, 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
   const needed = new Set<string>(Object.keys(packageJson.dependencies))
@@ -45,7 +45,7 @@ function neededNames(): Set<string> {
   return needed
 }
 
-/** The packages that modules of src and db import for more than types. */
+/** The packages that modules of src and db import at runtime, not only for types. */
 async function importedNames(): Promise<Set<string>> {
   const transpiler = new Bun.Transpiler({ loader: 'ts' })
   const files = ['src/**/*.ts', 'db/**/*.ts'].flatMap((pattern) =>
@@ -81,7 +81,7 @@ describe('release: the bundled packages', () => {
     ])
   })
 
-  test('the notices list each bundled package and Bun with its full license, and no path of the build machine', () => {
+  test('the notices contain the full license of each bundled package and of Bun, and no path of the build machine', () => {
     const notices = noticesOf(packages)
     for (const { name, version, texts } of packages.values()) {
       expect(notices).toContain(`\n${name} ${version} (`)
@@ -91,7 +91,7 @@ describe('release: the bundled packages', () => {
       `Bun ${Bun.version} (MIT)`,
       'GNU LIBRARY GENERAL PUBLIC LICENSE',
       'GNU LESSER GENERAL PUBLIC LICENSE',
-      'Facebook, Inc. and its affiliates', // part of Swagger UI's bundle
+      'Facebook, Inc. and its affiliates', // a license inside the bundle of Swagger UI
       `IANA Time Zone Database ${zoneData.version}`,
     ]) {
       expect(notices).toContain(words)
@@ -104,7 +104,7 @@ describe('release: the bill of materials', () => {
   const sbom = sbomOf(packages, source)
   const text = JSON.stringify(sbom)
 
-  test('the bill of materials is valid CycloneDX 1.6, and an invalid one is reported', async () => {
+  test('the bill of materials is valid CycloneDX 1.6, and the validator rejects an invalid one', async () => {
     const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6)
     expect(await validator.validate(text)).toBeNull()
     expect(await validator.validate(JSON.stringify({ ...sbom, components: [{}] }))).not.toBeNull()
@@ -157,13 +157,13 @@ describe('release: the bill of materials', () => {
 })
 
 describe('release: the installed packages', () => {
-  test('installed packages have exact versions and no URLs, and none reports installations', () => {
+  test('installed packages have exact versions and no URLs, and none reports its installation to a server', () => {
     const { dependencies, devDependencies } = packageJson
     const versions = Object.values({ ...dependencies, ...devDependencies })
     expect(versions.filter((version) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version))).toEqual([])
     const lock = readFileSync(`${root}/bun.lock`, 'utf8')
     expect(lock).not.toContain('://')
-    // An override replaces this package, which reports each installation.
+    // This package would report each installation to a server. An override replaces it.
     expect(lock).not.toContain('["@scarf/scarf@')
     expect(readFileSync(`${root}/node_modules/@scarf/scarf/package.json`, 'utf8')).not.toContain(
       '"@scarf/scarf"',
@@ -217,7 +217,7 @@ describe('release: security advisories', () => {
     expect(finding.lines[0]).toContain('A fault (https://example.com/1)')
   })
 
-  test('without a registry that serves advisories, the check is reported as not done and does not block the release', () => {
+  test('advisories are reported as not checked if the registry does not serve them, and do not block the release', () => {
     expect(judge('{}', bundled)).toEqual({ lines: ['advisories: none'], isBad: false })
     const printed = 'bun audit v1\n\nerror: POST https://registry.example.com/bulk - 405'
     expect(judge(printed, bundled)).toEqual({
@@ -233,7 +233,7 @@ describe('release: security advisories', () => {
   })
 })
 
-test('release: an executable is not built with a Bun that differs from the pinned one', async () => {
+test('release: a build with a Bun that differs from the pinned one is refused', async () => {
   using folder = new Folder()
   const bun = folder.file('bun')
   await Bun.write(bun, 'another')

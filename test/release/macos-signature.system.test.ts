@@ -3,9 +3,7 @@ import { signatureFault, signed } from '../../deploy/release/macos-signature'
 
 const at = { text: 32, last: 104, signature: 176 }
 
-/**
- * A minimal macOS executable: a code segment, a segment for the signature, and a signature of other pages.
- */
+/** A minimal macOS executable: a code segment, a segment for the signature, and an invalid signature. */
 function executable(signedBytes: number, signatureBytes: number): Buffer {
   const file = Buffer.alloc(signedBytes + signatureBytes, 7)
   file.fill(0, 0, 192)
@@ -33,7 +31,7 @@ test.each([
   ['a partial last page', 10_000, 64],
   ['a longer old signature', 10_000, 5000],
 ])(
-  'release: signing a macOS executable with %s makes its signature valid',
+  'release: a macOS executable with %s has a valid signature after signing',
   (_, signedBytes, signatureBytes) => {
     const unsound = executable(signedBytes, signatureBytes)
     expect(signatureFault(unsound)).toBe('there is no signature')
@@ -57,7 +55,7 @@ test.each([
   },
 )
 
-test('release: a changed byte, or one added behind the signature of a macOS executable, is detected', () => {
+test('release: a macOS executable with a changed or an added byte has no valid signature', () => {
   const file = signed(executable(10_000, 64), 'anteroom')
   const changed = Buffer.from(file)
   changed[9_999] = 8

@@ -9,7 +9,7 @@ test('release: a version with a dated section and no tag is accepted', () => {
   expect(versionFault('0.9.0', changelog, 'a', null)).toBeNull()
 })
 
-test('release: the tagged commit itself can be built again', () => {
+test('release: a version that is tagged at the built commit is accepted', () => {
   expect(versionFault('0.9.0', changelog, 'a', 'a')).toBeNull()
 })
 

@@ -14,14 +14,14 @@ import { Folder } from '../support/folder'
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** An npm that installs a forged executable instead of Bun's. */
+/** A forged npm. It installs another executable in place of Bun. */
 const otherNpm = `#!/bin/sh
 for package; do :; done
 /bin/mkdir -p "node_modules/\${package%@*}/bin"
 echo other > "node_modules/\${package%@*}/bin/bun"
 `
 
-/** A project in a temporary folder with one program in its folder `bin`. */
+/** A copy of the project in a temporary folder, with a script as a program in its folder `bin`. */
 function projectWith(program: string, script: string): Folder {
   const folder = new Folder()
   for (const name of ['src', 'bin']) mkdirSync(folder.file(name))
@@ -33,9 +33,9 @@ function projectWith(program: string, script: string): Folder {
   return folder
 }
 
-test('release: a Bun that differs from the pinned one is neither kept nor started', () => {
+test('release: with-bun removes a fetched Bun that differs from the pinned one, and does not start it', () => {
   using folder = projectWith('npm', otherNpm)
-  // Node runs the script without a Bun on the PATH, so that it fetches one.
+  // There is no Bun on the PATH, so with-bun.mjs fetches one with npm.
   const words = [Bun.which('node') ?? 'node', 'src/with-bun.mjs', '--version']
   const env = { PATH: folder.file('bin') }
   const { exitCode, stdout, stderr } = Bun.spawnSync(words, { cwd: folder.path, env, stderr: 'pipe' })
@@ -47,7 +47,7 @@ test('release: a Bun that differs from the pinned one is neither kept nor starte
   expect(readdirSync(folder.file('.bun'))).toEqual([])
 })
 
-test('release: with-bun exempts this machine from the proxy and keeps the exemptions that are set', () => {
+test('release: with-bun adds this machine to the configured proxy exemptions', () => {
   const words = ['node', 'src/with-bun.mjs', '--print', 'process.env.NO_PROXY + " " + process.env.no_proxy']
   const env = { PATH: process.env.PATH ?? '', no_proxy: 'example.org', HTTP_PROXY: 'http://127.0.0.1:9' }
   const { stdout } = Bun.spawnSync(words, { cwd: root, env })
@@ -55,7 +55,7 @@ test('release: with-bun exempts this machine from the proxy and keeps the exempt
   expect(stdout.toString()).toBe(`${unproxied} ${unproxied}\n`)
 })
 
-test("release: with-bun installs the program's packages for the program, and all packages for anything else", () => {
+test("release: with-bun installs only the program's packages to run the program, and all packages to run anything else", () => {
   const fakeBun = `#!/bin/sh
 case $1 in
   --version) echo ${pinnedBun.version} ;;
@@ -78,7 +78,7 @@ esac
   expect(run('src/main.ts', 'sandbox')).toHaveLength(2)
   expect(run('test')).toHaveLength(2)
 
-  // After a change of package.json the packages of tests are updated, not removed.
+  // After a change of package.json, the packages that only tests need are updated, not removed.
   appendFileSync(folder.file('package.json'), '\n')
   expect(run('src/main.ts', 'sandbox').at(-1)).toBe('install --frozen-lockfile')
 })

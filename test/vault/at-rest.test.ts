@@ -10,7 +10,7 @@ import { Folder } from '../support/folder'
 
 const canaries = ['canary-question-5b1f', 'canary-answer-90ce', 'canary-again-77d2']
 
-/** A secret as it may appear in a file: raw, and as base64, base64url and hex. */
+/** A secret in the encodings in which a file may contain it: raw, base64, base64url and hex. */
 function spellings(secret: Uint8Array): Buffer[] {
   const bytes = Buffer.from(secret)
   const texts = (['base64', 'base64url', 'hex'] as const).map((encoding) => bytes.toString(encoding))
@@ -50,7 +50,7 @@ test('vault: screening answers and token secrets are not readable in any databas
 
   const open = search()
   expect(open.files.sort()).toEqual(['store.sqlite', 'store.sqlite-shm', 'store.sqlite-wal'])
-  // The search finds a text that is stored in the clear, so it reads the right files.
+  // The search works: it finds a text that is stored unencrypted.
   expect(open.holds(Buffer.from('Readable Partner'))).toBe(true)
   expect(hidden.filter(open.holds).map(String)).toEqual([])
 
@@ -72,7 +72,7 @@ function sealedIn(path: string): (id: number) => Uint8Array[] {
       .flatMap((row) => Object.values(row).filter((value) => value instanceof Uint8Array))
 }
 
-test('vault: no database file contains anything of an erased member', async () => {
+test('vault: no database file contains any data of an erased member', async () => {
   using folder = new Folder()
   const path = folder.file('store.sqlite')
   const { store, feed, maintenance, close } = openTestEngine(path)

@@ -30,7 +30,7 @@ const opened = async (name: string, keys: Partial<Parameters<typeof openBackup>[
 }
 
 describe('vault: an encrypted backup', () => {
-  test('a backup is an age file that only its master key opens, and contains no plaintext', async () => {
+  test('a backup is an age file without plaintext, and another master key does not open it', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sealed'))
     const sealed = readFileSync(file('sealed'))
@@ -49,7 +49,7 @@ describe('vault: an encrypted backup', () => {
     ['one chunk', Buffer.alloc(65_536, 1)],
     ['one chunk and a byte', Buffer.alloc(65_537, 1)],
     ['many chunks', Buffer.alloc(655_360, 1)],
-  ])('a backup of %s is restored unchanged', async (_, bytes) => {
+  ])('a backup of %s is decrypted unchanged', async (_, bytes) => {
     writeFileSync(file('in'), bytes)
     await (await protectBackup(masterKey, alone))(file('in'), file('sized'))
     await openBackup(file('sized'), file('out'), { masterKey })
@@ -77,7 +77,7 @@ describe('vault: an encrypted backup', () => {
     )
   })
 
-  test('a backup with a passphrase opens with that passphrase only, and not with the master key', async () => {
+  test('a backup with a passphrase opens only with that passphrase, not with the master key', async () => {
     const passphraseFile = secret('passphrase', 'canary correct horse\nanother line\n')
     await (await protectBackup(masterKey, { ...alone, passphraseFile }))(file('plain'), file('phrased'))
     expect(await opened('phrased', { passphraseFile })).toBe(true)
@@ -87,7 +87,7 @@ describe('vault: an encrypted backup', () => {
     const unopened = 'database_unusable: the passphrase does not decrypt the backup'
     const wrong = secret('wrong', 'canary correct house\n')
     expect(await refusalOf(opened('phrased', { passphraseFile: wrong }))).toBe(unopened)
-    // A passphrase that is given must open the backup, even if the master key would.
+    // If a passphrase is given, the master key is not tried.
     await (await protectBackup(masterKey, alone))(file('plain'), file('unphrased'))
     expect(await refusalOf(opened('unphrased', { passphraseFile }))).toBe(unopened)
     expect(
@@ -100,7 +100,7 @@ describe('vault: an encrypted backup', () => {
   })
 
   test.each(['age1qqqq', 'canary', 'AGE-SECRET-KEY-1CANARY', ''])(
-    'a backup for the invalid recipient %p is not begun, and the error does not show the recipient',
+    'a backup for the invalid recipient %p is refused, and the error does not show the recipient',
     async (recipient) => {
       expect(await refusalOf(protectBackup(masterKey, { recipients: [recipient] }))).toBe(
         'field_invalid: --recipient: must be an age recipient (age1…)',
@@ -108,7 +108,7 @@ describe('vault: an encrypted backup', () => {
     },
   )
 
-  test('a backup that was changed or cut off at any place is rejected', async () => {
+  test('a backup that was changed or cut off is rejected, wherever the damage is', async () => {
     await (await protectBackup(masterKey, alone))(file('plain'), file('whole'))
     const whole = readFileSync(file('whole'))
     const damaged = 'database_unusable: the backup is damaged; use another backup'
@@ -131,7 +131,7 @@ describe('vault: an encrypted backup', () => {
     }
   })
 
-  test('a backup that cannot be read back as it was written is reported as failed', async () => {
+  test('a backup fails if reading it back does not return the original', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sound'))
     const bytes = readFileSync(file('sound'))

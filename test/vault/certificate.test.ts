@@ -25,14 +25,14 @@ const read = (certificate: string, key: string, at = madeAt + 1000, isCredential
 
 const day = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-test('vault: a certificate chain is read with its key, and is valid until the earliest expiry in it', () => {
+test('vault: a certificate chain is valid until the earliest expiry of its certificates', () => {
   const chain = written('chain.crt', `${one.cert}\n${two.cert}`, 0o644)
   const { cert, key, validUntil } = read(chain, one.key)
   expect([cert, key]).toEqual([`${one.cert}\n${two.cert}`, one.pem])
   expect(validUntil).toBe(madeAt + 20 * dayMillis)
 })
 
-test('vault: a TLS key that systemd passes as a credential is read in spite of its mode', () => {
+test('vault: a TLS key that systemd passes as a credential may be readable by others', () => {
   const key = written('credential', one.pem, 0o440)
   expect(() => read(one.certificate, key)).toThrow(
     `other users can access the TLS key file ${key}; run chmod 600 ${key}`,
@@ -115,12 +115,12 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
     () =>
       `the TLS certificate ${folder.file('early.crt')} is not valid before ${day(madeAt + 3 * dayMillis)}`,
   ],
-])('vault: %s is rejected in one line', (_, files, message) => {
+])('vault: %s is rejected with an error that names the cause', (_, files, message) => {
   const [certificate, key, at] = files()
   expect(() => read(certificate, key, at)).toThrow(new Refusal('settings_invalid', message()))
 })
 
-test('vault: a note warns of a TLS certificate that expires within fourteen days', () => {
+test('vault: certificateNotes warns of a certificate that expires within fourteen days', () => {
   const certificate = read(two.certificate, two.key)
   const at = (days: number) =>
     certificateNotes(certificate, 'https://localhost:8443/x', certificate.validUntil - days * dayMillis)
@@ -130,7 +130,7 @@ test('vault: a note warns of a TLS certificate that expires within fourteen days
   ])
 })
 
-test('vault: a note warns of a TLS certificate that is not for the host of the base URL', () => {
+test('vault: certificateNotes warns of a certificate that is not for the host of the base URL', () => {
   const certificate = read(one.certificate, one.key)
   const notes = (baseUrl: string) => certificateNotes(certificate, baseUrl, madeAt)
   expect(notes('https://api.example.org')).toEqual([

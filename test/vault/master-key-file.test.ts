@@ -27,7 +27,7 @@ describe('vault: a master key file', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    'a key file of another user is refused to root, unless the database belongs to that user',
+    'a key file of another user is refused for root, unless the database belongs to the same user',
     () => {
       using folder = new Folder()
       const path = folder.file('key')
@@ -44,7 +44,7 @@ describe('vault: a master key file', () => {
     ['a key that is too short', Buffer.alloc(31, 7).toString('base64')],
     ['a key that is too long', Buffer.alloc(33, 7).toString('base64')],
     ['a text that is not base64', 'canary-correct-horse-battery-staple'],
-    // Lenient decoders skip characters that are not base64, and make a key of the rest.
+    // A lenient decoder would skip the `!` and decode the rest to a key.
     ['a text that a lenient decoder would turn into a key', `${'canary!'.repeat(7)}A`],
     ['a key and more text', `${Buffer.alloc(32, 7).toString('base64')} canary`],
   ])('a key file with %s is rejected without showing its content', (_, content) => {

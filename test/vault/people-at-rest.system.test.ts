@@ -6,7 +6,7 @@ import { Operator, type Served } from '../support/operator'
 
 setDefaultTimeout(300_000)
 
-// Searches every file that the program may leave for personal data, as `strings` would show it.
+// Searches for readable personal data in every file that the program may leave on the disk.
 
 const profileFields = [
   ...['firstName', 'lastName', 'preferredName', 'preferredPronouns', 'gender', 'maritalStatus', 'clientType'],
@@ -32,7 +32,7 @@ const canaries = [...people.flatMap((one) => one.canaries), keyCanary]
 
 let submitted = 0
 
-/** Each canary in each file below a folder, in upper or lower case, in UTF-8 or UTF-16. */
+/** The canaries that the files below a folder contain, in upper or lower case, in UTF-8 or UTF-16. */
 function hitsBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -59,20 +59,21 @@ async function onboard(operator: Operator): Promise<string> {
 
 async function submitAll(service: Served, token: string): Promise<void> {
   for (const { body } of people) {
-    // The replay stored for a retry contains personal data. The key may too, because partners choose it.
+    // With an idempotency key, the response is stored for a retry, with personal data. Partners choose the key, so it
+    // may contain personal data too.
     const headers = { 'Idempotency-Key': `${keyCanary} ${submitted++}` }
     expect((await service.post(body, token, headers)).status).toBe(201)
   }
 }
 
-test('vault: no file shows personal data: database, log, shared memory, temporary files and backup, also after a crash', async () => {
+test('vault: no database, write-ahead log, temporary file or backup shows personal data, even after a crash', async () => {
   using operator = new Operator()
   const token = await onboard(operator)
   expect(canaries.length).toBeGreaterThan(40)
   {
     await using service = await operator.serve()
     await submitAll(service, token)
-    // Submitted again, so that an older version of each value may be left behind.
+    // Submits the same again, so that free space of the database may contain older versions of the values.
     await submitAll(service, token)
     const names = readdirSync(operator.folder.path)
     expect(names).toContain('anteroom.sqlite-wal')
@@ -86,10 +87,10 @@ test('vault: no file shows personal data: database, log, shared memory, temporar
     expect(statSync(`${operator.database}-wal`).size).toBeGreaterThan(0)
     expect(hitsBelow(operator.folder.path)).toEqual([])
   }
-  // Recovered and closed: all data is in one file now.
+  // doctor recovered the database after the crash and closed it, so all data is in one file now.
   await operator.do('doctor')
   expect(hitsBelow(operator.folder.path)).toEqual([])
-  // The data is stored: an export shows it, and the search finds it there.
+  // The search works: it finds the data in an export, and only there.
   const output = operator.folder.file('export.json')
   await operator.do('member', 'export', '1', '--output', output)
   expect(hitsBelow(operator.folder.path).filter((hit) => !hit.startsWith('export.json'))).toEqual([])

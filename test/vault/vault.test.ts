@@ -14,12 +14,12 @@ describe('vault: a sealed value', () => {
     ['a text', secret],
     ['every byte', Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))],
     ['a large value', Buffer.alloc(300_000, 'x')],
-  ])('a sealed value is opened unchanged: %s', (_, plain) => {
+  ])('sealing and opening returns %s unchanged', (_, plain) => {
     const opened = vault.open(vault.seal(plain, place), place)
     expect(Buffer.from(opened).equals(plain)).toBe(true)
   })
 
-  test('a sealed value has the format 2, the master key id, a 12-byte nonce, the ciphertext and a 16-byte tag', () => {
+  test('a sealed value consists of the format byte 2, the master key id, a 12-byte nonce, the ciphertext and a 16-byte tag', () => {
     const [one, other] = [
       vault.seal(secret, place),
       vault.seal(Buffer.alloc(3), { ...place, table: 'settings' }),
@@ -46,8 +46,8 @@ describe('vault: a sealed value', () => {
   })
 })
 
-// Computed once, and fixed. They must never change: every existing database is searched by these hashes, and
-// its values open only with this key id and this binding.
+// These values must never change. Records of existing databases are found by these hashes, and their sealed values
+// open only with this key id and this binding to the record.
 describe('vault: the storage format that all releases share', () => {
   const fixed = createVault(Uint8Array.from({ length: masterKeyBytes }, (_, at) => at))
   const sealed = '0230025e9ace80d3a16b45af87796115907f56c0fbfe6a5b2d8805aa7ffe0a7035932375c2a4ec277d00957530'
@@ -59,7 +59,7 @@ describe('vault: the storage format that all releases share', () => {
     ['email', '6b61b93aa6f1fd1b0f15c32d8875f6ce02dde64088e9dbb3f8f6e66689fa708c'],
     ['idempotency key', 'de47a5df78d373d903e87d8cf35e6c5744b22a8e765d5d4fc134ff65a761661f'],
     ['request body', 'b50cb5bf4a17d9b19f98b8d7d551819ff45e1fc2a84978e543e0b333c79a3bb7'],
-  ] as const)('the keyed hash of a text used as %s is fixed', (purpose, hash) =>
+  ] as const)('the keyed hash of a text with the purpose "%s" is fixed', (purpose, hash) =>
     expect(Buffer.from(fixed.keyedHash(purpose, 'robin@example.com')).toString('hex')).toBe(hash),
   )
 
@@ -71,7 +71,7 @@ describe('vault: the storage format that all releases share', () => {
     ])
   })
 
-  test('the format byte and the master key id of a sealed value are fixed', () => {
+  test('the first five bytes of a sealed value (format and master key id) are fixed', () => {
     expect(Buffer.from(fixed.seal(secret, place).subarray(0, 5)).toString('hex')).toBe('0230025e9a')
   })
 

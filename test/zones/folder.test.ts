@@ -13,7 +13,7 @@ import { notNames } from './names'
 import { writeTzif } from './write-tzif'
 
 const toronto = writeTzif({ types: [-18_000], footer: 'EST5EDT,M3.2.0,M11.1.0' })
-/** Toronto, as if its law had made winter time permanent. */
+/** Toronto with permanent winter time, unlike the real law. */
 const changed = writeTzif({ types: [-18_000], footer: 'EST5' })
 
 const made: string[] = []
@@ -21,7 +21,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder with the given files. A text that begins with `->` becomes a symbolic link. */
+/** A folder with the given files. A text that begins with `->` becomes a symbolic link to the rest of the text. */
 function folderOf(files: Record<string, Buffer | string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'anteroom-zones-'))
   made.push(folder)
@@ -35,7 +35,7 @@ function folderOf(files: Record<string, Buffer | string>): string {
 }
 
 describe('zones: a zoneinfo folder', () => {
-  test('a folder replaces the built-in data, so that a provider works by its rules', () => {
+  test('a folder replaces built-in zones, and the slots of a provider follow the rules in the folder', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': changed }))
     const summer = practice({
       workingHours: [daily('09:00', '09:45', { from: '2027-07-01', until: '2027-07-01' })],
@@ -44,7 +44,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(slotsOf(summer, '2027-06-30T00:00:00Z', zones)).toEqual(['2027-07-01T14:00:00Z'])
   })
 
-  test('a folder adds its own zones, and leaves the built-in ones that it lacks', () => {
+  test('a folder adds zones, and does not remove the built-in zones that it lacks', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'America/Argentina/Ushuaia': changed, 'Mars/Olympus': changed }),
     )
@@ -58,7 +58,7 @@ describe('zones: a zoneinfo folder', () => {
     for (const name of notNames) expect([name, zones.find(name)]).toEqual([name, null])
   })
 
-  test('a folder may contain links to files, which are zones under their own names', () => {
+  test('a folder may contain a link to a zone file, which is a zone with the name of the link', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'Canada/Eastern': '->../America/Toronto' }),
     )
@@ -79,7 +79,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.names.length).toBeLessThan(builtInZones().names.length + 10)
   })
 
-  test('other files, and copies such as posix/ and right/, add no zones', () => {
+  test('a folder may contain other files and the copies posix/ and right/, which add no zones', () => {
     const zones = zonesFromFolder(
       folderOf({
         'America/Toronto': toronto,
@@ -96,7 +96,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.names).toEqual(builtInZones().names)
   })
 
-  test('a folder reports its edition, if known, and whether it is older than the built-in one', () => {
+  test('a folder reports its edition and whether that is older than the built-in edition, if known', () => {
     const reported = (files: Record<string, string>) => {
       const folder = folderOf({ 'America/Toronto': toronto, ...files })
       const { edition, age, folder: from, builtIn } = zonesFromFolder(folder)
@@ -114,7 +114,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(reported({})).toEqual(['unknown', 'unknown'])
   })
 
-  test('a folder is read once: later changes have no effect', () => {
+  test('a folder is read only once, so later changes of its files have no effect', () => {
     const folder = folderOf({ 'America/Toronto': toronto })
     const zones = zonesFromFolder(folder)
     writeFileSync(join(folder, 'America/Toronto'), changed)
@@ -140,7 +140,7 @@ describe('zones: a zoneinfo folder', () => {
     }
   })
 
-  test('a folder that is missing or is a file is rejected by name', () => {
+  test('a folder that is missing or is a file is rejected, and the error names it', () => {
     const folder = folderOf({ file: 'text', link: '->nowhere' })
     makeFifo(join(folder, 'fifo'))
     expect(faultOf('/nowhere/zoneinfo')).toBe(
@@ -173,7 +173,7 @@ describe('zones: a zoneinfo folder', () => {
     ['a link to itself', '->Toronto', 'is a broken link'],
   ]
   test.each(faults)(
-    'a folder with a zone file that is %s is rejected by the name of the file',
+    'a folder with a zone file that is %s is rejected, and the error names the file',
     (_, content, fault) => {
       const folder = folderOf({ 'America/Toronto': content, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
       expect(faultOf(folder)).toBe(
@@ -203,7 +203,7 @@ describe('zones: the zoneinfo folder of the host', () => {
   test.skipIf(!hasSystemZones)(hasSystemZones ? title : `${title} (skipped: no ${systemFolder})`, () => {
     const folder = zonesFromFolder(systemFolder)
     const builtIn = builtInZones()
-    // An edition is right about the years before it. Later editions may have changed the years after it.
+    // An edition states the law of the years before it. Later editions may have changed the years after it.
     const edition = Number(/^20\d\d/.exec(folder.edition)?.[0] ?? 2020)
     const [from, to] = [Date.UTC(2000, 0, 1), Date.UTC(Math.min(edition, 2025), 0, 1)].map(
       (at) => at / minuteMillis,
@@ -217,7 +217,7 @@ describe('zones: the zoneinfo folder of the host', () => {
       return instants.some((at) => from <= at && at < to && offsetAt(a, at) + 0 !== offsetAt(b, at) + 0)
     })
     expect(shared.length).toBeGreaterThan(400)
-    // Later editions sometimes correct the past of a zone.
+    // Later editions sometimes correct the past of a zone, so a few differences are allowed.
     if (differing.length > 0) console.warn(`edition ${folder.edition} differs: ${differing.join(', ')}`)
     expect(differing.length).toBeLessThan(shared.length / 50)
   })

@@ -1,5 +1,5 @@
 import { words } from '../support/words'
-/** Texts that are not IANA names, although some zone reader accepts each of them. */
+/** Texts that are not IANA zone names. Some programs accept them as zones. */
 export const notNames = [
   '',
   ' ',

@@ -18,7 +18,7 @@ function read(source: TzifSource): TimeZone {
 const hour = 3_600
 const newYork = 'EST5EDT,M3.2.0,M11.1.0'
 
-/** Toronto from 2007 on, with its current rule in the footer, as in slim files. */
+/** Toronto as a slim file: the changes of 2006 and 2007, and a footer with the rule for later years. */
 const slimToronto: TzifSource = {
   types: [-5 * hour, -4 * hour],
   changes: [
@@ -30,7 +30,7 @@ const slimToronto: TzifSource = {
   footer: newYork,
 }
 
-/** A file with every optional part, whose 32-bit and 64-bit blocks differ. */
+/** A file with every optional part. The 32-bit block differs from the 64-bit block, so reading it would be noticed. */
 const fullFile: TzifSource = {
   ...slimToronto,
   version: 3,
@@ -40,8 +40,8 @@ const fullFile: TzifSource = {
 }
 
 /**
- * The instants from 2008 to 2037 at which two zones differ, checked every thirteen hours and around each
- * change.
+ * The instants from 2008 to 2037 at which two zones have different offsets. Checks an instant about every thirteen
+ * hours, and the minutes around each clock change.
  */
 function differences(a: TimeZone, b: TimeZone): string[] {
   const [from, to] = [minutes('2008-01-01T00:00:00Z'), minutes('2038-01-01T00:00:00Z')]
@@ -60,7 +60,7 @@ function builtIn(name: string): TimeZone {
 }
 
 describe('zones: a TZif file', () => {
-  test('a file with a few changes and a footer gives the zone up to 2037', () => {
+  test('a file with a few changes and a footer is read as the zone up to 2037', () => {
     expect(differences(read(slimToronto), builtIn('America/Toronto'))).toEqual([])
   })
 
@@ -71,13 +71,13 @@ describe('zones: a TZif file', () => {
     expect(offsetAt(zone, minutes('2006-04-02T07:00:00Z'))).toBe(-240)
   })
 
-  test('a file with only a footer gives the zone from 1970 on', () => {
+  test('a file with only a footer is read as the zone from 1970 on', () => {
     const zone = read({ types: [-5 * hour], footer: newYork })
     expect(differences(zone, builtIn('America/Toronto'))).toEqual([])
     expect(offsetAt(zone, minutes('1970-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('a file with one offset keeps it for all time, whether its footer is empty or not', () => {
+  test('a file with one offset is read as a zone with that offset for all time, with or without a footer', () => {
     for (const footer of ['<+0545>-5:45', '']) {
       const zone = read({ types: [20_700], footer })
       expect(zone.transitions).toEqual([])
@@ -115,7 +115,7 @@ describe('zones: a TZif file', () => {
     })
   }
 
-  test('a file with summer time all year in its footer never leaves summer time', () => {
+  test('a file whose footer has summer time all year is read as a zone that never leaves summer time', () => {
     const zone = read({
       types: [-5 * hour, -4 * hour],
       changes: [[seconds('2026-03-08T07:00:00Z'), 1]],
@@ -133,7 +133,7 @@ describe('zones: a TZif file', () => {
     expect(offsetAt(read(fullFile), minutes('2020-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('a file may begin with a change at the beginning of time, as old files do', () => {
+  test('a file may begin with a change 18 billion years ago, as old files do', () => {
     const changes = [[-(2 ** 59), 0], ...(slimToronto.changes ?? [])] as const
     expect(differences(read({ ...slimToronto, changes }), builtIn('America/Toronto'))).toEqual([])
   })
@@ -151,7 +151,7 @@ describe('zones: a TZif file', () => {
 
 describe('zones: a broken TZif file is rejected', () => {
   const whole = writeTzif(fullFile)
-  /** Returns `refused`, or what happened instead. A refusal may throw if its message names the zone. */
+  /** Returns `refused` if readTzif returns null or throws an error that names the zone, and else what happened. */
   const outcomeOf = (bytes: Buffer): string => {
     try {
       return readTzif('Test/Zone', bytes) === null ? 'refused' : 'read as a zone'

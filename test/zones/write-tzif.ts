@@ -1,12 +1,12 @@
-/** A zone to write as a TZif file. */
+/** The contents of a TZif file. */
 export interface TzifSource {
   /** 1 to 4 (default: 2). */
   readonly version?: number
   /** Offsets in seconds east of UTC, by type. The first applies before the first change. */
   readonly types: readonly number[]
-  /** Changes: seconds since 1970-01-01T00:00Z, and the type that begins then. */
+  /** Changes: `at` in seconds since 1970-01-01T00:00Z, and the index into `types` that applies from then on. */
   readonly changes?: readonly (readonly [at: number, type: number])[]
-  /** A POSIX rule, or empty. */
+  /** The POSIX rule for the time after the last change (default: empty). */
   readonly footer?: string
   /** The content of the 32-bit block, if not empty. Readers of version 2 skip it. */
   readonly legacy?: {
@@ -19,7 +19,7 @@ export interface TzifSource {
   readonly indicators?: boolean
 }
 
-/** Returns the bytes of a TZif file (RFC 9636), slim unless the source adds parts. */
+/** Returns the bytes of a TZif file (RFC 9636). Parts that the source does not set are as small as possible. */
 export function writeTzif(source: TzifSource): Buffer {
   const { version = 2, footer = '' } = source
   if (version === 1) return block('\0', source, 4)
