@@ -19,11 +19,11 @@ interface Keeping {
   readonly source: MasterKeySource
   readonly place: DatabaseLocation
   readonly purpose: Purpose
-  /** If true and there is no database, the key file is created. */
+  /** If true and there is no database, the key file is created if it is missing. */
   readonly create: boolean
 }
 
-/** Finishes an interrupted rotation first. @throws Refusal database_unusable */
+/** Reads the master key, after finishing an interrupted rotation. @throws Refusal database_unusable */
 export async function openKeyring({ source, place, purpose, create }: Keeping) {
   const found = await place.find()
   const isNew = create && found === null
@@ -39,12 +39,12 @@ export async function openKeyring({ source, place, purpose, create }: Keeping) {
   return { key, keyring }
 }
 
-/** The master key for a backup. The key file may also belong to the backup's owner. */
+/** Reads the master key for a backup. The key file may also belong to the owner of the backup file. */
 export function readBackupKey(source: MasterKeySource, backup: string): Uint8Array {
   return readKey(source, ownerOf(backup))
 }
 
-/** Creates a key only for a new database. @param owner a further uid that may own the key file */
+/** @param owner another uid that may own the key file @param create true to create a missing key file */
 function readKey(source: MasterKeySource, owner: number | undefined, create = false): Uint8Array {
   if ('base64' in source) return parseMasterKey(source.base64)
   if ('descriptor' in source) return readMasterKeyDescriptor(source.descriptor)
@@ -57,16 +57,16 @@ function ownerOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.uid
 }
 
-// A rotation writes the next key to a second file, seals the database under it, then renames it over the old
-// key. If it is killed before the rename, the next process to open the database renames it.
+// A rotation writes the next key to a second file, seals the database under this key, then renames the file over the
+// old key file. If the process is killed before the rename, the next process that opens the database renames the file.
 const nextEnd = '.next'
 
-/** Not a symbolic link: a link to the key, renamed over it, would destroy the key. */
+/** False for a symbolic link: if it leads to the key, renaming it over the key would destroy the key. */
 function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** The next key of an interrupted rotation. Null if there is none, or it is unreadable. */
+/** Returns the next key of an interrupted rotation. Null if there is none, or it is unreadable. */
 function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   if (!('file' in source) || !existsSync(source.file)) return null
   const file = realpathSync(source.file)
@@ -94,7 +94,7 @@ async function rotate(
       '--new-key-file: is required if the current master key is not in a file',
     )
   }
-  // An existing next key is reused: two rotations at once end with the same key.
+  // An existing next key is reused, so that two concurrent rotations end with the same key.
   const next = makeNext(path, file)
   if (Buffer.from(next).equals(key)) {
     throw new Refusal('field_invalid', '--new-key-file: contains the current master key')
@@ -104,7 +104,7 @@ async function rotate(
   return file ?? path
 }
 
-/** @param file to be replaced; the new file gets its owner, because a service cannot read root's key */
+/** @param file the file to be replaced. The new file gets the same owner: the service cannot read a file of root. */
 function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
@@ -126,14 +126,14 @@ function makeNext(path: string, file: string | null): Uint8Array {
   }
 }
 
-/** Fails early if the file cannot be renamed over, for example a bind mount in a container. */
+/** Throws if no file can be renamed over this one, for example because it is a bind mount in a container. */
 function requireReplaceable(file: string): void {
   const probe = asidePath(`${file}${nextEnd}`)
   try {
     linkSync(file, probe)
     rmSync(probe)
   } catch (error) {
-    // Other errors are inconclusive: some file systems have no hard links.
+    // Other errors do not prove that: some file systems have no hard links.
     if (isNoPlace(error)) throw error
   }
 }

@@ -1,7 +1,7 @@
 import { printVersionLine } from './cli/version-line'
 
 const words = process.argv.slice(2)
-// Fast path: `--version` alone does not load the rest of the program.
+// Fast path: for `--version` alone, the rest of the program is not loaded.
 if (words.length !== 1 || words[0] !== '--version' || !(await printVersionLine())) {
   await import('./production')
   const { logUnanswered, run } = await import('./cli/program')

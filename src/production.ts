@@ -1,4 +1,4 @@
-// Import first: otherwise Elysia starts in development mode, in which a request can cost seconds of CPU.
+// Must be imported first: otherwise Elysia starts in development mode, in which a request can take seconds of CPU time.
 Object.assign(process.env, { NODE_ENV: 'production' })
 
 export {}

@@ -41,7 +41,7 @@ export interface ServiceOptions extends DatabaseSetting {
   readonly clock: Clock
   readonly limits?: Limits
   readonly report: Report
-  /** Maximum number of writes in one transaction, for benchmarks; SQLite only. */
+  /** Maximum number of writes in one transaction on SQLite. Only benchmarks set it. */
   readonly largestGroup?: number | undefined
 }
 
@@ -50,9 +50,9 @@ export interface Service extends Pick<Engine, 'close'> {
   readonly zones: ZoneData
   listen(options: ServerOptions): Promise<Server>
   setLimits(limits: Limits): void
-  /** Restores to an unused path and checks the manifest. @throws Refusal database_unusable */
+  /** Restores a backup to an unused path, and checks its manifest. @throws Refusal database_unusable */
   restore(backup: string, path: string, progress: ReportProgress): Promise<Restored>
-  /** Opens another database under the same master key, with the same zone data. */
+  /** Opens another database with the same master key and the same zone data. */
   openOn(database: string, clock: Clock): Promise<Service>
 }
 
@@ -65,7 +65,7 @@ export async function databaseAt({ database, login = noLogin }: DatabaseSetting)
   return serverDatabase(database, login)
 }
 
-/** Does not load the directory. @throws Refusal database_unusable; storage_busy if another process has locked it */
+/** Opens the database without loading the directory. @throws Refusal database_unusable; storage_busy if it is locked */
 export async function openStorage(options: ServiceOptions) {
   const { key: _, ...storage } = await openWithKey(options)
   return storage
@@ -92,7 +92,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, report } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, measure, close, key } = await openWithKey(options)
-  // A key from a file descriptor cannot be read again.
+  // Passes the key itself, because a key from a file descriptor cannot be read again.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
     async (error) => {
@@ -101,7 +101,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
   )
   const notebook = new Notebook()
-  // Shared with the context: setLimits changes it in place.
+  // The context shares this object, and setLimits changes it in place.
   const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
   const served: Served = {
@@ -128,7 +128,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The master key decrypts the backup unless another of its keys is named. */
+/** The master key decrypts the backup, unless an identity file or a passphrase file is given. */
 export interface Restoring
   extends Pick<ServiceOptions, 'purpose' | 'masterKey'>,
     Pick<RestoringPlace, 'backup' | 'against' | 'agree'>,
@@ -136,7 +136,7 @@ export interface Restoring
   readonly path: string
 }
 
-/** Restores to an unused path and checks the manifest. @throws Refusal database_unusable */
+/** Restores a backup to an unused path, and checks its manifest. @throws Refusal database_unusable */
 export async function restoreBackup(
   { masterKey: source, path, ...restoring }: Restoring,
   progress: ReportProgress,
@@ -156,7 +156,7 @@ export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey'
   readonly whileServing: boolean
 }
 
-/** The target must be empty. @throws Refusal as copyDatabase does */
+/** Copies a database to an empty target. @throws Refusal as copyDatabase does */
 export async function copyBetween(
   { from, to, masterKey: source, purpose, whileServing, clock }: Relocating,
   progress: ReportProgress,

@@ -15,13 +15,13 @@ import type { Certificate } from './vault/certificate'
 export interface ServerOptions {
   readonly host: string
   readonly port: number
-  /** Public address. Default: the address that the server listens on. */
+  /** Public address. By default the address on which the server listens. */
   readonly baseUrl?: string | undefined
   readonly noDocs?: boolean
   readonly certificate?: Certificate | null
   /** Networks of the proxies that terminate HTTPS. Requests from other addresses are refused. */
   readonly proxies?: Networks | null
-  /** Prometheus metrics port on 127.0.0.1, 0 for a free port. No metrics if none is given. */
+  /** Port on 127.0.0.1 for Prometheus metrics; 0 for a free port. Without it, no metrics are served. */
   readonly metricsPort?: number | null
   readonly build?: Readonly<Record<string, string>>
   readonly observers?: readonly RequestObserver[]
@@ -42,7 +42,7 @@ export interface Server extends Listening {
   readonly metricsPort: number | null
 }
 
-/** Listens and runs the periodic tasks until it is stopped. @throws the system's error if a port is in use */
+/** Listens, and runs the periodic tasks until the server is stopped. @throws the system's error if a port is in use */
 export async function serve(served: Served, options: ServerOptions): Promise<Server> {
   const { context, isSandbox, report } = served
   const { host, port, baseUrl, noDocs = false, certificate = null, proxies = null, observers = [] } = options
@@ -50,7 +50,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
   let address = ''
   let isStopping = false
   let shown = certificate
-  // The stop is checked last, because it may begin during the health check.
+  // isStopping is checked last, because a stop may begin during the health check.
   const isReady = async () => (await health.isReady()) && !isStopping
   const listening = listen(
     host,
@@ -84,19 +84,19 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
       shown = next
     },
     async stop() {
-      // Load balancers see this and send no more requests; open requests are answered.
+      // /readyz now fails, so load balancers send no more requests. Requests in flight are still answered.
       isStopping = true
       tasks.stopLongOnes()
       await listening.stop()
       await tasks.stop()
-      // Last, so that the stop is logged.
+      // Stopped last, so that metrics can be read during the stop.
       await metrics?.stop()
     },
   }
 }
 
 const flushMillis = 1_000
-/** Stored in batches, so that no request waits for them. */
+/** These are stored in batches, so that no request waits for them. */
 const notes = 'token uses, member look-ups and refused authentications'
 const forgetMillis = 60_000
 
@@ -108,7 +108,7 @@ function startPeriodicTasks({ context, report }: Served) {
       () => true,
       () => false,
     )
-    // Retried every second, reported once.
+    // A failed flush is retried every second, but reported only once.
     if (!isFlushed && !isWaiting) report(`${notes} could not be stored; retrying every second`)
     isWaiting = !isFlushed
   }
@@ -119,11 +119,11 @@ function startPeriodicTasks({ context, report }: Served) {
       .then(() => forgetReplays(context, stopping.signal))
       .catch(() => report('expired replays could not be removed; retrying every minute'))
   }
-  // Also at the start: the server may have been down for longer than replays are kept.
+  // Also runs at the start, because old replays may have expired while the server was down.
   forget()
   const timers = [setInterval(flush, flushMillis), setInterval(forget, forgetMillis)]
   return {
-    /** The next start finishes what is left. */
+    /** Interrupts long tasks. The next start of a server finishes them. */
     stopLongOnes: () => stopping.abort(),
     async stop() {
       for (const timer of timers) clearInterval(timer)

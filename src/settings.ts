@@ -16,7 +16,7 @@ interface Details {
 
 export interface Setting<Value = unknown, More extends Details = Details> {
   readonly flag: string
-  /** Null for a boolean flag. In the environment, the value is true or false. */
+  /** Null for a flag without a value. In the environment, such a setting is `true` or `false`. */
   readonly argument: string | null
   readonly variable: string
   readonly meaning: string
@@ -169,7 +169,7 @@ export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
 
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
-/** Parsed settings; undefined for one that is not given and has no default. */
+/** Parsed settings. A setting that is not given and has no default is undefined. */
 export type Values = {
   readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer Value, infer More>
     ? Exclude<Value, Fault> | (More extends { readonly byDefault: string } ? never : undefined)
@@ -194,7 +194,7 @@ function databasePlace(value: string): string | Fault {
   return typeof fault === 'string' ? new Fault(fault) : text(value)
 }
 
-/** 1 and 2 are stdout and stderr. */
+/** Rejects 1 and 2, which are stdout and stderr. */
 function descriptor(value: string): number | Fault {
   return /^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? Number(value) : new Fault('must be 0 or from 3 to 9999')
 }

@@ -1,8 +1,8 @@
 /**
- * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. First it installs the Bun that
- * package.json pins and the dependencies that bun.lock pins, if they are missing. For src/main.ts it installs only
- * production dependencies. pinned-bun.json has the hash of each Bun. `--fetch=PLATFORM,...` before ARGS fetches Bun
- * for other platforms too.
+ * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. If they are missing, it first installs
+ * the Bun that package.json pins (pinned-bun.json has the hashes) and the dependencies that bun.lock pins. To run
+ * src/main.ts, it installs only production dependencies. `--fetch=PLATFORM,...` before ARGS fetches Bun for other
+ * platforms too.
  *
  * Plain JavaScript without dependencies, because it runs before they are installed. Runs on Node 18 or later, or on
  * any Bun. Writes nothing to stdout, which belongs to the program.
@@ -19,17 +19,17 @@ const ownFolder = join(root, '.bun')
 const pinned = JSON.parse(fs.readFileSync(join(root, 'src', 'pinned-bun.json'), 'utf8'))
 const platform = `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`
 
-// Both variables change what Bun runs.
+// Removed, because both variables change what Bun runs.
 const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
 
-// Bun would send requests for this machine, which tests make, to a configured proxy.
+// If a proxy is configured, Bun would send it the tests' requests to this machine.
 const unproxied = [env.NO_PROXY ?? env.no_proxy, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join()
 Object.assign(env, { NO_PROXY: unproxied, no_proxy: unproxied })
 
 const temporaryFolders = []
 process.on('exit', removeTemporaryFolders)
 
-// Signals are passed to the child process. This process ends after it.
+// Passes signals to the child process. This process ends after the child.
 let running
 let stoppedBy
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -67,15 +67,15 @@ function isMusl() {
   return process.platform === 'linux' && fs.existsSync('/etc/alpine-release')
 }
 
-/** The path of a Bun of exactly this version, if there is one. Asks executables on the PATH last, because it is slow. */
+/** Returns the path of a Bun of exactly this version. Tries executables in PATH last, because starting them is slow. */
 function findBun(version) {
-  // Without Node, `bun run` provides itself as `node`.
+  // This script may run in Bun: if there is no Node, `bun run` provides itself as `node`.
   if (process.versions.bun === version) return process.execPath
   if (fs.existsSync(ownBun(version, platform))) return ownBun(version, platform)
   return onPath('bun').find((path) => versionOf(path) === version)
 }
 
-/** The project's Bun for a platform. The path contains the version, so that Bun need not be started to find it. */
+/** Path of the project's Bun for a platform. It contains the version, so that Bun need not be started to ask for it. */
 function ownBun(version, platform) {
   return join(ownFolder, `${version}-${platform}`, 'bun')
 }
@@ -89,7 +89,7 @@ function versionOf(bun) {
   return spawnSync(bun, ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout?.trim()
 }
 
-/** Installs a platform's executable from its npm package after checking its hash. Returns its path. */
+/** Installs the Bun of a platform from its npm package, after checking the hash. Returns the path. */
 async function fetchBun(version, platform) {
   const pin = pinned.executables[platform]
   if (!pin) throw new Error(`src/pinned-bun.json has no Bun for ${platform}: put Bun ${version} on the PATH`)
@@ -124,7 +124,7 @@ async function fetchBun(version, platform) {
   )
 }
 
-/** Throws, instead of trying another installer: all of them fetch the same package. */
+/** Throws if the hash is wrong. Another installer is not tried, because all of them fetch the same package. */
 function requireHash(file, sha512, name) {
   const found = createHash('sha512').update(fs.readFileSync(file)).digest('hex')
   if (found !== sha512)
@@ -137,12 +137,12 @@ function bunArguments(platform) {
   return ['add', '--ignore-scripts', `--os=${os}`, `--cpu=${cpu}`]
 }
 
-/** Explicit flags, because `npm start` passes on the user's npm settings in the environment. */
+/** Sets each option, because `npm start` passes the user's npm settings on in the environment. */
 function npmArguments(folder) {
   const what = ['install', '--prefix', folder, '--ignore-scripts', '--include=optional', '--global=false']
   const how = [
     '--no-save',
-    '--force', // for a package of another platform
+    '--force', // to install a package of another platform
     '--no-package-lock',
     '--no-audit',
     '--no-fund',
@@ -153,12 +153,12 @@ function npmArguments(folder) {
   return [...what, ...how, '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 }
 
-/** Installs into a temporary folder, then renames: an interruption never leaves an incomplete node_modules. */
+/** Installs into a temporary folder and renames it, so that an interruption leaves no incomplete node_modules. */
 async function installDependencies(bun, version, startsProgram) {
   const modules = join(root, 'node_modules')
   const stamp = join(modules, '.with-bun')
   const installed = fs.existsSync(stamp) ? fs.readFileSync(stamp, 'utf8') : 'production'
-  // Packages of tests that are installed already are updated, not removed.
+  // If the packages for tests are installed too, they are updated and not removed.
   const isProgram = startsProgram && installed.endsWith('production')
   const whole = dependenciesHash(version)
   const production = `${whole} production`
@@ -195,7 +195,7 @@ function dependenciesHash(version) {
   return hash.digest('hex')
 }
 
-/** A folder on the project's file system, so that a rename can move files out of it. */
+/** Creates a folder on the project's file system, so that files can be renamed out of it. */
 function temporaryFolder() {
   fs.mkdirSync(ownFolder, { recursive: true })
   for (const name of fs.readdirSync(ownFolder).filter((name) => name.startsWith('temp-'))) {
@@ -224,14 +224,14 @@ function run(command, args, options) {
     running.on('error', failed)
     running.on('close', (code, signal) => {
       running = undefined
-      // A signal ends the whole installation, not one step of it.
+      // A signal must end the whole installation, not only this step.
       if (stoppedBy && options.stdio !== 'inherit') failed(new Error('stopped'))
       else done({ code: code ?? 128 + constants.signals[signal], output })
     })
   })
 }
 
-/** The most useful line of the output of a failed npm or Bun. */
+/** Returns the most useful line of the output of npm or Bun after a failure. */
 function gist(output) {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const telling = /^(?:npm )?(?:error|ERR!):? (?!code |syscall |errno |path |dest )(.+)/

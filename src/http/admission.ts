@@ -14,7 +14,7 @@ export interface BudgetState {
 
 const mostCallers = 10_000
 
-/** Full budgets reserved for rejected requests at most: a client that ignores Retry-After must not delay the others. */
+/** Limit of reservations, in full budgets: a client that ignores Retry-After must not delay the caller's others. */
 const mostPromised = 10
 
 /** Amounts are multiplied by the rate's window in ms. They are thus whole numbers, and nothing is rounded. */
@@ -70,7 +70,7 @@ export class Limiter<Caller> {
     return bucket
   }
 
-  /** Drops a tenth at once: finding a Map's first entry gets slower with each deleted entry before it. */
+  /** Drops a tenth of the buckets at once, because a Map has to skip deleted entries each time to find the first. */
   #forget(): void {
     const enough = Math.floor(this.most * 0.9)
     for (const quietest of this.#buckets.keys()) {
@@ -85,7 +85,7 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // A retry may come up to 1 s late, and then the budget refills 1 s later for the next retry.
+  // If the budget suffices for one retry only, the next is due 1 s later, because a retry may be up to 1 s late.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
@@ -97,7 +97,7 @@ export function overloaded(): Refusal {
   return new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
 }
 
-/** Load shedding: excess requests are rejected at once, so that admitted ones are answered quickly. */
+/** Load shedding: rejects excess requests at once, so that the others are answered quickly. */
 export class ConcurrencyLimit {
   #taken = 0
   readonly #takenBy = new Map<number, number>()
@@ -112,7 +112,7 @@ export class ConcurrencyLimit {
     return this.#taken
   }
 
-  /** Cheap first check for every request: if false, no partner can be at a limit. */
+  /** If false, no partner can be at a limit. Each request checks this first, because it is cheap. */
   get isCrowded(): boolean {
     return this.#taken >= this.share
   }
@@ -121,7 +121,7 @@ export class ConcurrencyLimit {
     return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
   }
 
-  /** Must be paired with release. @throws Refusal overloaded */
+  /** The caller must call release afterwards. @throws Refusal overloaded */
   acquire(partnerId: number): void {
     if (!this.hasRoomFor(partnerId)) throw overloaded()
     this.#taken++
@@ -136,7 +136,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Requests in flight, for all partners and for one. So many bookings are stored in under a second. */
+/** Maximum requests in flight: of all partners, and of one. This number of bookings is stored in less than a second. */
 const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
@@ -146,10 +146,10 @@ export function concurrencyLimits() {
   return { reads: places(), bookings: places() }
 }
 
-/** Time slice of one partner, in ms. Its last step may exceed it. */
+/** Time slice of one partner, in ms. The last step of the slice may take longer. */
 const sliceMillis = 0.1
 
-/** Work per event loop turn that may start without a wait, in ms. A wait costs as much as a short search. */
+/** In each event loop turn, this much work (ms) may start without waiting, which costs as much as a short search. */
 const atOnceMillis = 2
 
 interface Slice {
@@ -165,9 +165,9 @@ interface Waiter {
 
 /** Deficit round robin: each event loop turn resumes the oldest work of one partner, for one time slice. */
 export class FairQueue {
-  /** By partner id; the next partner comes first. */
+  /** By partner id. The partner whose turn is next comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** By partner id: ms by which its last slice was too long, reduced each time the partner is skipped. */
+  /** By partner id: how much longer the last slice was, in ms. Decreases each time the partner is skipped. */
   readonly #excess = new Map<number, number>()
   #slice: Slice | null = null
   #isScheduled = false
@@ -178,12 +178,12 @@ export class FairQueue {
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Resolves when it is the partner's turn. For work of one step, such as parsing a large body. */
+  /** Resolves when it is the partner's turn. For work that is a single step, such as parsing a large body. */
   turn(partnerId: number): Promise<void> {
     return this.#wait(partnerId, {}, false)
   }
 
-  /** Call the result before each step. Work of an idle partner starts at once, up to atOnceMillis. */
+  /** Returns a function to call before each step. Work of an idle partner starts at once, up to atOnceMillis. */
   turnsOf(partnerId: number): Turn {
     const owner = {}
     let hasBegun = false
@@ -221,13 +221,13 @@ export class FairQueue {
     })
   }
 
-  /** Skips partners that exceeded their time slice. */
+  /** Returns the next partner. Skips partners that exceeded their time slice. */
   #nextPartner(): number {
     for (const [partnerId, theirs] of this.#waiting) {
       const excess = this.#excess.get(partnerId) ?? 0
       if (excess <= 0 || this.#waiting.size === 1) return partnerId
       this.#excess.set(partnerId, excess - sliceMillis)
-      // Moved to the end: the loop also visits entries that are added.
+      // Moves the partner to the end. The loop will visit it again, because it also visits added entries.
       this.#waiting.delete(partnerId)
       this.#waiting.set(partnerId, theirs)
     }

@@ -6,7 +6,7 @@ import { admissionOf, gate, type Serving, shedding } from './gate'
 import { forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 
-/** The request handler, without a listener. `peerOf` returns the address of the client or proxy. */
+/** Creates the request handler, without a listener. @param peerOf returns the address of the client or proxy */
 export function createApp(
   serving: Serving,
   peerOf: (request: Request) => string,
@@ -16,16 +16,16 @@ export function createApp(
   const admission = admissionOf(serving)
   const shed = shedding(endpoints, serving, admission, forwarded)
   const app = new Elysia({
-    // The contract depends on all three: an optional trailing slash, validation of values exactly as sent, and
-    // a path that the Host header cannot shift. Elysia looks for the path from index 7, or 11 for HTTPS.
+    // The contract requires all three. strictPath: a trailing slash is optional. normalize: values are validated exactly
+    // as sent. standardHostname: a short Host header must not shift the path, which Elysia looks for from a fixed index.
     strictPath: false,
     normalize: false,
     handler: { standardHostname: serving.isSecure ?? false },
   })
-    // Elysia applies it only to plugins that are added later.
+    // Must come first, because Elysia applies onError only to plugins that are added later.
     .onError(({ error, code, request }) => {
       const entry = logEntryOf(request)
-      // A path that does not exist has not been checked for HTTPS yet.
+      // For an unknown path, HTTPS has not been checked yet.
       const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, entry)
       return plain || answerTo(error, code, entry)
     })
@@ -39,7 +39,7 @@ export function createApp(
   }
 }
 
-/** No token. /livez: the process answers. /readyz: it can store requests. Not in the OpenAPI document. */
+/** /livez: the process runs. /readyz: it can store requests. Both need no token and are not in the OpenAPI document. */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })
   const serve = (path: string, answer: (entry: LogEntry) => Response | Promise<Response>) =>

@@ -9,20 +9,20 @@ import { addressBudgets } from './rate-limits'
 
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
-// Called directly: mounted as a hook, it costs as much as all other steps before an endpoint.
+// The plugin's function is called directly. As a hook, it takes as long as all other steps before an endpoint.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
-/** The token in a request's Authorization header (RFC 6750 §2.1); empty if there is none. */
+/** Returns the token in the Authorization header (RFC 6750 §2.1); an empty text if there is none. */
 export function tokenOf({ headers }: Request): string {
   const authorization = headers.get('authorization')
   if (authorization === null || !/^bearer [^ ]+$/i.test(authorization)) return ''
-  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin knows one spelling. It gets no query,
-  // because it would accept a token there.
+  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin knows only one spelling. The plugin gets no query,
+  // because it would accept a token in the query.
   const inItsSpelling = `Bearer ${authorization.slice('bearer '.length)}`
   return readBearer({ query: {}, headers: { authorization: inItsSpelling } }).bearer
 }
 
-/** Answers failed authentications. Only they charge the budget of an address, so valid tokens still work. */
+/** Answers failed authentications. Only these charge the budget of a client address, so valid tokens always work. */
 export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,

@@ -2,10 +2,10 @@ import { Refusal } from '../domain/errors'
 import type { Words } from './errors'
 
 const maximumBodyBytes = 256 * 1024
-/** Levels of objects and arrays. */
+/** Maximum levels of nested objects and arrays. */
 const maximumDepth = 32
 
-/** Timeout for receiving a body, in ms. The request counts as in flight meanwhile. */
+/** Timeout for receiving a body, in ms. The request counts as in flight during this time. */
 const mostMillis = 10_000
 
 export const bodyRefusals = {
@@ -14,7 +14,7 @@ export const bodyRefusals = {
   body_malformed: 'body: must be JSON in UTF-8',
 } as const satisfies Words
 
-/** @throws Refusal media_type_unsupported, body_too_large, or body_malformed if cut off or too slow */
+/** @throws Refusal media_type_unsupported, body_too_large, or body_malformed if the body is cut off or too slow */
 export async function readBody(request: Request): Promise<Uint8Array> {
   const { headers } = request
   if (!isJson(headers.get('content-type') ?? '')) {
@@ -26,7 +26,7 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   const length = headers.get('content-length')
   if (Number(length ?? 0) > maximumBodyBytes) throw tooLarge()
   try {
-    // The server enforces Content-Length, so the body can be read in one call, which costs much less.
+    // With Content-Length, which the server enforces, the body can be read in one call, which takes much less time.
     return await inTime(length === null ? readChunks(request) : request.bytes())
   } catch (error) {
     if (error instanceof Refusal) throw error
@@ -68,7 +68,7 @@ function isJson(contentType: string): boolean {
   return type === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset))
 }
 
-/** @throws Refusal body_malformed if it is nested too deeply, not UTF-8 or not JSON */
+/** @throws Refusal body_malformed if the body is nested too deeply, not UTF-8 or not JSON */
 export function parseJson(bytes: Uint8Array): unknown {
   if (isTooDeep(bytes)) {
     throw new Refusal('body_malformed', `body: nested more than ${maximumDepth} levels deep`)

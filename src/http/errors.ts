@@ -6,12 +6,12 @@ export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000'
 
 export type ErrorCode = PartnerKind | 'internal_error'
 
-/** Status of an error code, and its row in the OpenAPI document. */
+/** The status of an error code, and the texts of its row in the OpenAPI document. */
 interface ErrorMeaning {
   readonly status: number
   readonly when: string
   readonly remedy: string
-  /** Wire name of the field at fault; it precedes the message. */
+  /** Name of the invalid field as the client sends it. Messages begin with it. */
   readonly field?: string | undefined
 }
 
@@ -22,7 +22,7 @@ function error(status: number, when: string, remedy: string, field?: string): Er
 const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
 const [asIssued, operator] = ['Send the token exactly as issued', 'Contact the operator']
 
-/** All error codes, in the order of the checks. The only mapping from codes to statuses. */
+/** All error codes, in the order of the checks. No other code maps error codes to statuses. */
 export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   https_required: error(
     403,
@@ -160,7 +160,7 @@ export class MethodNotAllowed extends Refusal {
   }
 }
 
-/** The contract's error response for any error. Logs storage failures and unexpected errors. */
+/** Returns the contract's error response for any error. Logs storage failures and unexpected errors. */
 export function answerTo(error: unknown, elysiaCode: string | number, entry: LogEntry): Response {
   if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
@@ -173,7 +173,7 @@ export function answerTo(error: unknown, elysiaCode: string | number, entry: Log
   return errorAnswer(entry, 'internal_error', refusalsEverywhere.internal_error)
 }
 
-/** The contract's error response to a request. Also updates the log entry. */
+/** Returns the contract's error response to a request, and updates the log entry. */
 export function errorAnswer(
   entry: LogEntry,
   code: ErrorCode,
@@ -188,25 +188,25 @@ export function errorAnswer(
 
 export const jsonType = 'application/json;charset=utf-8'
 
-/** For personal or short-lived data: no caching (RFC 9111 §5.2.2.5) and no content sniffing. */
+/** Forbids caching (RFC 9111 §5.2.2.5) and content sniffing of personal or short-lived data. */
 export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-/** An error response without a request, for examples. */
+/** Returns an error response without a request, for examples in the OpenAPI document. */
 export function errorResponse(...error: Parameters<typeof errorParts>): Response {
   const { body, bytes: _, ...init } = errorParts(...error)
   return new Response(body, init)
 }
 
-/** A precomputed 401 response, for floods of bad tokens. */
+/** Precomputes a 401 response, so that floods of bad tokens cost little. */
 export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, token: string) => Response {
   const { body, bytes, status, headers } = errorParts(code, words)
-  // A Response copies a Headers object three times as fast as it reads a plain object.
+  // A Headers object, because Response copies it three times as fast as a plain object.
   const toToken = { status, headers: new Headers(headers) }
-  // A request without a token gets only the scheme (RFC 6750 §3.1).
+  // If a request has no token, the challenge contains only the scheme (RFC 6750 §3.1).
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (entry, token) => {
     const init = token === '' ? toNone : toToken
-    // Only these: if the token was revoked during the upload, the entry also has rate limit headers.
+    // Leaves out rate limit headers, which the entry contains if the token was revoked during the upload.
     for (const name of inEveryResponse) {
       const value = entry.headers[name]
       if (value !== undefined) init.headers.set(name, value)
@@ -230,7 +230,7 @@ function errorParts(
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
-  // Set together: setting a header later costs as much as creating the response, which matters in a flood.
+  // All headers are set at once: setting one later costs as much as creating the response, which matters in a flood.
   const headers: Record<string, string> = {
     ...sent,
     ...noStore,

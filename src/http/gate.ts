@@ -21,7 +21,7 @@ import { respond } from './respond'
 
 const mostFaults = 20
 
-/** In bytes. Larger bodies wait for a turn: hundreds at once would delay other partners by seconds. */
+/** In bytes. Larger bodies wait for the partner's turn: hundreds at once would delay other partners by seconds. */
 const mostBytesAtOnce = 8 * 1024
 
 export interface Serving {
@@ -33,7 +33,7 @@ export interface Serving {
   readonly noDocs?: boolean
   readonly places?: ConcurrencyLimits
   readonly isSecure?: boolean
-  /** Proxies that terminate HTTPS. Requests from elsewhere, or forwarded as plain HTTP, are rejected. */
+  /** Proxies that terminate HTTPS. Requests from other addresses, or forwarded as plain HTTP, are rejected. */
   readonly proxies?: Networks | null
   readonly report?: Report
 }
@@ -44,7 +44,7 @@ export function admissionOf({ context, places = concurrencyLimits() }: Serving) 
   return { spend: partnerBudgets(context), queue: new FairQueue(), ...places }
 }
 
-/** Sheds load before routing, for verified tokens only: a rejection must cost far less than a booking. */
+/** Rejects excess bookings before routing, because that must cost far less than a booking. Only for verified tokens. */
 export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
@@ -52,7 +52,7 @@ export function shedding(
   { refusePlain }: Forwarding,
 ): (request: Request, entry: LogEntry) => Response | undefined {
   const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
-  // Created once, because capturing an error's stack takes longer than everything else here.
+  // The error is created once, because capturing its stack takes longer than everything else here.
   const full = overloaded()
   return (request, entry) => {
     if (!bookings.isCrowded || request.method !== 'POST') return
@@ -67,7 +67,7 @@ export function shedding(
   }
 }
 
-/** Ignores the query and a missing trailing slash. */
+/** Compares the path of a URL. Ignores the query and a missing trailing slash. */
 function isAt(url: string, path: string): boolean {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
@@ -86,7 +86,7 @@ interface Incoming {
   readonly entry: LogEntry
 }
 
-/** One route per path, not per method: authentication precedes the method check. */
+/** Each path has one route for all methods, because authentication precedes the check of the method. */
 export function gate(
   endpoints: readonly Endpoint[],
   serving: Serving,
@@ -103,9 +103,9 @@ export function gate(
       entry.route = path
       return forwarding.refusePlain(request, entry) || door.answer(route, { request, params, entry })
     }
-    // Otherwise Elysia reads the body before authentication.
+    // parse none, because by default Elysia reads the body before authentication.
     app.all(routeOf(path), serve, { parse: 'none' })
-    // Otherwise Elysia answers HEAD by measuring the body of GET, which gives a wrong length for streams.
+    // By default, Elysia answers HEAD by measuring the body of GET, which gives a wrong length for streams.
     app.head(routeOf(path), serve, { parse: 'none' })
   }
   return app
@@ -136,13 +136,13 @@ class Gate {
     const token = tokenOf(request)
     let [place, partnerId] = [null as typeof reads | null, 0]
     try {
-      // HEAD is handled like GET; its body is dropped when sent (RFC 9110 §9.3.2).
+      // HEAD is handled like GET. The body is dropped when the response is sent (RFC 9110 §9.3.2).
       const method = request.method === 'HEAD' ? 'GET' : request.method
       const endpoint = route.endpoints.find((one) => one.method === method)
 
       const identifying = identify(context, token)
       entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
-      // Looked up now, because a disconnected request has no address.
+      // Reads the client's address now: after a disconnection it is no longer known.
       if (entry.isLate) this.forwarding.clientOf(request)
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
@@ -191,7 +191,7 @@ class Gate {
     }
   }
 
-  /** Sends the rate limit headers without charging the budgets. */
+  /** Sets the rate limit headers without charging the budgets. */
   #wrongMethod({ endpoints }: Route, partner: Partner, entry: LogEntry): MethodNotAllowed {
     for (const { budget } of endpoints) this.admission.spend(budget, partner, 0, entry.headers)
     return new MethodNotAllowed(
@@ -200,7 +200,7 @@ class Gate {
   }
 }
 
-/** Read early, because the query sets the cost. Returns an error, so that later checks can come first. */
+/** Reads the query early, because it sets the cost. Returns an error instead of throwing it: other checks come first. */
 function readQueryOf({ checks }: Endpoint, url: string) {
   const mark = url.indexOf('?')
   try {
@@ -211,7 +211,7 @@ function readQueryOf({ checks }: Endpoint, url: string) {
   }
 }
 
-/** @throws Refusal field_invalid for the first invalid part: path, headers, query, body */
+/** @throws Refusal field_invalid for the first invalid part, in the order path, headers, query, body */
 function validated(
   { checks }: Endpoint,
   sent: Pick<Incoming, 'params'> & {
@@ -240,7 +240,7 @@ interface Identity {
   readonly version: Version
 }
 
-/** Authenticates against all committed data: call it per request. Throws or rejects with a 401 Refusal. */
+/** Authenticates against all data committed so far, so each request needs its own call. Throws or rejects with a 401. */
 function identify(context: Context, token: string): Identity | Promise<Identity> {
   // Rejects malformed tokens without reading the database.
   kidOf(token)
@@ -256,7 +256,7 @@ function identityOf({ directory, clock }: Context, token: string): Identity | Pr
   return { kid: key.kid, partner: key.partner, now, version }
 }
 
-/** Authenticates again before a decision is retried. Returns the directory version used. */
+/** Authenticates again before a decision is retried. Returns the version of the directory that was used. */
 async function versionNow(context: Context, token: string): Promise<Version> {
   const identity = await identify(context, token)
   callerOf(identity)
@@ -272,7 +272,7 @@ function callerOf({ partner }: Identity): Caller {
   return { partner, organization }
 }
 
-/** @param whole name in the message if the fault belongs to no single field */
+/** @param whole name to use in the message if the fault is not about a single field */
 function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
   if (check.accepts(value)) return value
   const faults = check.faultsOf(value, mostFaults).map(({ path, fault }) => `${path || whole}: ${fault}`)

@@ -21,11 +21,11 @@ export interface LogEntry {
   counted: Counted | null
   /** Size of the response body as sent. */
   bytes: number
-  /** Time in ms from the request's headers to handing over the response. */
+  /** Time in ms from receiving the request's headers to passing the response to Bun. */
   millis: number
-  /** True if the response is sent in a later event loop turn than the request arrived. */
+  /** True if the response is sent in a later event loop turn than the one in which the request arrived. */
   isLate: boolean
-  /** Sent with the response, also with an error. */
+  /** Headers that are sent with each response to the request, also with an error. */
   readonly headers: Record<string, string>
 }
 
@@ -94,7 +94,7 @@ export function withLogEntries(
   }
 }
 
-/** Within this time, repeats of a defect are counted but not logged. */
+/** For this long after a defect was logged, repeats of it are counted but not logged. */
 const quietMillis = 1_000
 
 // Number of repeats of each defect within the last second.
@@ -102,12 +102,12 @@ const since = new Map<string, number>()
 
 let write = (line: string): void => console.error(line)
 
-/** Redirects defects from stderr to a log. */
+/** From now on, defects are written to `log` instead of stderr. */
 export function writeDefectsTo(log: (line: string) => void): void {
   write = log
 }
 
-/** One line with the place of the failure, but not the error's message, which may contain health data. */
+/** Returns one line with the place of the failure. Leaves out the error's message, which may contain health data. */
 export function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
   const code = (error as { code?: unknown } | null)?.code
@@ -117,7 +117,7 @@ export function describeDefect(what: string, error: unknown): string {
     .join(' ')
 }
 
-/** Logs a defect, at most once a second for each kind. The next line counts the repeats. */
+/** Logs a defect, at most once a second for each kind. The next line says how often it was repeated. */
 export function logDefect(what: string, error: unknown): void {
   const kind = describeDefect(what, error)
   const more = since.get(kind)

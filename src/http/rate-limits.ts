@@ -6,7 +6,7 @@ import type { Context } from '../operations/context'
 import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
-/** An IPv4 address, also if written as IPv6 (RFC 4291 §2.5.5.2), or an IPv6 /64: one network (RFC 6177). */
+/** Returns an IPv4 address, also if it is written as IPv6 (RFC 4291 §2.5.5.2), or else the IPv6 /64 (RFC 6177). */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address)
@@ -30,7 +30,7 @@ function groupsOf(address: string): number[] {
   return [...head, ...zeros, ...tail]
 }
 
-/** One hexadecimal group, or two from an IPv4 suffix. */
+/** Returns the group of a hexadecimal text, or the two groups of an IPv4 suffix. */
 function groupsIn(text: string): number[] {
   if (!text.includes('.')) return [Number.parseInt(text, 16)]
   const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
@@ -43,7 +43,7 @@ export const rateRefusals = {
   rate_limited: 'the rate limit is exceeded; try again after Retry-After seconds',
 } as const satisfies Words
 
-/** Sent to authenticated callers if there is a limit. */
+/** These headers are sent to authenticated callers that have a limit. */
 export const rateHeaders = {
   'RateLimit-Policy': {
     description:
@@ -69,7 +69,7 @@ type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers
 export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
   return (name, partner, cost, headers) => {
-    // This node's share of the limit; the headers show it too.
+    // Each node applies its share of the limit, and the headers show that share.
     const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
     if (!rate) return null
     const budget = limiters[name].spend(partner.id, rate, cost, clock.now())

@@ -1,7 +1,7 @@
 import { constants, gzip } from 'node:zlib'
 import { memo } from '../domain/memo'
 
-/** One encoding of a cached response. A Blob is sent without copying; bytes are for late responses. */
+/** One encoding of a cached response. A Blob can be sent without copying; late responses need bytes. */
 export class Form {
   readonly size: number
   #body: Blob | Uint8Array<ArrayBuffer> | null
@@ -21,7 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /** Keeps the bytes from the second read on: with PostgreSQL, every response reads them. */
+  /** From the second call on, caches the bytes: with PostgreSQL, every response reads them. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -41,14 +41,14 @@ export class Form {
   }
 }
 
-/** Private; revalidate on every use. */
+/** The response is private, and clients must revalidate it before every use. */
 export const revalidated = {
   Vary: 'Accept-Encoding',
   'Cache-Control': 'private, no-cache',
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** A cached response: plain, compressed, or 304 Not Modified (RFC 9110 §8.4, §15.4.5). */
+/** A cached response in all its forms: plain, compressed, and 304 Not Modified (RFC 9110 §8.4, §15.4.5). */
 export class Representation {
   readonly plain: Form
   readonly unchanged: Form
@@ -79,7 +79,7 @@ export class Representation {
     return this.#compressed.get(coding)
   }
 
-  /** False on the first call if rebuilt: it may soon change, and compressing costs more than rebuilding. */
+  /** False on the first call for a rebuilt page: it may soon change, and compressing costs more than rebuilding. */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
     this.#isSettled = true
@@ -96,7 +96,7 @@ export class Representation {
   }
 }
 
-/** Not cryptographic. */
+/** Returns a hash that is fast but not cryptographic. */
 export function digestOf(bytes: Uint8Array): bigint {
   return Bun.hash.xxHash3(bytes)
 }
@@ -108,7 +108,7 @@ export function tagOf(digests: readonly bigint[]): string {
 /** RFC 9110 §8.4.1, RFC 8878. */
 export type Coding = 'zstd' | 'gzip'
 
-/** Fast compression, because a search page is sent only a few times before it changes. */
+/** Compresses fast rather than well, because a search page is sent only a few times before it changes. */
 export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
   zstd: (bytes) => Bun.zstdCompressSync(bytes),
   gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
@@ -122,12 +122,12 @@ interface Wish {
 
 const none: Wish = { coding: null, isNeeded: false }
 
-/** Content coding (RFC 9110 §12.5.3). `*` means gzip. At equal weights zstd wins, because it is smaller. */
+/** Chooses the content coding (RFC 9110 §12.5.3). `*` means gzip. At equal weights zstd wins: its output is smaller. */
 export function codingFor(acceptEncoding: string | null): Wish {
   return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }
 
-// Clients send few distinct headers, and parsing takes longer than a lookup.
+// Cached, because clients send few different headers, and parsing takes longer than a lookup.
 const wishIn = memo(100, (acceptEncoding) => toWish(weightsIn(acceptEncoding)))
 
 export function prefersGzip(acceptEncoding: string | null): boolean {
@@ -171,14 +171,14 @@ function toWeight(text: string): [coding: string, weight: number] {
 
 export interface Document {
   readonly type: string
-  /** Cache-Control. */
+  /** Value of Cache-Control. */
   readonly caching: string
   readonly plain: string | Blob
   /** Null for images, which are already compressed. */
   readonly compressed: (() => Promise<Uint8Array>) | null
 }
 
-/** Compresses on first request, off the event loop, and keeps the result. */
+/** Compresses the document in another thread when it is first requested, and keeps the result. */
 export function toDocument(plain: string | Blob, type: string, caching: string): Document {
   if (type.startsWith('image/')) return { plain, type, caching, compressed: null }
   let made: Promise<Uint8Array> | undefined

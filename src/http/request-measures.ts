@@ -3,13 +3,13 @@ import { errorCodes } from './errors'
 import type { Histogram, Metric, Sample } from './listening/exposition'
 import type { Counted, LogEntry } from './log'
 
-/** Status below 400, 4xx, 5xx. */
+/** In this order: status below 400, 4xx, 5xx. */
 const outcomes = ['answered', 'refused', 'failed'] as const
 
-/** Other methods are counted together: clients can send any word, and each would be a new series. */
+/** All other methods share one series: clients can send any word, and each word would be a new series. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Partners with a series each; all others share one. A series lives as long as the process. */
+/** At most this many partners have their own series. The others share one. A series lives as long as the process. */
 const mostPartners = 200
 
 class RouteMeasures {

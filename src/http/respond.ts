@@ -6,7 +6,7 @@ import { type LogEntry, setAll } from './log'
 import { rateHeaders } from './rate-limits'
 import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
 
-/** In bytes. From this size on, Bun 1.4.5 uses a slow system call for each header of a late response. */
+/** In bytes. If a late response is at least this large, Bun 1.4.5 uses a slow system call for each header. */
 const leastBytes = 15 * 1024
 
 /** If true, send a late response of this size with inOnePiece. */
@@ -14,13 +14,13 @@ export function wouldBeInPieces(size: number): boolean {
   return size >= leastBytes
 }
 
-/** A large response as a stream with one write, which Bun buffers and sends with its length. */
+/** Creates a response from a stream with a single write, which Bun buffers and sends at once, with its length. */
 export function inOnePiece(bytes: Uint8Array, about: ResponseInit): Response {
   const pull = (sink: ReadableStreamDirectController) => {
     sink.write(bytes)
     sink.end()
   }
-  // Above the body's size, so that Bun sends nothing before the end.
+  // highWaterMark is larger than the body, so that Bun sends nothing before the end.
   const body = new ReadableStream({ type: 'direct', pull }, { highWaterMark: bytes.length + 1 })
   return new Response(body, about)
 }
@@ -32,7 +32,7 @@ interface AnsweredRequest {
   readonly entry: LogEntry
 }
 
-/** 304 if the client has it (RFC 9110 §13.1.2), else its preferred coding. Compression waits for a turn. */
+/** Sends 304 if the client has the response (RFC 9110 §13.1.2), or else the client's preferred coding. */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
   { request, partnerId, status, entry }: AnsweredRequest,
@@ -60,7 +60,7 @@ export function respond<Answer>(
   return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
-/** In bytes; more than a usual page. Larger bodies wait for a turn, because they delay other requests. */
+/** In bytes, more than a usual page. A larger body waits for the partner's turn, because it delays other requests. */
 const mostBytesAtOnce = 512 * 1024
 
 const rateNames = Object.keys(rateHeaders)
@@ -76,7 +76,7 @@ function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   return inOnePiece(bytes, responseInit(form, entry))
 }
 
-/** Use the result at once: the next response changes the same Headers object. */
+/** The caller must use the result at once, because the next response changes the same Headers object. */
 function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit {
   // A partner without a limit gets no rate limit headers.
   for (const name of rateNames) if (entry.headers[name] === undefined) headers.delete(name)
@@ -108,7 +108,7 @@ export const revalidationHeaders = {
   },
 }
 
-/** Weak comparison with If-None-Match; `*` matches every tag. */
+/** Compares weakly with If-None-Match, in which `*` matches every tag. */
 function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false
   if (ifNoneMatch.trim() === '*') return true
@@ -121,7 +121,7 @@ function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   })
 }
 
-/** Bodies being compressed. Concurrent requests share one read, because each read copies the body. */
+/** Bodies that are being compressed. Concurrent requests share one read, because each read copies the body. */
 const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
 async function compressing(

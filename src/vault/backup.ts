@@ -7,7 +7,7 @@ import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
-/** A passphrase has precedence over identities, and identities over the master key. */
+/** If a passphrase is given, only it is used. If not, identities are used if given, or else the master key. */
 export interface BackupKeys {
   readonly masterKey: Uint8Array
   /** File with age identities. */
@@ -16,8 +16,8 @@ export interface BackupKeys {
 }
 
 /**
- * Encrypts in the age format (age-encryption.org/v1), for the master key and the recipients or for a
- * passphrase, and verifies the result by decrypting it.
+ * Returns a function that encrypts a backup in the age format (age-encryption.org/v1), and decrypts the result to
+ * verify it. It encrypts for a passphrase, or for the master key and all recipients.
  *
  * @throws Refusal field_invalid for an invalid recipient, database_unusable as readSecretFile
  */
@@ -66,7 +66,7 @@ export async function openBackup(
       onShare: (share) => progress('decrypting', share),
     })
   } catch (error) {
-    // System errors have codes; library and cipher errors have none.
+    // Only system errors have codes. Errors of the library and the cipher have none.
     if ((error as { code?: string }).code !== undefined) throw error
     const isKeyless = error instanceof Error && error.message.startsWith('no identity matched')
     throw unusableBackup(isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged; use another backup')
@@ -101,10 +101,10 @@ function unopenedBy({ identityFile, passphraseFile }: BackupKeys, sealed: string
   return 'the master key does not decrypt the backup; use the master key from the time of the backup'
 }
 
-/** X25519 key (RFC 7748) for backups, derived from the master key by HKDF (RFC 5869). */
+/** Derives the X25519 key (RFC 7748) for backups from the master key by HKDF (RFC 5869). */
 function backupIdentity(masterKey: Uint8Array): Promise<CryptoKey> {
   const scalar = Buffer.from(hkdfSync('sha256', masterKey, '', 'anteroom backup identity', 32))
-  // PKCS #8 (RFC 8410): a fixed header, then the key.
+  // PKCS #8 (RFC 8410) is a fixed header, followed by the key.
   const encoded = Buffer.concat([Buffer.from('302e020100300506032b656e04220420', 'hex'), scalar])
   return crypto.subtle.importKey('pkcs8', encoded, { name: 'X25519' }, false, ['deriveBits'])
 }
@@ -153,7 +153,7 @@ interface Passing {
   readonly onShare: (share: number) => void
 }
 
-/** Transforms a file into another; `to` null discards the output. */
+/** Transforms a file into another. If `to` is null, discards the output. */
 async function pass(from: string, to: string | null, passing: Passing): Promise<void> {
   const source = openSync(from, 'r')
   const target = to === null ? null : openSync(to, 'w')
@@ -168,7 +168,7 @@ async function pass(from: string, to: string | null, passing: Passing): Promise<
   }
 }
 
-/** Chunks per event loop turn: signals and timers run in between. */
+/** Chunks in one event loop turn. Signals and timers run between two turns. */
 const chunksAtOnce = 64
 
 function streamOf(file: number, { before, onShare }: Passing): ReadableStream<Uint8Array> {

@@ -12,10 +12,10 @@ export interface Certificate {
   readonly validUntil: number
 }
 
-/** @param now ms @throws Refusal settings_invalid if the certificate or its key cannot be used */
+/** @param now in ms @throws Refusal settings_invalid if the certificate or its key cannot be used */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = readPem(files.certificate, 'TLS certificate', true)
-  // Read before the key: if the two files are swapped, the error must not be about file modes.
+  // Parsed before the key is read: if the two files are swapped, the error must not be about file modes.
   const chain = chainIn(cert, files.certificate)
   const key = readPem(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
@@ -34,7 +34,7 @@ const dayMillis = 24 * 60 * 60_000
 /** Days before expiry at which warnings start. Automatic renewal happens earlier. */
 const noticeDays = 14
 
-/** Warnings for operators. `baseUrl` is the address that partners connect to; `now` in ms. */
+/** Returns warnings for operators. @param baseUrl the address to which partners connect @param now in ms */
 export function certificateNotes({ cert, validUntil }: Certificate, baseUrl: string, now: number): string[] {
   const notes: string[] = []
   if (validUntil - now < noticeDays * dayMillis) {
@@ -60,7 +60,7 @@ function readPem(path: string, what: string, anyMode: boolean): string {
   }
 }
 
-/** Certificates in a file (RFC 7468 §5); the server's must be first. */
+/** Returns the certificates in a file (RFC 7468 §5). The first must be the server's. */
 function chainIn(text: string, path: string): X509Certificate[] {
   const file = `the TLS certificate file ${path}`
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)

@@ -14,7 +14,7 @@ export function readMasterKey(path: string, owner?: number): Uint8Array {
   return parseMasterKey(readSecretFile(path, { what, owner }))
 }
 
-/** For a systemd credential: systemd controls access to it. @throws Refusal as readMasterKey */
+/** Reads a systemd credential without checking its mode: systemd controls access. @throws Refusal as readMasterKey */
 export function readMasterKeyCredential(path: string): Uint8Array {
   if (!existsSync(path)) {
     const way = 'set LoadCredential in the unit, or use --master-key-file'
@@ -28,10 +28,10 @@ export function readMasterKeyDescriptor(descriptor: number): Uint8Array {
   return parseMasterKey(readDescriptor(descriptor, what))
 }
 
-/** @throws Refusal database_unusable with the fault, never the content */
+/** @throws Refusal database_unusable, whose message does not contain the text */
 export function parseMasterKey(text: string): Uint8Array {
   const key = Buffer.from(text.trim(), 'base64')
-  // The decoder skips invalid characters; only the canonical text is accepted.
+  // Compares with the canonical text, because the decoder skips invalid characters.
   if (key.length !== masterKeyBytes || key.toString('base64') !== text.trim()) {
     throw new Refusal('database_unusable', `the master key must be ${masterKeyBytes} bytes in base64`)
   }

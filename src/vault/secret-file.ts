@@ -1,22 +1,22 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs'
 import { Refusal } from '../domain/errors'
 
-/** Enough for any key, passphrase or list of identities. */
+/** Maximum size of a secret. It is enough for any key, passphrase or list of identities. */
 const mostBytes = 65_536
 
 interface Reading {
   /** Name for messages, for example `master key`. */
   readonly what: string
-  /** Another uid that may own the file, for example the service's user if root runs a command. */
+  /** Another uid that may own the file, for example the user of the service if root runs a command. */
   readonly owner?: number | undefined
-  /** Skips the checks of owner and mode, for files whose access is controlled elsewhere. */
+  /** True to skip the checks of owner and mode, if something else controls access to the file. */
   readonly anyMode?: boolean
 }
 
 /**
- * Reads a secret from a file that others cannot access, as ssh requires of keys. Follows links.
+ * Reads a secret from a file that other users cannot access, as ssh does for keys. Follows links.
  *
- * @throws Refusal database_unusable if it is missing, not a file, too large, or accessible to others
+ * @throws Refusal database_unusable if it is missing, not a file, too large, or accessible to other users
  */
 export function readSecretFile(path: string, reading: Reading): string {
   const { what } = reading
@@ -34,7 +34,7 @@ export function readSecretFile(path: string, reading: Reading): string {
 
 function openSecret(path: string, what: string): number {
   try {
-    // O_NONBLOCK: opening a named pipe would block forever.
+    // O_NONBLOCK, because opening a named pipe would block forever.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT')
@@ -55,10 +55,10 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
     throw unusableFile(`other users can access the ${what} file ${path}; run chmod 600 ${path}`)
 }
 
-// Timeout for a pipe's writer, and polling interval, in ms.
+// In ms: how long to wait for the writer of a pipe, and the pause between two attempts to read.
 const [timeoutMillis, pauseMillis] = [10_000, 10]
 
-/** Waits up to 10 s for a pipe. @throws Refusal database_unusable if it is no file or pipe, or too large */
+/** Waits up to 10 s for a pipe. @throws Refusal database_unusable if it is not a file or pipe, or is too large */
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
   if (found.isCharacterDevice() || found.isDirectory()) {

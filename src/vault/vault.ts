@@ -12,8 +12,8 @@ import type { HashPurpose, MasterKey, SealedCell, Vault } from '../domain/ports/
 
 export const masterKeyBytes = 32
 
-// Sealed value: format (1 byte), key id (4), nonce (12), ciphertext, tag (16). The format byte defines the
-// layout and the key id names the master key, so both can change while older values exist.
+// A sealed value is: format (1 byte), key id (4), nonce (12), ciphertext, tag (16). The format stands for this layout,
+// and the key id for the master key, so that both can change while older values exist.
 const format = 2
 const keyIdBytes = 4
 const nonceBytes = 12
@@ -30,7 +30,7 @@ export function masterKeyOf(bytes: Uint8Array): MasterKey {
   return { vault: createVault(bytes), newDataKey: newMasterKey, vaultOf: createVault }
 }
 
-/** A vault with AES-256-GCM (NIST SP 800-38D). Head and cell are authenticated. @throws RangeError */
+/** Creates a vault with AES-256-GCM (NIST SP 800-38D), which also authenticates head and cell. @throws RangeError */
 export function createVault(masterKey: Uint8Array): Vault {
   if (masterKey.length !== masterKeyBytes) throw new RangeError(`a master key has ${masterKeyBytes} bytes`)
   const head = Buffer.concat([Uint8Array.of(format), keyIdOf(masterKey)])
@@ -47,18 +47,18 @@ export function createVault(masterKey: Uint8Array): Vault {
     if (!head.every((byte, at) => sealed[at] === byte)) throw new Error('not a value sealed under this key')
     const body = head.length + nonceBytes
     if (sealed.length < body + tagBytes) throw new Error('not a sealed value')
-    // For so few bytes, a copy by slice() is faster than a view.
+    // slice() copies, which is faster than a view of so few bytes.
     const decipher = createDecipheriv('aes-256-gcm', sealingKey, sealed.slice(head.length, body))
     decipher.setAAD(bindingOf(head, place))
     decipher.setAuthTag(sealed.slice(-tagBytes))
     const plain = decipher.update(sealed.slice(body, -tagBytes))
-    // Returns no data in this mode. Throws if anything was altered.
+    // In this mode, final() returns no data. It throws if anything was altered.
     decipher.final()
     return plain
   }
 
   const hashKeys = new Map<HashPurpose, KeyObject>()
-  /** HKDF (RFC 5869): an independent key for each purpose. */
+  /** Derives an independent key for each purpose by HKDF (RFC 5869). */
   function hashKey(purpose: HashPurpose): KeyObject {
     const known = hashKeys.get(purpose)
     if (known) return known
@@ -81,7 +81,7 @@ function keyIdOf(masterKey: Uint8Array): Uint8Array {
   return hash.subarray(0, keyIdBytes)
 }
 
-/** Additional authenticated data. JSON keeps its parts unambiguous. */
+/** Returns the additional authenticated data. As JSON, its parts cannot be confused. */
 function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedCell): Uint8Array {
   const bound = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
   const binding = new Uint8Array(head.length + bound.length)

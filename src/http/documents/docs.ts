@@ -22,13 +22,13 @@ const files: Record<string, readonly [file: string, type: string]> = {
   'swagger-ui.css': [styles, 'text/css; charset=utf-8'],
   'swagger-ui-bundle.js': [bundle, 'text/javascript; charset=utf-8'],
   'favicon-32x32.png': [icon, 'image/png'],
-  // The bundle names its license file. LICENSE and NOTICE must go with every copy.
+  // The bundle refers to the first file. The license requires that every copy includes LICENSE and NOTICE.
   'swagger-ui-bundle.js.LICENSE.txt': [bundleLicense, 'text/plain; charset=utf-8'],
   LICENSE: [license, 'text/plain; charset=utf-8'],
   NOTICE: [notice, 'text/plain; charset=utf-8'],
 }
 
-/** Allows only this service's own files; the style sheet contains its small images as data: URLs. */
+/** Allows only files of this service, and data: URLs, because the style sheet contains small images as such URLs. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -94,11 +94,11 @@ const page = (below: string) => `<!doctype html>
 </html>
 `
 
-/** Per client address. Loading /docs takes 7 requests. */
+/** For each client address. Loading /docs takes 7 requests. */
 const documentsRate = perMinute(600)
 
 const fresh = (text: string, type: string) =>
-  // May change with each release, so clients revalidate it.
+  // Clients must revalidate the document, because it may change with each release.
   toDocument(text, type, 'no-cache')
 
 const scriptType = 'text/javascript; charset=utf-8'
@@ -119,7 +119,7 @@ const filesBelow = Object.fromEntries(
 const pageType = 'text/html; charset=utf-8'
 const [pageWithSlash, pageWithoutSlash] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
-/** No token needed. In the sandbox / leads to /docs, examples use a free slot, and no rate limit applies. */
+/** Served without a token. In a sandbox, / redirects to /docs, examples use a free slot, and no rate limit applies. */
 export function documents(
   endpoints: readonly Endpoint[],
   { context, baseUrl, isSandbox }: Serving,
@@ -144,7 +144,7 @@ export function documents(
   serve('/docs', (path) => (path.endsWith('/') ? pageWithSlash : pageWithoutSlash))
   serve('/docs/start.js', () => (isSandbox ? startToTry : startToRead))
   for (const [path, document] of Object.entries({ ...ownFiles, ...filesBelow })) serve(path, () => document)
-  // Relative, because the public address may have a path prefix.
+  // Location is relative, because the public address may have a path prefix.
   if (isSandbox) {
     app.get('/', ({ request }) => {
       const headers = { ...logEntryOf(request).headers, Location: 'docs' }

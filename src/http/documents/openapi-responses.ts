@@ -21,7 +21,7 @@ const headers: Record<string, Json> = {
   ...requestIdHeader,
 }
 
-/** Error responses by status, generated from the responses that the service sends. */
+/** Returns the error responses by status. They are generated from the responses that the service sends. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
   const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]
   const documented: Record<string, Json> = {}
@@ -53,7 +53,7 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
   }
 }
 
-/** Moves responses that several operations share to components, named by their codes. */
+/** Moves each response that several operations have to `components`, under a name that contains its codes. */
 export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
   const uses = operations.flatMap(({ responses }) =>
     Object.entries(responses).map(([status, response]) => ({ responses, status, response })),

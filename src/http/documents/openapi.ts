@@ -89,7 +89,7 @@ const errorSchemas = {
   },
 }
 
-/** Deterministic JSON text. The examples book `slot`. */
+/** Returns the document as JSON. The same input gives the same text. The examples book `slot`. */
 export async function openApiDocument(
   endpoints: readonly Endpoint[],
   baseUrl: string,
@@ -114,9 +114,9 @@ export async function openApiDocument(
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** The plugin's description: OpenAPI 3.0, without errors or examples. */
+/** Returns the description that the plugin generates, which is OpenAPI 3.0 without errors and examples. */
 async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
-  // This app never listens, because the plugin's page loads scripts from other hosts.
+  // A separate app that never listens, because the plugin's page loads scripts from other hosts.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
   for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
@@ -147,7 +147,7 @@ async function toOperation(
   return {
     ...texts,
     parameters: parameters
-      // Headers come last, because they are optional: generated clients take arguments in this order.
+      // Optional headers come last: the arguments of generated clients have this order.
       .toSorted((one, other) => Number(one.in === 'header') - Number(other.in === 'header'))
       .map((parameter) => toParameter(parameter, schemas)),
     ...(requestBody && {
@@ -180,10 +180,10 @@ function toLink({ to, ...link }: Link): Json {
   return { operationId: to.operationId, ...link }
 }
 
-/** Moves the examples back into the parameter's schema; the plugin moves them out. */
+/** Moves the examples back into the parameter's schema, because the plugin moved them out. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
   const { example, ...keywords } = schema as Json
-  // The page fills in `example`, so an optional filter has one only if its schema says so.
+  // The page fills in `example` as a value, so an optional parameter has one only if its schema does.
   const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
   const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {
@@ -196,10 +196,10 @@ function toParameter({ name, in: place, description, required, schema, examples 
   }
 }
 
-/** Only application/json; the plugin lists every type that Elysia can parse. */
+/** Keeps only application/json. The plugin lists every type that Elysia can parse. */
 function toContent({ content, title, description }: Json, schemas: Schemas, examples: Json | undefined) {
   const { schema } = (content as Record<string, Json>)['application/json'] as Json
-  // The plugin also moves these out of a response's schema.
+  // Moves title and description back into a response's schema, because the plugin moved them out.
   const whole = title === undefined ? (schema as Json) : { title, description, ...(schema as Json) }
   return { 'application/json': { schema: toSchema(whole, schemas), ...(examples && { examples }) } }
 }
@@ -212,8 +212,8 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
     if (keyword === 'anyOf') return (value as Json[]).map(inner)
     return keyword === 'items' ? inner(value) : value
   })
-  // Patterns replace the validator's formats: client generators do not know them, or write a date-time
-  // differently.
+  // A format is dropped if there is a pattern: client generators do not know some formats, and would write a date-time
+  // in another form.
   if (others.pattern !== undefined) delete others.format
   const schema = orderedSchema(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema
@@ -221,7 +221,7 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** OpenAPI 3.1 writes a nullable type as one schema. Other unions stay as they are. */
+/** Converts the union of a type with null to one schema with two types, as in OpenAPI 3.1. Keeps other unions. */
 function toUnion(anyOf: readonly Json[]): Json {
   const [schema, other] = anyOf
   const isNullable = anyOf.length === 2 && schema?.type !== undefined && other?.type === 'null'

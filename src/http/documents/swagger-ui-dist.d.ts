@@ -1,4 +1,4 @@
-// Imports with { type: 'file' } are the path of the file.
+// An import with { type: 'file' } is the path of the file.
 declare module 'swagger-ui-dist/*' {
   const path: string
   export default path

@@ -16,7 +16,7 @@ type Members = TObject<TProperties>
 /** A validated request of an authenticated caller. */
 export interface Call<Params, Headers, Query, Body> {
   readonly caller: Caller
-  /** In ms; the only instant that the request is checked against. */
+  /** Time of the request, in ms. All checks of the request use this instant. */
   readonly now: number
   readonly params: Params
   readonly headers: Headers
@@ -37,7 +37,7 @@ export interface Reply<Answer> {
 
 export type Examples<Value> = Record<string, { readonly summary: string; readonly value: Value }>
 
-/** An OpenAPI Link Object: the target endpoint, and expressions for its parameters. */
+/** An OpenAPI Link Object. The parameters are expressions. */
 export interface Link {
   readonly to: Endpoint
   readonly description: string
@@ -59,19 +59,19 @@ interface Definition<
   Answer extends TSchema,
 > {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Ends with a slash; {names} are path parameters. */
+  /** Ends with a slash. Path parameters are names in braces. */
   readonly path: string
   readonly operationId: string
   readonly tag: keyof typeof tags
   readonly summary: string
   readonly description: string
   readonly params?: Params
-  /** In addition to the headers that every endpoint reads. */
+  /** Headers of this endpoint, in addition to those that every endpoint reads. */
   readonly headers?: Headers
   readonly query?: Query
   readonly body?: Body
   readonly budget: BudgetName
-  /** Cost charged to the budget. The default is 1, also for an invalid query. */
+  /** Cost that is charged to the budget. By default and for an invalid query it is 1. */
   costOf?(query: Static<Query>): number
   readonly answer: {
     readonly status: 200 | 201
@@ -97,7 +97,7 @@ interface Definition<
   ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>>
 }
 
-/** A definition with compiled validators, without its specific schema types. */
+/** A definition with compiled validators. Its type is the same for all schemas. */
 export interface Endpoint extends Definition<Members, Members, Members, Members, TSchema> {
   readonly checks: Record<Part, Validator<Members>>
 }
@@ -106,7 +106,7 @@ type Part = 'params' | 'headers' | 'query' | 'body'
 
 const nothing = Type.Object({})
 
-/** The app, the OpenAPI document and the tests are derived from the definition. */
+/** Completes a definition, from which the app, the OpenAPI document and the tests are derived. */
 export function endpoint<
   Params extends Members = typeof nothing,
   Headers extends Members = typeof nothing,

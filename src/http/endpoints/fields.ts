@@ -48,7 +48,7 @@ export const SlotTime = Type.String({
   examples: ['2026-12-01T14:00:00Z'],
 })
 
-/** Wire format of the slot that starts at an instant (ms). */
+/** Returns the slot that starts at an instant (ms) as clients get it. */
 export function presentSlot(startsAt: number) {
   return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
 }
@@ -82,13 +82,13 @@ export const exampleMember: Member = {
   profile: { ...emptyProfile, ...exampleProfile },
 }
 
-/** Ontario in the sandbox's directory. */
+/** Id of Ontario in the sandbox's directory. */
 export const exampleRegionId = 9
 
-/** For documents outside the sandbox, or if no slot is free. */
+/** The slot in examples, outside the sandbox or if no slot is free. */
 export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
 
-/** An instant (ms) with its milliseconds, unlike slot times. */
+/** Formats an instant (ms) with its milliseconds, which slot times do not have. */
 export function presentTimestamp(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }

@@ -6,7 +6,7 @@ import type { Counted } from '../log'
 import { digestOf, Representation, tagOf } from '../representation'
 import { presentSlot } from './fields'
 
-/** Byte range of a page; `end` is exclusive. */
+/** A range of a page's bytes. `end` is exclusive. */
 interface Range {
   readonly start: number
   end: number
@@ -15,7 +15,7 @@ interface Range {
 /** A provider in a page, and the period in which its content is valid. */
 interface Entry extends Readonly<Range> {
   readonly found: FoundProvider
-  /** ms; inclusive start and exclusive end. */
+  /** The entry is valid from this time (ms) until before `holdsUntil`. */
   readonly heldFrom: number
   readonly holdsUntil: number
   readonly digest: bigint
@@ -27,10 +27,10 @@ export interface ProviderPage {
   readonly representation: Representation
   readonly entries: readonly Entry[]
   readonly counted: Counted
-  /** Providers on all pages. */
+  /** Number of providers on all pages of the search. */
   readonly count: number
   readonly version: FoundPage['version']
-  /** ms; inclusive start and exclusive end. */
+  /** The page is valid from this time (ms) until before `holdsUntil`. */
   readonly heldFrom: number
   readonly holdsUntil: number
 }
@@ -44,7 +44,7 @@ export function isCurrent(page: ProviderPage, version: FoundPage['version'], now
   return page.version === version && holds(page, now)
 }
 
-/** Returns the page for newer data, or null if anything in it has changed. */
+/** Returns the page with the version of newer data, or null if anything in the page has changed. */
 export function renewed(page: ProviderPage, found: FoundPage, now: number): ProviderPage | null {
   const { entries, count } = page
   const isSame =
@@ -66,7 +66,7 @@ export class Draft {
     return this.#end
   }
 
-  /** @param write writes at most `most` bytes at an offset and returns their end */
+  /** @param write writes at most `most` bytes at an offset, and returns the offset of the end */
   add(most: number, write: (bytes: Buffer, at: number) => number): void {
     if (this.#end + most > this.#bytes.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (this.#end + most))
@@ -81,7 +81,7 @@ export class Draft {
     this.add(text.length * 3, (bytes, at) => at + bytes.write(text, at))
   }
 
-  /** A view, valid until more is added. */
+  /** Returns a view, which is valid until more bytes are added. */
   slice(start: number, end: number): Buffer<ArrayBuffer> {
     return this.#bytes.subarray(start, end)
   }
@@ -91,10 +91,10 @@ export class Draft {
   }
 }
 
-// Reused, because allocating memory costs as much as filling it.
+// The last draft is reused, because allocating memory takes as long as filling it.
 let spare: Draft | null = null
 
-/** A draft that no other page uses; pages can be built concurrently. */
+/** Returns a draft that no other page uses, because pages can be built concurrently. */
 function takeDraft(): Draft {
   const draft = spare ?? new Draft()
   spare = null
@@ -167,18 +167,18 @@ export async function makePage(
 /** Estimated memory of a page in addition to its bytes. */
 const overheadBytes = 4 * 1024
 
-/** Cached pages by query. Evicts the oldest first. */
+/** Caches pages by query. Drops the oldest page first. */
 export class PageCache {
   readonly #pages = new Map<string, { readonly page: ProviderPage; counted: number }>()
   #bytes = 0
 
-  /** @param mostBytes limit for all pages in all encodings; may change */
+  /** @param mostBytes returns the limit for all pages in all encodings, which may change */
   constructor(private readonly mostBytes: () => number) {}
 
   get(asked: string): ProviderPage | undefined {
     const kept = this.#pages.get(asked)
     if (!kept) return undefined
-    // It may have been compressed after it was counted.
+    // Counts the page again, because it may have been compressed since.
     const bytes = kept.page.representation.bytes + overheadBytes
     this.#bytes += bytes - kept.counted
     kept.counted = bytes
@@ -206,14 +206,14 @@ const rowSlots = Math.ceil((horizonMinutes + dayMinutes) / slotMinutes)
 
 const bytesOf = (start: number) => Buffer.from(`,${JSON.stringify(presentSlot(start * minuteMillis))}`)
 
-/** Size of one slot with a leading comma; the same for all slots. */
+/** Size of one slot with a leading comma. All slots have the same size. */
 export const slotBytes = bytesOf(0).length
 
-/** Cached JSON of all slots in the horizon, because formatting times takes longer than finding free slots. */
+/** Caches the JSON of all slots in the horizon, because formatting times takes longer than finding free slots. */
 export class SlotTable {
-  /** By start minute modulo slotMinutes. */
+  /** A row contains the slots whose start, in minutes, has the same remainder modulo slotMinutes. */
   readonly #rows: (Buffer | undefined)[] = []
-  /** Index of a row's first slot, counted from 1970. */
+  /** Number of slots from 1970 to the first slot of each row. */
   #first = 0
 
   /** Writes ascending slots (minutes since 1970), each with a leading comma. Returns the end offset. */
@@ -230,7 +230,7 @@ export class SlotTable {
     return end
   }
 
-  /** Discards the rows once they no longer cover the horizon. */
+  /** Drops the rows when they no longer cover the horizon. */
   #turnTo(minute: number): void {
     const first = Math.floor(minute / slotMinutes)
     const past = (first - this.#first) * slotMinutes

@@ -76,7 +76,7 @@ export const providerRegions = endpoint({
     },
   }),
   handler(context, baseUrl) {
-    // Cached by region list and by query as sent, because the links repeat the query.
+    // The cache key contains the query as sent, because the links in a response repeat it.
     let made = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
     let kept = 0
     return ({ query }) => {

@@ -123,7 +123,7 @@ export const providers = endpoint({
     const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
     return ({ query, now, authenticated, turn }) => {
-      // Links repeat the query as sent, so each spelling of a query has its own page.
+      // The links in a page repeat the query as sent, so each spelling of a query has a separate page.
       const asked = JSON.stringify(query)
       const known = pages.get(asked)
       if (known && isCurrent(known, authenticated.version, now))
@@ -192,7 +192,7 @@ function examplePage({ providerId, startsAt }: RequestedSlot, baseUrl: string) {
   }
 }
 
-/** JSON of the page before its entries. */
+/** Returns the JSON of the page up to its first entry. */
 function pageHead(found: FoundPage, query: Static<typeof ProviderQuery>, baseUrl: string): string {
   const { page, pages, count } = found
   const urlOf = (to: number) => pageUrl(baseUrl, path, query, to)
@@ -213,7 +213,7 @@ function writeEntry(
   if (slots.length === 0) draft.addText('[')
   draft.add(slots.length * slotBytes, (bytes, at) => {
     const end = table.write(slots, now, bytes, at)
-    // Replaces the comma before the first slot.
+    // Replaces the comma before the first slot by a bracket.
     if (slots.length > 0) bytes.write('[', at)
     return end
   })

@@ -3,7 +3,7 @@ import { editDistance } from '../../domain/did-you-mean'
 import { Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
-/** Parameters that the schema defines. @throws Refusal field_invalid if one is repeated or not UTF-8 */
+/** Returns the parameters that the schema defines. @throws Refusal field_invalid if one is repeated or not UTF-8 */
 export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
   const query: Record<string, string | number> = {}
   for (const pair of text.split('&')) {
@@ -49,11 +49,12 @@ function decodeParameter(text: string): string | null {
   }
 }
 
-/** Limits per object and per response. */
+/** Maximum names that are compared in one object. */
 const mostNames = 100
+/** Maximum suggestions in one response. */
 const mostSuggestions = 5
 
-/** Suggests known names. Does not echo other unknown names, because they are arbitrary input. */
+/** Suggests known names for misspelled ones. Other unknown names are not returned, because they are arbitrary input. */
 export function typoWarning(body: unknown, schema: TSchema): string {
   return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
 }
@@ -72,7 +73,7 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
     })
 }
 
-/** True for a small typo, or a difference only in case, underscores, hyphens or spaces. */
+/** True if the names differ by a small typo, or only in case, underscores, hyphens or spaces. */
 function isNear(name: string, known: string): boolean {
   const [one, other] = [foldName(name), foldName(known)]
   const most = other.length > 5 ? 2 : 1
@@ -91,7 +92,7 @@ export function pageUrl(base: string, path: string, query: Record<string, unknow
   return `${base}${path}?${parameters}`
 }
 
-/** Link: RFC 8288. */
+/** Returns the header Link (RFC 8288). */
 export function pageHeaders(page: Page<unknown>, urlOf: (page: number) => string): Record<string, string> {
   const link = (rel: string, to: number) => `<${urlOf(to)}>; rel="${rel}"`
   const links = [

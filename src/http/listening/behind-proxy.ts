@@ -6,16 +6,16 @@ import type { LogEntry } from '../log'
 
 export interface Forwarding {
   readonly clientOf: (request: Request) => string
-  /** Returns the error for plain HTTP, or null. Over HTTPS it adds HSTS and uses the proxy's request id. */
+  /** Returns an error for plain HTTP. For HTTPS, sets HSTS, uses the proxy's request id and returns null. */
   readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
-/** Limit for X-Forwarded-For: a host inside a trusted network could list any number of proxies. */
+/** Maximum addresses read from X-Forwarded-For: a host in a trusted network could list any number of proxies. */
 const mostHops = 16
 
 const mostPeers = 1_000
 
-/** Trusts forwarding headers from `proxies` only. A request from another address counts as plain HTTP. */
+/** Trusts forwarding headers only if `proxies` send them. A request from another address counts as plain HTTP. */
 export function forwarding(
   proxies: Networks | null,
   peerOf: (request: Request) => string,
@@ -30,7 +30,7 @@ export function forwarding(
       return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
     },
     refusePlain(request, entry) {
-      // Rejects a list of protocols: one of its hops may be plain HTTP.
+      // A list of protocols is rejected, because one hop may be plain HTTP.
       const protocol = request.headers.get('x-forwarded-proto')
       const isHttps = protocol === 'https'
       const isFromProxy = isProxy(peerOf(request))
@@ -59,7 +59,7 @@ function reportOnce(report: Report, line: string): () => void {
   }
 }
 
-/** A request id from a proxy must be a UUID (hyphens optional), so it cannot contain personal data. */
+/** A request id from a proxy must be a UUID, with or without hyphens, so that it cannot contain personal data. */
 const requestName = /^[\da-f]{8}(-?)(?:[\da-f]{4}\1){3}[\da-f]{12}$/i
 
 /** Uses the proxy's request id, so that the entries of both logs match. */
@@ -69,7 +69,7 @@ function takeName(name: string | null, entry: LogEntry): void {
   entry.headers['X-Request-Id'] = name
 }
 
-/** The rightmost address that is not a proxy: each proxy appends its peer, and clients may forge the rest. */
+/** Returns the rightmost address that is not a proxy: each proxy appends its peer, and clients may forge all before. */
 export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
   if (forwardedFor === null) return peer
   let client = peer
@@ -85,7 +85,7 @@ export function clientAmong(forwardedFor: string | null, peer: string, proxies: 
   return client
 }
 
-/** Longest text parsed as an address. IPv6 in brackets with a port fits. */
+/** Longer texts are not parsed as addresses. An IPv6 address in brackets with a port is shorter. */
 const mostLength = 64
 
 function addressIn(text: string): string | null {

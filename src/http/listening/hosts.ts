@@ -4,14 +4,14 @@ import { type Networks, parseNetworks } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import type { AskServer } from '../../operations/status'
 
-/** A host as written in a URL. A wildcard address becomes the loopback address. */
+/** Formats a host for a URL. A wildcard address becomes the loopback address. */
 export function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Health check timeout in ms. /readyz tries to store something. */
+/** Timeout of a health check in ms. It leaves time for the trial write of /readyz. */
 const answerMillis = 2_000
 
 export const askServer: AskServer = async ({ host, port, isSecure }) => {
@@ -31,7 +31,7 @@ export const askServer: AskServer = async ({ host, port, isSecure }) => {
 
 const loopback = parseNetworks('127.0.0.0/8,::1') as Networks
 
-/** @throws Refusal settings_invalid if other machines can reach the host, or it cannot be resolved */
+/** @throws Refusal settings_invalid if other machines can reach the host, or the host cannot be resolved */
 export async function requireLoopback(host: string): Promise<void> {
   if ((await addressesOf(host)).every(loopback.include)) return
   const ways = [
@@ -43,7 +43,7 @@ export async function requireLoopback(host: string): Promise<void> {
   throw new Refusal('settings_invalid', `${why}; ${ways.join(', ')}`)
 }
 
-/** True for plain HTTP to another machine. */
+/** True if requests to the address would use plain HTTP to another machine. */
 export function isPlainAddress(address: string): boolean {
   const { protocol, hostname } = new URL(address)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

@@ -5,20 +5,20 @@ import { pause } from '../../domain/ports/time'
 export interface Listening {
   readonly host: string
   readonly port: number
-  /** For new connections; closes idle ones. @throws Refusal settings_invalid, and then nothing changes */
+  /** New connections use it, and idle ones are closed. If it throws, nothing changes. @throws Refusal settings_invalid */
   replaceCertificate(certificate: TlsIdentity): void
   underWay(): number
   /** Answers requests that are in flight, queued in the kernel or arriving now, for at most 15 s. */
   stop(): Promise<void>
 }
 
-/** PEM; `cert` includes the chain. */
+/** In PEM. `cert` includes the chain. */
 export interface TlsIdentity {
   readonly cert: string
   readonly key: string
 }
 
-/** Idle timeout in seconds. A slower handler loses its connection. */
+/** Idle timeout in seconds. If a handler takes longer, the connection is closed. */
 const idleSeconds = 60
 
 /** Ciphers for TLS 1.2 (RFC 9325 §4.2): forward secrecy, no CBC. */
@@ -28,13 +28,13 @@ const ciphers = ['ECDSA', 'RSA']
   )
   .join(':')
 
-/** Shutdown timeout in ms; longer than the timeout for a body. */
+/** Shutdown timeout in ms. Must be longer than the timeout for a body. */
 const stoppingMillis = 15_000
 
 /** Interval in ms at which a stopping server closes connections without requests. */
 const silentMillis = 500
 
-/** Port 0 selects a free port. Call `addressOf` before any wait: a closed connection has no address. */
+/** Port 0 selects a free port. `addressOf` must be called before any wait: a closed connection has no address. */
 export function listen(
   host: string,
   port: number,
@@ -58,10 +58,10 @@ export function listen(
       port,
       // In development mode, Bun's error responses show source code.
       development: false,
-      // Required to replace a certificate. Any program may share the port, so openShared checks it first.
+      // Needed to replace a certificate. Another program could share the port too, so openShared checks the port first.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
-      // readBody checks the size, after authentication.
+      // No limit here, because readBody checks the size, after authentication.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       idleTimeout: idleSeconds,
       fetch(request) {
@@ -72,7 +72,7 @@ export function listen(
     })
   let newest = certificate ? openShared(open, port, certificate) : open(port)
   const actualPort = newest.port as number
-  /** The current server and replaced ones with requests in flight. */
+  /** The current server, and replaced servers that still have requests in flight. */
   const servers = new Set([newest])
   handle = createFetch(actualPort, addressOf)
   return {
@@ -82,7 +82,7 @@ export function listen(
       const replaced = newest
       newest = open(actualPort, next)
       servers.add(newest)
-      // Stopped at once, or every second client gets the old certificate. This resets its accept queue.
+      // Stops at once, or every second client would get the old certificate. This resets its connections in the queue.
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
@@ -98,7 +98,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   let looking: Timer | undefined
   const waits = () => hasWaiting(port)
   await drain.close(!isQuiet(servers), waits, () => {
-    // Over TLS, Bun would wait for connections without a request.
+    // Closes connections without a request, for which Bun would wait if they use TLS.
     looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
     return Promise.all([...servers].map((server) => server.stop()))
   })
@@ -106,7 +106,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   clearInterval(looking)
 }
 
-/** Listens on 127.0.0.1 for operators. stop() does not drain. Errors contain `flag`. */
+/** Listens on 127.0.0.1 for operators. stop() does not wait for requests. Errors contain `flag`. */
 export function listenLocally(
   flag: string,
   port: number,
@@ -174,10 +174,10 @@ function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: st
   }
 }
 
-/** Elysia looks for the path of an HTTPS URL from this index on. */
+/** In an HTTPS URL, Elysia looks for the path from this index on. */
 const shortestBefore = 'https://abc'.length
 
-/** Without a valid Host header Bun passes only the path. After a very short host, Elysia misreads the path. */
+/** Replaces URLs that Elysia misreads: Bun passes only the path if Host is invalid, and a host may be very short. */
 function withWholeUrl(request: Request): Request {
   const { url } = request
   if (url.startsWith('/')) return new Request(`http://localhost${url}`, request)
@@ -187,10 +187,10 @@ function withWholeUrl(request: Request): Request {
   return new Request(`https://localhost${url.slice(path)}`, request)
 }
 
-/** True if closing the port would reset a connection (proc_pid_net(5)). Always false outside Linux. */
+/** True if closing the port would reset a connection (proc_pid_net(5)). Only known on Linux. */
 export function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
-  // Local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
+  // A line has: local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
   const waiting = new RegExp(`:${hex} [0-9A-F]+:[0-9A-F]{4} (?:03|(?:01|0A) [0-9A-F]{8}:(?!0{8}))`)
   return ['tcp', 'tcp6'].some((table) => waiting.test(readSocketTable(`/proc/self/net/${table}`)))
 }
@@ -205,29 +205,29 @@ function readSocketTable(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/** For this long (ms) a busy server only adds Connection: close. Clients can reuse a connection once more. */
+/** For this long (ms), a busy server answers at once with Connection: close, so that clients close their connections. */
 const lingerMillis = 500
 
 /** Interval between checks for new requests, in ms. */
 const lookMillis = 25
 
-/** Checks without a new request before closing. Clients send their next request sooner. */
+/** The port is closed after this many checks without a new request. Clients send their next request sooner. */
 const quietLooks = 8
 
-/** Checks at most, if clients keep sending. */
+/** The port is closed after this many checks, even if clients keep sending. */
 const mostLooks = 24
 
-/** Wait for connections that have sent nothing: number of checks, and ms between them. */
+/** Wait for connections that Bun has not accepted or read yet: maximum number of checks, and ms between two checks. */
 const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
- * Answers all requests that arrive before closing, with Connection: close (RFC 9112 §9.6). Closing resets
- * pending connections, so the last responses are sent after it: waiting clients send nothing new.
+ * Answers all requests that arrive before the port is closed, with Connection: close (RFC 9112 §9.6). Closing resets
+ * pending connections. So the last responses are sent after closing: clients that wait for one send nothing new.
  */
 export class Drain {
   #arrived = 0
   #isDraining = false
-  /** Resolves when the server stops listening; null until responses are delayed. */
+  /** Resolves when the port is closed. Delayed responses wait for it; null while responses are not delayed. */
   #closing: PromiseWithResolvers<void> | null = null
 
   answer(request: Request, handle: Handle): Response | Promise<Response> {
@@ -243,7 +243,7 @@ export class Drain {
     return this.#closing ? this.#closing.promise.then(() => answer) : answer
   }
 
-  /** Closes once no requests arrive, or after the maximum wait. `hasWaiting` runs just before `close`. */
+  /** Closes the port when no more requests arrive, or after the maximum wait. Calls `hasWaiting` just before `close`. */
   async close<T>(isAnswering: boolean, hasWaiting: () => boolean, close: () => T): Promise<Awaited<T>> {
     this.#isDraining = true
     const isBusy = isAnswering || hasWaiting()

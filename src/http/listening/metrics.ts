@@ -19,13 +19,13 @@ export interface Measured {
   readonly engine: () => EngineMeasures
   readonly records: () => Promise<RecordMeasures>
   readonly isReady: () => Promise<boolean>
-  /** Expiry of the HTTPS certificate in ms; null without one. */
+  /** When the HTTPS certificate expires, in ms; null without one. */
   readonly certificateEndsAt?: () => number | null
-  /** ms */
+  /** In ms. */
   readonly now: () => number
 }
 
-/** Cache lifetimes in ms, of all metrics and of the record counts. They limit the load of scraping. */
+/** How long all metrics and the record counts are cached, in ms. This limits the load of scraping. */
 const [knownMillis, recordsKnownMillis] = [1_000, 15_000]
 
 /** Sampling interval of the event loop lag, in ms. */
@@ -70,7 +70,7 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }
 }
 
-/** Accepts addresses and localhost. Another name in Host may be DNS rebinding by a web page. */
+/** Matches addresses and localhost. Another name in Host may be the DNS rebinding attack of a web page. */
 const thisMachine = /^(localhost|[\d.]+|\[[\da-f:.]+\])(:\d+)?$/i
 
 function answering(read: () => Promise<string>) {
