@@ -14,7 +14,7 @@ export interface BudgetState {
 
 const mostCallers = 10_000
 
-/** Limit of reservations, in full budgets: a client that ignores Retry-After must not delay the caller's others. */
+/** Maximum reservations, in full budgets: a client that ignores Retry-After must not delay the caller's other clients. */
 const mostPromised = 10
 
 /** Amounts are multiplied by the rate's window in ms. They are thus whole numbers, and nothing is rounded. */
