@@ -324,8 +324,6 @@ describe('cli: a database that was copied', () => {
   })
 })
 
-describeOnPostgres('cli: a database that was copied', () => {})
-
 describeOnPostgres('cli: database copy is refused', () => {
   test('a target that already has tables, of this or of another application, is refused', async () => {
     await using server = await newDatabase()
