@@ -6,7 +6,7 @@ import type { components, paths } from './partner-api'
 
 // This file is a partner's program in TypeScript. Its types come from openapi-typescript, and it calls the service with
 // openapi-fetch. The first test generates partner-api.ts. That file is not committed, so `npm run check` excludes this one.
-// @ts-expect-error marks lines that must not compile.
+// Lines that must not compile are marked with @ts-expect-error.
 
 type Submission = components['schemas']['BookingRequest']
 type Booked = components['schemas']['BookingResponse']
