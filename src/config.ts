@@ -42,7 +42,7 @@ export interface ServerConfig extends StorageConfig, ServerOptions {
 /** Variables that make Bun run other code, open a debugger or write files before this program starts. */
 const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 
-/** @throws Refusal settings_invalid if such a variable is set */
+/** @throws Refusal settings_invalid if a variable that changes how Bun runs is set */
 export function requireOwnRuntime(environment: Environment = process.env): void {
   const faults = Object.keys(environment)
     .filter((name) => environment[name] && runtimeVariable.test(name))
@@ -50,7 +50,7 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
   if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
 }
 
-/** @throws Refusal settings_invalid with every fault */
+/** @throws Refusal settings_invalid, listing every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
   // Removes flags of the command set-rates: they have the names of settings, but apply to one partner.
   const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
@@ -62,7 +62,7 @@ export interface CopyFlags extends Flags {
   readonly to: string
 }
 
-/** The default key file is `<from>.key`. @throws Refusal settings_invalid with every fault */
+/** The default key file is `<from>.key`. @throws Refusal settings_invalid, listing every fault */
 export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: Environment = process.env) {
   const { database: _, ...values } = readSettings(environment, flags, [])
   const faults = Object.entries({ '--from': from, '--to': to }).flatMap(([flag, database]) => {
@@ -78,12 +78,12 @@ export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: E
   })
 }
 
-/** In ms; null for no limit. @throws Refusal settings_invalid with every fault */
+/** In ms; null for no limit. @throws Refusal settings_invalid, listing every fault */
 export function readBackupMaxAge(flags: Flags, environment: Environment = process.env): number | null {
   return valuesOf(readSettings(environment, flags, [])).backupMaxAge ?? null
 }
 
-/** `setting` is null without a database. @throws Refusal settings_invalid with every fault */
+/** `setting` is null if no database is set. @throws Refusal settings_invalid, listing every fault */
 export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
   const { database, zones } = readSettings(environment, flags, [])
   const setting = database === undefined ? null : databaseSetting(environment, database)
@@ -91,8 +91,9 @@ export function readOptionalStorage(flags: Flags, environment: Environment = pro
 }
 
 /**
- * By default, the key is next to the database file of the settings, or if there is none, next to `database`.
- * @throws Refusal settings_invalid with every fault
+ * The default key file is next to the database file of the settings. If the settings name no database file, it is next
+ * to `database`.
+ * @throws Refusal settings_invalid, listing every fault
  */
 export function readMasterKeySource(
   flags: Flags,
@@ -104,7 +105,7 @@ export function readMasterKeySource(
   return masterKeySource(environment, values, isFile ? values.database : database)
 }
 
-/** @throws Refusal settings_invalid with every fault, one per line */
+/** @throws Refusal settings_invalid, listing every fault, one per line */
 export function readServerConfig(flags: Flags, environment: Environment = process.env): ServerConfig {
   const given = readSettings(environment, flags, ['database', 'baseUrl'])
   const values = valuesOf(given)

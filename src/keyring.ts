@@ -133,7 +133,7 @@ function requireReplaceable(file: string): void {
     linkSync(file, probe)
     rmSync(probe)
   } catch (error) {
-    // Other errors do not prove that: some file systems have no hard links.
+    // Other errors do not prove that the file cannot be replaced: some file systems have no hard links.
     if (isNoPlace(error)) throw error
   }
 }

@@ -58,7 +58,7 @@ export interface Service extends Pick<Engine, 'close'> {
 
 const noLogin: DatabaseLogin = { password: null, passFile: null }
 
-/** The only code that chooses an engine. */
+/** No other code chooses between SQLite and PostgreSQL. */
 export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabaseLocation> {
   if (!isDatabaseAddress(database)) return fileDatabase(database)
   const { serverDatabase } = await import('../db/postgres/database')
@@ -152,7 +152,7 @@ export async function restoreBackup(
 export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
   readonly from: DatabaseSetting
   readonly to: DatabaseSetting
-  /** If true, servers of the source may keep running. */
+  /** If true, servers that use the source database may keep running. */
   readonly whileServing: boolean
 }
 

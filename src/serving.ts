@@ -96,7 +96,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
 }
 
 const flushMillis = 1_000
-/** These are stored in batches, so that no request waits for them. */
+/** Data that is stored in batches, so that no request waits for the database. */
 const notes = 'token uses, member look-ups and refused authentications'
 const forgetMillis = 60_000
 

@@ -27,7 +27,7 @@ export function readSettingsLines(text: string): { lines: SettingsLine[]; faults
   return { lines, faults }
 }
 
-/** Joins continued lines. `line` is the number of the first of them. */
+/** Joins continued lines. `line` is the number of the first line. */
 function joinLines(text: string): { line: number; text: string }[] {
   const found: { line: number; text: string }[] = []
   let isOpen = false
@@ -77,7 +77,7 @@ interface Source {
   readonly source: string
 }
 
-/** A flag overrides the environment, which overrides the file. @throws Refusal settings_invalid with every fault */
+/** A flag overrides the environment, which overrides the file. @throws Refusal settings_invalid, listing every fault */
 export function readSettings(
   environment: Environment,
   flags: Flags,
@@ -210,7 +210,5 @@ function nodesFaults({ database = '', nodes = '1' }: Flags): string[] {
 function tlsFaults({ tlsCertificate, tlsKey }: Flags): string[] {
   if ((tlsCertificate === undefined) === (tlsKey === undefined)) return []
   const missing = settings[tlsKey === undefined ? 'tlsKey' : 'tlsCertificate']
-  return [
-    `${missing.variable} or ${missing.flag}: is required together with the other of certificate and key`,
-  ]
+  return [`${missing.variable} or ${missing.flag}: is missing; set both the TLS certificate and its key`]
 }

@@ -1,10 +1,9 @@
 /**
- * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. If they are missing, it first installs
- * the Bun that package.json pins (pinned-bun.json has the hashes) and the dependencies that bun.lock pins. To run
- * src/main.ts, it installs only production dependencies. `--fetch=PLATFORM,...` before ARGS fetches Bun for other
- * platforms too.
+ * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. First installs missing parts: the Bun
+ * that package.json pins (pinned-bun.json has the hashes) and the dependencies that bun.lock pins. To run src/main.ts,
+ * it installs only production dependencies. `--fetch=PLATFORM,...` before ARGS also fetches Bun for other platforms.
  *
- * Plain JavaScript without dependencies, because it runs before they are installed. Runs on Node 18 or later, or on
+ * Plain JavaScript without dependencies, because it runs before any are installed. Runs on Node 18 or later, or on
  * any Bun. Writes nothing to stdout, which belongs to the program.
  */
 import { spawn, spawnSync } from 'node:child_process'
@@ -19,7 +18,7 @@ const ownFolder = join(root, '.bun')
 const pinned = JSON.parse(fs.readFileSync(join(root, 'src', 'pinned-bun.json'), 'utf8'))
 const platform = `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`
 
-// Removed, because both variables change what Bun runs.
+// Removes two variables that change what Bun runs.
 const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
 
 // If a proxy is configured, Bun would send it the tests' requests to this machine.

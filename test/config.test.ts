@@ -160,7 +160,7 @@ describe('config: a settings file', () => {
       `${path} line 4: ANTEROOM_SETTINGS: cannot be set in a settings file`,
       `${path} line 1: ANTEROOM_PORT: must be a port from 0 to 65535`,
       `${path} line 6: ANTEROOM_MASTER_KEY_FILE and --master-key-fd: give the master key in only one way`,
-      'ANTEROOM_TLS_CERTIFICATE or --tls-certificate: is required together with the other of certificate and key',
+      'ANTEROOM_TLS_CERTIFICATE or --tls-certificate: is missing; set both the TLS certificate and its key',
     ]
     expect(() => read(text, { ...needed, masterKeyFd: '3' })).toThrow(
       new Refusal('settings_invalid', faults.join('\n')),
@@ -217,7 +217,7 @@ test.each<[Flags, Record<string, string>, ReturnType<typeof readServerConfig>['t
 test.each<[Flags, string]>([
   [
     { tlsCertificate: 'c' },
-    'ANTEROOM_TLS_KEY or --tls-key: is required together with the other of certificate and key',
+    'ANTEROOM_TLS_KEY or --tls-key: is missing; set both the TLS certificate and its key',
   ],
   [
     { behindProxy: '0.0.0.0/0' },

@@ -33,7 +33,7 @@ export function sealedFinding(
   return finding(
     'sealed values',
     faults.length > 0 && [...faults, ...checked].join('; '),
-    checked[0] ?? 'all can be opened',
+    checked[0] ?? 'all can be decrypted',
   )
 }
 

@@ -35,7 +35,8 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// Caches the last verified and the last forged token of each key. If a partner changes, its keys are new objects.
+// Caches the last verified and the last forged token of each key. A changed partner gets new key objects, so that its
+// old cache entries are not used.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
@@ -110,7 +111,7 @@ function parseHeader(segment: string): Record<string, unknown> {
     const header: unknown = JSON.parse(text)
     if (typeof header === 'object' && header !== null && !Array.isArray(header)) return { ...header }
   } catch {
-    // Not a header, so the token is rejected below.
+    // The segment is not UTF-8 or not JSON. The token is rejected below.
   }
   throw refusals.token_invalid
 }

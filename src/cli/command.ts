@@ -25,7 +25,7 @@ export interface StorageFlag {
   readonly behind: number
 }
 
-/** Removes storage flags that are before or between the words of a command. Returns both. */
+/** Removes storage flags that are before or between the words of a command. Returns the flags and the rest. */
 export function takeStorageFlags(given: readonly string[]) {
   const words: string[] = []
   const flags: StorageFlag[] = []

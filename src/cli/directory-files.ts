@@ -108,7 +108,7 @@ function isCsv(path: string): boolean {
   return /\.[ct]sv$/i.test(path)
 }
 
-/** Includes .txt, as which spreadsheets save Unicode text. In a folder, .txt files are ignored: they may be anything. */
+/** Includes .txt: spreadsheets save Unicode text as .txt. In a folder, .txt files are ignored: they may be anything. */
 function isTable(path: string): boolean {
   return isCsv(path) || /\.txt$/i.test(path)
 }

@@ -109,7 +109,7 @@ const rejected = [
   /^command-argument value '.*' is invalid for (argument '[^']*')\. (.*)$/s,
 ]
 
-/** Removes the rejected value, which may be a token or personal data. Leaves `argument 'file' must not be empty`. */
+/** Removes the rejected value, which may be a token or personal data. Keeps the rule that it violates. */
 function invalidValueText(message: string): string {
   const found = rejected.map((form) => form.exec(message)).find(Boolean)
   const [, name = 'a value', rule = 'is invalid'] = found ?? []
@@ -152,7 +152,7 @@ const systemFaults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'unknown host',
 }
 
-/** Shows only paths that the operator typed, and no messages of unexpected errors: these may contain personal data. */
+/** Shows only paths that the operator typed. Leaves out the error's own message, which may contain personal data. */
 function ofSystem(error: unknown, words: readonly string[]): Described {
   const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return { what: `port ${port} of ${address} is in use`, hint: `another ${flag}` }

@@ -23,7 +23,7 @@ export const onAnyRequest = commandsOn(withContext, argument, (_context, id: num
 export const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
 
 /**
- * Audited as reading the request, because the question shows the member.
+ * The audit log records that the operator read the request, because the question shows the member.
  * @throws Refusal not_confirmed, also if the request changed while the question was open
  */
 export async function askAbout(

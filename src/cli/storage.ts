@@ -45,7 +45,7 @@ export function withSettings(command: Command, names: readonly SettingName[]): C
   return command
 }
 
-/** Returns the act for the audit log. Called when the change happens, because a confirmation may take long. */
+/** Returns the actor and the time for the audit log. Called at the change, because a confirmation may take long. */
 export type MakeAct = () => Act
 
 export type Work<On> = (on: On, act: MakeAct) => Promise<void>

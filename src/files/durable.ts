@@ -49,7 +49,7 @@ export function beginFile(path: string, { replace = false, mode = 0o600 }: Makin
   }
 }
 
-/** Creates a temporary folder (mode 700) whose path begins with `path`. Deletes those that killed processes left. */
+/** Creates a temporary folder (mode 700) whose path begins with `path`. Deletes the folders of killed processes. */
 export function beginFolder(path: string): Disposable & { readonly path: string } {
   removeAbandoned(path)
   const folder = asidePath(path)
@@ -58,7 +58,7 @@ export function beginFolder(path: string): Disposable & { readonly path: string 
   return { path: folder, [Symbol.dispose]: () => giveUp(folder) }
 }
 
-/** Unfinished files. They are touched every minute, which shows processes in other containers that this one runs. */
+/** Unfinished files. Touched every minute, so that processes in other containers see that this process still runs. */
 const begun = new Set<string>()
 const touchMillis = 60_000
 setInterval(touchBegun, touchMillis).unref()
@@ -111,7 +111,7 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** Returns a path in the same folder. It contains the process id, so that other processes can see if this one runs. */
+/** Returns a path in the same folder. It contains the process id, from which others see if this process still runs. */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
@@ -137,7 +137,7 @@ export function listUnfinished(path: string): string[] {
     .map((name) => join(folder, name))
 }
 
-/** For files from other containers, whose process ids are unknown: a file not touched for this long is abandoned. */
+/** In ms. A file not touched for this long is abandoned. Process ids of other containers cannot be checked. */
 const abandonedMillis = 10 * 60_000
 
 function isAbandoned(path: string, touchedAt: number): boolean {

@@ -5,7 +5,7 @@ import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 export interface BudgetState {
-  /** Null if admitted. Rejected requests get different times, so that the budget suffices for each retry. */
+  /** Null if the request is admitted. Rejected requests get different times, so that each retry has enough budget. */
   readonly retryAfterSeconds: number | null
   /** In units of cost, rounded down. */
   readonly remaining: number
@@ -85,12 +85,12 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // If the budget suffices for one retry only, the next is due 1 s later, because a retry may be up to 1 s late.
+  // If the budget suffices for one retry only, the next retry is due 1 s later, because a retry may be up to 1 s late.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
 
-/** Retry-After of a request that is rejected because of overload: the requests now in flight are answered by then. */
+/** Retry-After if the service is overloaded. The requests that are in flight now are answered within this time. */
 const retryAfterSeconds = 1
 
 export function overloaded(): Refusal {
@@ -136,7 +136,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Maximum requests in flight: of all partners, and of one. This number of bookings is stored in less than a second. */
+/** Maximum requests in flight: of all partners together, and of one. 512 bookings are stored in less than a second. */
 const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
@@ -149,7 +149,7 @@ export function concurrencyLimits() {
 /** Time slice of one partner, in ms. The last step of the slice may take longer. */
 const sliceMillis = 0.1
 
-/** In each event loop turn, this much work (ms) may start without waiting, which costs as much as a short search. */
+/** In each event loop turn, this much work (ms) may start at once, because waiting costs as much as a short search. */
 const atOnceMillis = 2
 
 interface Slice {

@@ -9,7 +9,7 @@ import { addressBudgets } from './rate-limits'
 
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
-// The plugin's function is called directly. As a hook, it takes as long as all other steps before an endpoint.
+// Calls the plugin's function directly, because as a hook it takes as long as all other steps before an endpoint.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
 /** Returns the token in the Authorization header (RFC 6750 §2.1); an empty text if there is none. */
@@ -22,7 +22,7 @@ export function tokenOf({ headers }: Request): string {
   return readBearer({ query: {}, headers: { authorization: inItsSpelling } }).bearer
 }
 
-/** Answers failed authentications. Only these charge the budget of a client address, so valid tokens always work. */
+/** Answers failed authentications. Charges only them to the address's budget, so that valid tokens always work. */
 export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,

@@ -100,7 +100,7 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   too_many_open_requests: error(
     400,
     'The member has the maximum number of open requests',
-    'Wait until one of them has ended',
+    "Wait until one of the member's open requests has ended",
     'user.external_user_id',
   ),
   email_conflicts_limited: error(
@@ -127,7 +127,7 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
 /** Error codes with their messages. */
 export type Words = Partial<Record<ErrorCode, string>>
 
-/** Checked before everything else. */
+/** HTTPS is checked before everything else. */
 export const transportRefusals = {
   https_required: 'HTTPS is required; send the request over HTTPS',
 } as const satisfies Words

@@ -44,7 +44,7 @@ export function admissionOf({ context, places = concurrencyLimits() }: Serving) 
   return { spend: partnerBudgets(context), queue: new FairQueue(), ...places }
 }
 
-/** Rejects excess bookings before routing, because that must cost far less than a booking. Only for verified tokens. */
+/** Rejects excess bookings with verified tokens before routing, so that a rejection costs far less than a booking. */
 export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
@@ -103,7 +103,7 @@ export function gate(
       entry.route = path
       return forwarding.refusePlain(request, entry) || door.answer(route, { request, params, entry })
     }
-    // parse none, because by default Elysia reads the body before authentication.
+    // parse: 'none' stops Elysia from reading the body, which it would do before authentication.
     app.all(routeOf(path), serve, { parse: 'none' })
     // By default, Elysia answers HEAD by measuring the body of GET, which gives a wrong length for streams.
     app.head(routeOf(path), serve, { parse: 'none' })

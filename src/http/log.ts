@@ -1,6 +1,6 @@
 import { elapsedMillis } from '../domain/ports/time'
 
-/** Counts for the metrics, in addition to the status. */
+/** Values that the metrics count for each request, besides its status. */
 export interface Counted {
   readonly slotsShown?: number
   readonly stored?: 'booking' | 'intake'

@@ -78,7 +78,7 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   }
 }
 
-/** One budget per client address. Sets the rate limit headers only once it is used up. */
+/** One budget per client address. Sets the rate limit headers only when the budget is used up. */
 export function addressBudgets(
   name: string,
   kind: keyof typeof rateRefusals,

@@ -1,7 +1,7 @@
 import { constants, gzip } from 'node:zlib'
 import { memo } from '../domain/memo'
 
-/** One encoding of a cached response. A Blob can be sent without copying; late responses need bytes. */
+/** One encoding of a cached response. A Blob can be sent without copying, but a late response is sent from bytes. */
 export class Form {
   readonly size: number
   #body: Blob | Uint8Array<ArrayBuffer> | null
@@ -21,7 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /** From the second call on, caches the bytes: with PostgreSQL, every response reads them. */
+  /** Caches the bytes from the second call on. With PostgreSQL, every response is late and calls this. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -79,7 +79,7 @@ export class Representation {
     return this.#compressed.get(coding)
   }
 
-  /** False on the first call for a rebuilt page: it may soon change, and compressing costs more than rebuilding. */
+  /** False on the first call: a rebuilt page may soon change again, and compressing costs more than rebuilding. */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
     this.#isSettled = true

@@ -3,7 +3,7 @@ import { errorCodes } from './errors'
 import type { Histogram, Metric, Sample } from './listening/exposition'
 import type { Counted, LogEntry } from './log'
 
-/** In this order: status below 400, 4xx, 5xx. */
+/** Responses with status below 400, 4xx and 5xx, in this order. */
 const outcomes = ['answered', 'refused', 'failed'] as const
 
 /** All other methods share one series: clients can send any word, and each word would be a new series. */

@@ -30,7 +30,10 @@ export function masterKeyOf(bytes: Uint8Array): MasterKey {
   return { vault: createVault(bytes), newDataKey: newMasterKey, vaultOf: createVault }
 }
 
-/** Creates a vault with AES-256-GCM (NIST SP 800-38D), which also authenticates head and cell. @throws RangeError */
+/**
+ * Creates a vault with AES-256-GCM (NIST SP 800-38D), which also authenticates the format, key id and cell of a value.
+ * @throws RangeError if the key has a wrong length
+ */
 export function createVault(masterKey: Uint8Array): Vault {
   if (masterKey.length !== masterKeyBytes) throw new RangeError(`a master key has ${masterKeyBytes} bytes`)
   const head = Buffer.concat([Uint8Array.of(format), keyIdOf(masterKey)])
@@ -81,7 +84,7 @@ function keyIdOf(masterKey: Uint8Array): Uint8Array {
   return hash.subarray(0, keyIdBytes)
 }
 
-/** Returns the additional authenticated data. As JSON, its parts cannot be confused. */
+/** Returns the additional authenticated data. Encoded as JSON, so that its parts cannot be confused. */
 function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedCell): Uint8Array {
   const bound = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
   const binding = new Uint8Array(head.length + bound.length)

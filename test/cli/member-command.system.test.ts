@@ -172,7 +172,7 @@ describe('cli: the member commands', () => {
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {
       erase: `Erase ${who} with all their data? This cannot be undone. [y/N]`,
-      deactivate: `Refuse lookups of ${who} and bookings for them? [y/N]`,
+      deactivate: `Refuse look-ups of ${who} and bookings for them? [y/N]`,
       'release-email': `Remove the e-mail address of ${who} so that another member can use it? [y/N]`,
     }
     for (const [word, question] of Object.entries(questions)) {

@@ -75,7 +75,7 @@ test('db: a check names values that cannot be decrypted, which are shown as unre
     `the sealed data of member ${member.id} was altered; restore a backup`,
   )
   await store.eraseMember(member.id, act)
-  expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
+  expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be decrypted' })
   await engine.close()
 })
 
@@ -121,7 +121,7 @@ test('db: a check decrypts a sample of 1,000 values of each kind, or all of them
   const bad = (detail: string) => ({ check: 'sealed values', state: 'bad' as const, detail })
 
   expect(await sealed(false)).toEqual({ check: 'sealed values', state: 'ok', detail: sample })
-  expect(await sealed(true)).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
+  expect(await sealed(true)).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be decrypted' })
   // The sample has the newest 500 rows and, from the older rows, the first 50 of every hundred.
   damage(951)
   expect(await sealed(false)).toMatchObject({ state: 'ok' })

@@ -29,7 +29,7 @@ export function presentAppointment({ request, startsAt, provider, local, memberT
     providerName: nameOfProvider(provider),
     localTime: local,
     timeZone: provider.timeZone ?? null,
-    // Two times, because the member's region may have several zones.
+    // The local time is a range, because the member's region may have several zones.
     memberEarliestTime: memberTime?.earliest ?? null,
     memberLatestTime: memberTime?.latest ?? null,
     memberTimeZones: memberTime?.zones ?? [],

@@ -84,7 +84,7 @@ function listCommand(): Command {
     options: [
       ['--since <instant>', 'only lines at this UTC instant or later', utcInstant],
       ['--until <instant>', 'only lines before this UTC instant', utcInstant],
-      ['--actor <actor>', 'only acts of this actor, named as in the WHO column'],
+      ['--actor <actor>', 'only actions of this actor, named as in the WHO column'],
       [
         '--action <action>',
         'only this action, for example request.show; repeatable, or several separated by commas',
@@ -134,7 +134,7 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   if (member?.isErased && !flags.json) {
     printNotice(`member ${memberId} was erased, so lines about their requests can no longer be found`)
   }
-  // OUTCOME is not in the list, because a refused act must not look like a successful one.
+  // OUTCOME is never hidden, because a refused action must not look like a successful one.
   const leaveOut = record !== undefined || member ? ['RECORD', 'WHO'] : ['WHO', 'RECORD']
   const more =
     after === undefined ? olderLines : `There are more lines. Show them with --after ${lines.at(-1)?.id}.`
@@ -240,7 +240,7 @@ function parseHead(text: string): AuditHead {
   return { id: Number(id), hash }
 }
 
-/** @param before the actions so far, because the option can be repeated */
+/** @param before the actions from earlier uses of --action, which can be repeated */
 function auditActionNames(text: string, before: readonly AuditAction[] = []): readonly AuditAction[] {
   const named = text.split(',').map((word) => requireAction(word.trim()))
   return [...new Set([...before, ...named])]

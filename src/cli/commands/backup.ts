@@ -82,11 +82,11 @@ export function backupCommand(): Command {
       ).argParser((word: string, words: string[] = []) => [...words, word]),
       new Option(
         '--passphrase-file <file>',
-        'a file with the passphrase to encrypt it with, instead of the master key',
+        'a file with the passphrase to encrypt the backup with, instead of the master key',
       ).conflicts('recipient'),
       new Option(
         '--plain',
-        'do not encrypt it; data that is not sealed in the database is readable in it',
+        'do not encrypt the backup; all data that the database does not seal is readable in it',
       ).conflicts(['recipient', 'passphraseFile']),
     ],
     run: backup,
@@ -135,14 +135,15 @@ export function restoreCommand(): Command {
     words: [['<backup>']],
     settings: ['masterKeyFile', 'masterKeyFd'],
     options: [
-      ['--identity-file <file>', 'a file with the age identities to decrypt it with'],
-      new Option('--passphrase-file <file>', 'a file with the passphrase to decrypt it with').conflicts(
-        'identityFile',
-      ),
+      ['--identity-file <file>', 'a file with the age identities to decrypt the backup with'],
+      new Option(
+        '--passphrase-file <file>',
+        'a file with the passphrase to decrypt the backup with',
+      ).conflicts('identityFile'),
       required('--to <file>', 'the database file to create', fileName),
       [
         '--against <file>',
-        'the database file that it replaces, to list what the restore undoes',
+        'the database file that the new one replaces, to list what the restore undoes',
         databaseFile,
       ],
       yes,
@@ -168,7 +169,7 @@ async function restore(
     const agree = async (manifest: Manifest | null, diff: RestoreDiff | null) => {
       known = diff
       end()
-      // With --yes, the warning is printed afterwards instead.
+      // With --yes, the warning is printed after the restore instead.
       if (yes || (diff && !isAnyUndone(diff))) return
       printNotice(beforeRestore(manifest && formatInstant(manifest.madeAt), diff, against).join('\n'))
       await confirm(`Create the database ${to} from the backup anyway?`, { yes })

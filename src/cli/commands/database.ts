@@ -267,7 +267,7 @@ interface RotateFlags {
 const kept = 'Existing backups need the old master key: keep a copy of it as long as you keep them'
 
 async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
-  // Asks first, because the rotation overwrites the old key.
+  // Asks for confirmation, because the rotation replaces the key that backups need.
   const loss = flags.newKeyFile === undefined ? '. Its file will be overwritten' : ''
   if (!context.keyring.hasRotated) await confirm(`${kept}${loss}. Replace the master key?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())

@@ -106,7 +106,7 @@ function checkAlone(source: DirectorySource, isZone: (name: string) => boolean):
 
 function checkAgainstStored(source: DirectorySource, context: Context): Counts {
   const entries = readEntries(context, source)
-  // Without providers, because the comparison can reject only ids of regions.
+  // Passes no providers, because the comparison can reject only ids of regions.
   compareWithDirectory(context, { regions: entries.regions, providers: [] })
   return { regions: entries.regions.length, providers: entries.providers.length }
 }

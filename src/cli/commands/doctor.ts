@@ -87,7 +87,7 @@ const fromBackup = 'stop the service and restore a backup: anteroom restore'
 
 const whenNoted = {
   settings: 'stop all other programs that use the database, then restart the service',
-  'sealed values': 'replace a damaged key with anteroom token rotate; restore other values from a backup',
+  'sealed values': 'if a token key is damaged, run anteroom token rotate; restore other values from a backup',
   'audit log': 'find out who could write to the database file, and compare it with a backup',
   backup: 'anteroom backup FILE',
   bookings: 'anteroom request move ID --slot INSTANT, or anteroom request decline ID',

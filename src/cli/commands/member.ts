@@ -121,16 +121,16 @@ export function memberCommand(): Command {
     memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: [
-        'Refuse lookups of a member and bookings for them with HTTP 403',
+        'Refuse look-ups of a member and bookings for them with HTTP 403',
         deactivateMember,
         'anteroom member deactivate 42',
       ],
       reactivate: [
-        'Allow lookups of a deactivated member and bookings for them again',
+        'Reactivate a member, so that look-ups and bookings work again',
         reactivateMember,
         'anteroom member reactivate 42',
       ],
-      question: ({ named }) => `Refuse lookups of ${named} and bookings for them?`,
+      question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),
     onMember({
@@ -159,7 +159,7 @@ export function memberCommand(): Command {
 
 interface Person extends Member {
   readonly partner: string | null
-  /** Name and both ids for the middle of a question, so the text ends with a comma. */
+  /** The name and both ids, with a comma at the end, because a question continues after them. */
   readonly named: string
 }
 
@@ -177,7 +177,7 @@ function onMemberIn<On extends Records | Service>(
           '--partner <partner>',
           'the name or id of the partner; use with --external-id, instead of a member id',
         ],
-        ['--external-id <id>', "the partner's id of the member; use with --partner"],
+        ['--external-id <id>', "the partner's id for the member; use with --partner"],
         ...(value.options ?? []),
       ],
       run: async (call: Call<On, Flags>, id: number | undefined) => {
@@ -241,7 +241,7 @@ async function exportMemberData(
     const json = await read()
     return { json, text: verbatim(`${formatJson(json)}\n`) }
   }
-  // Opened before the member is read: an export that cannot be written must not be audited as done.
+  // Opens the output before the member is read: an export that cannot be written must not be audited as done.
   using file = beginOutput(output)
   writeFileSync(file.path, `${formatJson(await read())}\n`)
   file.publish()

@@ -110,7 +110,7 @@ function setRatesCommand(): Command {
       ],
       [
         '--bookings-per-minute <n>',
-        'the maximum booking requests in a minute, with the same values',
+        'the maximum booking requests in a minute; same values as --reads-per-minute',
         rateOverride,
       ],
       json(),

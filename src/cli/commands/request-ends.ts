@@ -133,7 +133,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   return { json: presentRequest(moved), text }
 }
 
-/** Prints a warning if the provider may have no license for the member. Returns true if it did. */
+/** Prints a warning if the provider may have no license for the member. Returns true if it printed one. */
 function warnOfMismatch(
   context: Context,
   member: Member,
@@ -208,7 +208,7 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
   const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
   await warnOfRisk(context, request)
   await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
-  // makeAct instead of act, which requires the zone data of the server: freeing a slot does not depend on it.
+  // Calls makeAct and not act: act requires the zone data of the server, and freeing a slot does not need zone data.
   await declineRequest(context, id, makeAct(), reason)
   return requestAnswer(context, id, `Request ${id} is declined.`)
 }

@@ -203,7 +203,7 @@ function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish,
   return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`
 }
 
-/** For lists in another order than --risk, which alone lists urgent requests first. */
+/** Called for lists in any order other than by risk: urgent requests may be on a later page. */
 async function warnOfWaitingRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(

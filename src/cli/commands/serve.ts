@@ -38,7 +38,7 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
     if (!reload) return
     const isTied = hasTerminal() && !isHangUpIgnored()
     process.on('SIGHUP', () => {
-      // A shell that closes sends SIGHUP before the terminal is closed, so this is decided a little later.
+      // A shell that closes sends SIGHUP before the terminal is closed, so the terminal is checked a little later.
       const isGone = () => isTied && !hasTerminal()
       const decide = () => {
         // Does not reload after a signal to stop: a new listener would keep the process alive.
@@ -110,7 +110,7 @@ export function reload(running: RunningServer, report: Report): void {
   }
 }
 
-/** Describes a system error during the replacement, for example too many open files. Rethrows other errors. */
+/** Describes a system error during a change of the certificate, for example too many open files. Rethrows others. */
 function systemFault(error: unknown): string {
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') throw error

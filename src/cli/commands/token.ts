@@ -89,7 +89,7 @@ function rotateCommand(): Command {
     options: [
       [
         '--cutover <instant>',
-        'the UTC instant at which it replaces the current token (default: now)',
+        'the UTC instant at which the new token replaces the current one (default: now)',
         utcInstant,
       ],
       json(),

@@ -33,7 +33,7 @@ export function completeCommand(create: Create): Command {
     name: 'complete',
     words: [['[words...]', 'after --: the words of the command line; the last one is being typed']],
     run: async (words: string[]) => {
-      // An error message would break the line that is being typed.
+      // Errors are not shown, because a message would break the line that is being typed.
       const offers = await offersFor(words, create).catch(() => [])
       return { json: offers, text: verbatim(offers.map((offer) => `${offer}\n`).join('')) }
     },

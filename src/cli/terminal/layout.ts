@@ -72,7 +72,7 @@ export function layOut(
   }
 }
 
-/** Returns the columns to hide: in order until the others fit, but without hidden columns that then still fit. */
+/** Hides columns in the order of `goFirst` until the others fit, then shows a hidden column again if it still fits. */
 function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
   const fits = (out: readonly Column[]) => {
     const left = columns.filter((column) => !out.includes(column))

@@ -18,7 +18,7 @@ export async function withLog(clock: Clock, act: (log: Log) => Promise<void>): P
     await log.end()
     throw error
   }
-  // If the reader stalls, the pending write would keep the process alive.
+  // Exits at once if the reader stalls, because the pending write would keep the process alive.
   if (!(await log.end())) process.exit()
 }
 

@@ -40,7 +40,7 @@ function escaped(character: string): string {
 
 let opened: typeof process.stdout | undefined
 
-/** Opens stdout at its first use, because that takes as long as loading half of a server's modules. */
+/** Opens stdout at its first use, because opening takes as long as loading half of the modules of `serve`. */
 export function stdout(): typeof process.stdout {
   // A reader that stops early, for example `| head`, is not an error.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
@@ -54,7 +54,7 @@ export function stdout(): typeof process.stdout {
   return opened
 }
 
-/** Returns false if the buffer is full: wait for `drain` before printing more. */
+/** Returns false if the buffer is full. The caller must then wait for `drain` before it prints more. */
 export function print(text: string): boolean {
   return stdout().write(text)
 }
@@ -77,7 +77,7 @@ export async function printJsonLine(value: unknown): Promise<void> {
   if (!print(`${formatJson(value, 0)}\n`)) await new Promise((go) => stdout().once('drain', go))
 }
 
-/** A string is one line. A function returns a block that depends on the terminal. An array is several of these. */
+/** A string is one line. A function returns a block that depends on the terminal. An array contains several texts. */
 export type Text = string | (() => string) | readonly Text[]
 
 /** The result of a command: `json` is printed with --json, `text` without. */

@@ -12,7 +12,7 @@ export async function confirm(question: string, { yes }: CommonFlags): Promise<v
     throw new Refusal('not_confirmed', 'not confirmed, so nothing was changed')
 }
 
-/** These signals count as no, so that the program still reports the result. */
+/** Signals that count as the answer no, so that the program still reports the result. */
 const noAnswer: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
 const typedAheadMillis = 30

@@ -22,7 +22,7 @@ const files: Record<string, readonly [file: string, type: string]> = {
   'swagger-ui.css': [styles, 'text/css; charset=utf-8'],
   'swagger-ui-bundle.js': [bundle, 'text/javascript; charset=utf-8'],
   'favicon-32x32.png': [icon, 'image/png'],
-  // The bundle refers to the first file. The license requires that every copy includes LICENSE and NOTICE.
+  // The bundle refers to its LICENSE.txt. The license requires that every copy includes LICENSE and NOTICE.
   'swagger-ui-bundle.js.LICENSE.txt': [bundleLicense, 'text/plain; charset=utf-8'],
   LICENSE: [license, 'text/plain; charset=utf-8'],
   NOTICE: [notice, 'text/plain; charset=utf-8'],
@@ -94,7 +94,7 @@ const page = (below: string) => `<!doctype html>
 </html>
 `
 
-/** For each client address. Loading /docs takes 7 requests. */
+/** Rate limit of each client address. Loading /docs takes 7 requests. */
 const documentsRate = perMinute(600)
 
 const fresh = (text: string, type: string) =>

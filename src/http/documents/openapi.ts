@@ -183,7 +183,7 @@ function toLink({ to, ...link }: Link): Json {
 /** Moves the examples back into the parameter's schema, because the plugin moved them out. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
   const { example, ...keywords } = schema as Json
-  // The page fills in `example` as a value, so an optional parameter has one only if its schema does.
+  // The page fills in `example` as a value, so an optional parameter gets an example only from its schema.
   const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
   const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {

@@ -44,7 +44,7 @@ export interface Link {
   readonly parameters?: Record<string, string>
 }
 
-/** In the order in which an integration uses them. */
+/** Groups of endpoints in the OpenAPI document, in the order in which a partner uses them. */
 export const tags = {
   Directory: 'Regions, their licensed providers and the free slots of these providers',
   Bookings: 'Booking requests for a slot, and intakes without a provider',

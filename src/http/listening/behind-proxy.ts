@@ -69,7 +69,7 @@ function takeName(name: string | null, entry: LogEntry): void {
   entry.headers['X-Request-Id'] = name
 }
 
-/** Returns the rightmost address that is not a proxy: each proxy appends its peer, and clients may forge all before. */
+/** Returns the rightmost address that is not a proxy. Each proxy appends its peer; clients may forge earlier ones. */
 export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
   if (forwardedFor === null) return peer
   let client = peer

@@ -18,7 +18,7 @@ export interface Histogram extends Pick<Metric, 'name' | 'help'> {
 
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Prometheus text format 0.0.4. Without prom-client, which takes 0.6 to 1.4 us per request, a fifth of a response. */
+/** Prometheus text format 0.0.4. prom-client is not used: it takes 0.6 to 1.4 us per request, a fifth of a response. */
 export function exposed(metrics: readonly (Metric | Histogram)[]): string {
   return metrics.flatMap(lines).join('\n').concat('\n')
 }

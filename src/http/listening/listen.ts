@@ -5,7 +5,10 @@ import { pause } from '../../domain/ports/time'
 export interface Listening {
   readonly host: string
   readonly port: number
-  /** New connections use it, and idle ones are closed. If it throws, nothing changes. @throws Refusal settings_invalid */
+  /**
+   * New connections use the new certificate; idle connections are closed. If it throws, nothing changes.
+   * @throws Refusal settings_invalid
+   */
   replaceCertificate(certificate: TlsIdentity): void
   underWay(): number
   /** Answers requests that are in flight, queued in the kernel or arriving now, for at most 15 s. */
@@ -58,7 +61,7 @@ export function listen(
       port,
       // In development mode, Bun's error responses show source code.
       development: false,
-      // Needed to replace a certificate. Another program could share the port too, so openShared checks the port first.
+      // Needed to replace a certificate. Other programs could also share the port, so openShared checks the port first.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
       // No limit here, because readBody checks the size, after authentication.
@@ -82,7 +85,7 @@ export function listen(
       const replaced = newest
       newest = open(actualPort, next)
       servers.add(newest)
-      // Stops at once, or every second client would get the old certificate. This resets its connections in the queue.
+      // Stops the old server at once, because half of the clients would get its certificate. Resets queued connections.
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
@@ -222,7 +225,7 @@ const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
  * Answers all requests that arrive before the port is closed, with Connection: close (RFC 9112 §9.6). Closing resets
- * pending connections. So the last responses are sent after closing: clients that wait for one send nothing new.
+ * pending connections. So the last responses are sent after closing: a client that waits for one sends no new request.
  */
 export class Drain {
   #arrived = 0

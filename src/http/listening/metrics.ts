@@ -19,9 +19,9 @@ export interface Measured {
   readonly engine: () => EngineMeasures
   readonly records: () => Promise<RecordMeasures>
   readonly isReady: () => Promise<boolean>
-  /** When the HTTPS certificate expires, in ms; null without one. */
+  /** When the HTTPS certificate expires, in ms; null without HTTPS. */
   readonly certificateEndsAt?: () => number | null
-  /** In ms. */
+  /** Returns the current time in ms. */
   readonly now: () => number
 }
 
@@ -132,7 +132,11 @@ function serviceMetrics(
       '1 if partner requests can be stored (as /readyz reports), else 0.',
       Number(isReady),
     ),
-    gauge('anteroom_requests_in_flight', 'Partner requests in flight, at most 512 of each kind.', inFlight),
+    gauge(
+      'anteroom_requests_in_flight',
+      'Partner requests in flight, at most 512 reads and 512 bookings.',
+      inFlight,
+    ),
     ...writerMetrics(engine),
     gauge('anteroom_database_bytes', 'Size of the database and of its write-ahead log.', [
       ...known({ file: 'database' }, engine.databaseBytes),

@@ -79,7 +79,7 @@ describeOnPostgres("postgres: doctor's checks", () => {
     await place.store.issueKey(partner.id, { ...key, startsAt: 0 }, act)
     const sealed = async () =>
       (await place.maintenance?.check(now))?.find(({ check }) => check === 'sealed values')
-    expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be opened' })
+    expect(await sealed()).toEqual({ check: 'sealed values', state: 'ok', detail: 'all can be decrypted' })
     const columns = [
       'partner_keys SET sealed_secret',
       'members SET sealed_profile',
