@@ -22,7 +22,7 @@ import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
 /** Lines removed in one transaction. */
 const removedAtOnce = 500
-/** Pause between these transactions, in which other writers get the lock. */
+/** Pause between two transactions that remove lines. During the pause, other writers get the lock. */
 const pauseMillis = 25
 
 const mostText = 1 << 20
@@ -38,7 +38,7 @@ type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditE
 /** An archive is a file with one JSON line for each pruned line. Its last line is a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
-    /** Checks that an archive is unaltered and contains the head that an operator noted. */
+    /** Checks that an archive is unaltered and contains the audit line that an operator noted. */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
     /** Returns the number of lines removed. @throws Refusal field_invalid or database_unusable */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
@@ -62,7 +62,7 @@ async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
 async function check(log: WalkedLog, path: string, noted: AuditHead | null): Promise<ArchiveVerdict> {
   const broken = (id: number, fault: string) => ({ intact: false, id, fault }) as const
   const archive = await readEnd(log, path)
-  if (!archive) return broken(0, 'it is not an archive, or its sealed end was altered')
+  if (!archive) return broken(0, 'the file is not an archive, or its sealed last line was altered')
   const chain = followChain(log.hashes, archive)
   let isNotedSeen = noted === null || isSame(noted, archive.start)
   for await (const line of linesIn(path)) {
@@ -75,7 +75,7 @@ async function check(log: WalkedLog, path: string, noted: AuditHead | null): Pro
   if (noted && !isNotedSeen) return broken(noted.id, 'the line differs from the given head')
   const start = await startOf(log, archive.chain)
   if (archive.head.id === start.id && archive.head.hash !== start.hash) {
-    return broken(start.id, 'the log does not continue it')
+    return broken(start.id, 'the log does not continue the archive')
   }
   return { intact: true, archive, next: nextOf(archive, start) }
 }

@@ -50,7 +50,7 @@ export function mergeStreams(
   limit: number,
   { after }: AuditFilter,
 ): AuditLine[] {
-  // A partner's line about itself is in two streams.
+  // A line in which a partner is both the actor and the record is in two streams.
   const once = [...new Map(found.map((line) => [line.id, line])).values()]
   const sorted = once.sort((a, b) => a.at - b.at || a.id - b.id)
   return after !== undefined ? sorted.slice(0, limit) : sorted.slice(-limit)

@@ -98,7 +98,7 @@ function startsOf({ state }: LogEnds): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
 }
 
-/** The newest act, or the newest line if the seal is invalid. */
+/** The newest line of the chain `acts`. If the seal is invalid, the newest line of the log. */
 export function headOfLog({ state, last }: LogEnds): AuditHead {
   return state?.acts.head ?? last
 }

@@ -1,6 +1,6 @@
 import type { Report } from '../../src/domain/measures'
 
-/** For this long, the outcome of a write shows if writes succeed. */
+/** For this long after a write, its outcome decides if the database counts as writable. */
 const knownMillis = 1_000
 const trialMillis = 1_000
 
@@ -38,7 +38,7 @@ export class Readiness {
     return this.#isDamaged
   }
 
-  /** Clears the damage. Readiness returns with the next successful write. */
+  /** Call it if a check found no damage. The database is then ready after the next successful write. */
   noteSound(): void {
     this.#isDamaged = false
   }

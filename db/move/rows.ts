@@ -7,7 +7,7 @@ import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tab
 
 export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
 
-/** Rows in one batch. Limits its memory, because a row may have 100 kB. */
+/** Rows in one batch. A row may have 100 kB, so larger batches would need much memory. */
 export const rowsAtOnce = 250
 
 /** @param lastIdOf returns SQL for the highest id that a table ever generated */
@@ -133,7 +133,7 @@ async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promi
     const fault = `line ${verdict.id}: ${verdict.fault}`
     throw unusable(`the audit log of ${whose} was altered (${fault}), so nothing was copied`)
   }
-  // An intact log has a state.
+  // The state is not null, because the log is intact.
   const { acts, refusals } = (await walked.stand()).state as AuditSpans
   return { acts, refusals }
 }

@@ -11,12 +11,12 @@ export interface CopiedColumn {
 export interface CopiedTable {
   readonly name: string
   readonly columns: readonly CopiedColumn[]
-  /** All columns if the table has no single primary key column. */
+  /** The primary key column. If the table has none, or a key of several columns, all its columns. */
   readonly key: readonly string[]
   readonly generatesIds: boolean
 }
 
-/** The change feed is not copied, because every server loads the directory when it starts. */
+/** The change feed is not copied, because every node loads the directory when it starts. */
 const { changes: _, ...copied }: Tables = tablesOf(sqliteColumns)
 
 /** In foreign key order: a row references only rows of earlier tables. */

@@ -39,9 +39,9 @@ export function takingNamed(hashes: readonly Uint8Array[], slot: RequestedSlot |
   return `SELECT pg_advisory_xact_lock(name) FROM unnest('{${sorted.join()}}'::int8[]) AS name`
 }
 
-/** Names of the locks of a slot. Overlapping slots share one: else their inserts could deadlock in the constraint. */
+/** Names of the locks of a slot. Overlapping slots share a name. Otherwise inserts could deadlock in the constraint. */
 function cellsOf(slot: RequestedSlot | null): bigint[] {
-  // No provider has an id that is not a safe integer.
+  // An id that is not a safe integer belongs to no provider, so there is nothing to lock.
   if (!slot || !Number.isSafeInteger(slot.providerId)) return []
   const { providerId, startsAt } = slot
   return [startsAt, startsAt + slotMillis - 1].map((at) =>

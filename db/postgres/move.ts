@@ -33,7 +33,7 @@ const readingOneMoment = [
   `LOCK TABLE ${names} IN ACCESS SHARE MODE`,
 ].join(';')
 
-/** A second connection holds these locks until the source is marked as copied. */
+/** Keeps writers out. A second connection holds the locks until the source is marked as copied. */
 const blockingWriters = [
   `SET LOCAL lock_timeout = ${lockMillis}`,
   `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis}`,
@@ -41,7 +41,7 @@ const blockingWriters = [
   taking('directory'),
 ].join(';')
 
-/** Reads one snapshot. @throws Refusal as openDatabase does; storage_busy while a server runs */
+/** Reads one snapshot. @throws the refusals of openDatabase; Refusal storage_busy while a node runs */
 export async function readSource<T>(
   on: OnConnection,
   place: string,
@@ -103,7 +103,7 @@ const serving =
   'a server uses the source database, or did a moment ago; stop all servers first, or later bookings are missing from ' +
   'the copy. To try out the copy, use --while-serving'
 
-/** Returns false if the source cannot be marked, for example without the privilege. The copy is still complete. */
+/** Returns false if the source cannot be marked, for example by a role without the privilege. The copy is complete. */
 async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
     await settingsOver(connection).markCopied(note)
@@ -127,7 +127,7 @@ function running(connection: Connection, place: string) {
 
 /**
  * Runs in one transaction, so that an interruption leaves nothing.
- * @throws Refusal database_unusable if there are tables; storage_busy if the server is unreachable
+ * @throws Refusal database_unusable if there are tables; storage_busy if the database server is unreachable
  */
 export async function makeTarget<T>(
   on: OnConnection,

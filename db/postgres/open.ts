@@ -30,7 +30,7 @@ export interface Opening extends Named {
   /** Creates the tables of an empty database. */
   readonly create: boolean
   readonly upgrade: boolean
-  /** True for a server, false for a command. */
+  /** True for a node, false for a command. */
   readonly alone: boolean
 }
 

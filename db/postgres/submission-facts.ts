@@ -126,7 +126,7 @@ function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRo
   if (recordKey === null || active === null || sealedProfile === null) return null
   const { partnerId, externalUserId } = draft
   const id = Number(memberId)
-  // The sealed external id need not be opened: the profile opens only if its hash is right.
+  // The sealed external id need not be opened: the profile opens only if the hash of the external id is right.
   const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
   return { id, partnerId, externalUserId, active, profile }
 }

@@ -19,7 +19,7 @@ export interface Done<T> {
   readonly recordKey?: string
 }
 
-/** For writes of the service without an answer, an audit line or a directory change. */
+/** For a write of the service itself that returns nothing, appends no audit line and changes no directory data. */
 export const noted = { answer: undefined, lines: [], changed: [] } as const
 
 export interface Transacting {
@@ -30,12 +30,12 @@ export interface Transacting {
   readonly noteFailed?: (error: unknown) => void
 }
 
-/** Failed attempts, without those that failed because of a lock timeout. */
+/** Maximum failed attempts. An attempt that fails because of a lock timeout does not count. */
 const mostFailures = 3
 
 /**
- * If the answer to COMMIT was lost, the next attempt takes the locks, then checks if the last one was stored.
- * @throws DatabaseFailure lost if the outcome stays unknown; errors of the work
+ * If the answer to COMMIT was lost, the next attempt takes the locks, then checks if the last attempt was stored.
+ * @throws DatabaseFailure `lost` if the outcome stays unknown; errors of the work
  */
 export async function transact<T>(
   pool: Pool<Session>,
@@ -104,19 +104,19 @@ export async function begin(
 ): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
-    // Needed too: while the server receives or runs a statement, the idle timeout does not apply.
+    // The idle timeout alone is not enough: it does not apply while the database server receives or runs a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
   ]
   await connection.send(connection.begin + [...limits, ...locks].join(';'))
 }
 
-/** Sends the last locks with COMMIT, so that they are held briefly. @throws DatabaseFailure as Connection.commit */
+/** Sends the last locks with COMMIT, so that they are held briefly. @throws the failures of Connection.commit */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
 ): Promise<void> {
-  // The lock `directory` excludes submissions that were decided on the directory before this change.
+  // The lock `directory` excludes submissions that were decided on the old directory.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]

@@ -56,7 +56,7 @@ function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: Que
     )
   return {
     hashes: auditHashes(vault),
-    // One statement, so that both are from one snapshot.
+    // One statement, so that the state and the newest line are from one snapshot.
     ends: prepare(
       db
         .select({ state: settings.value, id: newestLine.id, hash: newestLine.hash })
@@ -104,7 +104,7 @@ function store({ setState, hashes }: Log, state: AuditState): MaybePromise<numbe
 }
 
 function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly AuditLine[]> {
-  // Most bookings have no entries, and then the state is not read.
+  // Most bookings append no entries, so they need not read the state.
   if (entries.length === 0) return []
   return then(stand(log), (ends) => {
     const { lines, state } = linesFor(log.hashes, ends, entries)
@@ -256,7 +256,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Of the given requests, those whose screening answers staff have read. Seeing the flag in a list is not enough. */
+/** Returns the given requests whose screening answers staff have read. Seeing the flag in a list is not enough. */
 export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)

@@ -96,7 +96,7 @@ export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly num
     const id = ids[index] as number
     const shown = directoryNouns['add' in write ? write.add : 'set' in write ? write.set : write.remove]
     if (shown) changed.push([shown, id])
-    // A new request with a slot is a booking.
+    // If the new request has no slot, `taken` is empty and `slot` is not used.
     if ('add' in write && write.add === 'request') {
       const { startsAt, endsAt, localOffsetMinutes } = write.row
       slot = { requestId: id, startsAt, endsAt, localOffsetMinutes } as TakenSlot

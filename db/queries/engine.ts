@@ -33,7 +33,7 @@ export interface QueryEngine {
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   isAmong(column: SQLWrapper, list: Placeholder): SQL
   list(values: readonly (number | string | Uint8Array)[]): string
-  /** `one` may be null. */
+  /** If `one` is null, the result is `other`. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
   /** True if a slot overlaps [from, until). Uses the index of slots. */
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL

@@ -45,7 +45,7 @@ export function partnerQueries(
     listKeyRecords: () => listKeyRecords(),
     keyRecordsOf: (partnerId: number): MaybePromise<KeyRecord[]> => keysOfPartner({ id: partnerId }),
 
-    // These load the whole list, which is short.
+    // Each `find` function loads the whole list, because it is short.
     find: (id: number) => find(list(), (partner) => partner.id === id),
     findNamed: (name: string) => find(list(), (partner) => partner.name === name),
     findOrganization: (id: number) => find(listOrganizations(), (known) => known.id === id),

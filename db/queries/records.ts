@@ -107,7 +107,7 @@ function writeAll(
     const row = columnsOf(write.add, withIds(write.row, added), given)
     const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
     const inserted = add(tableNames[write.add], known === undefined ? row : { ...row, id: known })
-    // Only SQLite has no known id here. It returns the generated id at once, not as a promise.
+    // Only on SQLite may the id be unknown before the insert. SQLite returns it at once, not as a promise.
     const id = known ?? (inserted as number)
     added.set(write.add, id)
     ids.push(id)
@@ -130,7 +130,10 @@ function writeAll(
 
 type Alike = readonly [Write, ...Write[]]
 
-/** Writes from `first` on that one statement can do: removals of one noun, or requests with the same new values. */
+/**
+ * Returns the writes from `first` on that can share one statement. These are removals of records of one noun, or
+ * changes of requests to the same values.
+ */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write
   const isAlike = (other: Write) =>

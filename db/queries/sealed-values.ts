@@ -5,7 +5,7 @@ import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
-/** Number of values of each kind that are opened, unless all are. */
+/** Number of values of each kind that are opened, unless `isAll` is set. */
 const sampleSize = 1_000
 /** Half of a sample are the newest rows. The other half are groups of adjacent rows, spread over all ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]

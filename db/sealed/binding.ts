@@ -78,7 +78,7 @@ export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, 
 // ignoreBOM keeps a leading U+FEFF, which belongs to the text.
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** @throws Refusal as openSealed does */
+/** @throws the refusals of openSealed */
 export function openSealedText(...sealed: Parameters<typeof openSealed>): string {
   return utf8.decode(openSealed(...sealed))
 }

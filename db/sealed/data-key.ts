@@ -33,7 +33,10 @@ export function openVault(sealed: Uint8Array | undefined, purpose: Purpose, mast
   return masterKey.vaultOf(dataKey)
 }
 
-/** Seals the data key under `next`. Null if it already is. @throws Refusal database_unusable if `masterKey` is wrong */
+/**
+ * Seals the data key under `next`. Returns null if it is already sealed under `next`.
+ * @throws Refusal database_unusable if `masterKey` is wrong
+ */
 export function resealed(
   sealed: Uint8Array | undefined,
   purpose: Purpose,

@@ -15,7 +15,7 @@ interface KeyRow {
 
 const secretBytes = 32
 
-/** Seals the secret when a key is added. It never changes, so a change of a key has no secret. */
+/** Seals the secret of a new key. Secrets never change, so a change of a key contains no secret. */
 export function keyColumns(
   vault: Vault,
   { secret, ...row }: Partial<Records['key']>,

@@ -52,7 +52,7 @@ export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
   return facts
 }
 
-/** Empty for an erased member. @throws Refusal database_unusable if they cannot be opened */
+/** Empty for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
 export function openAnswers(vault: Vault, request: AnswersRow | undefined): ScreeningAnswer[] {
   if (!request?.sealedScreeningAnswers) return []
   const place = answersPlace(request)
@@ -77,7 +77,10 @@ export function replayColumns(
   return { ...row, sealedReceipt: sealText(vault, JSON.stringify(receipt), receiptCell(row)) }
 }
 
-/** The receipt is null if the key was used with another body. @throws Refusal database_unusable if it is damaged */
+/**
+ * The receipt is null if the key was used with another body.
+ * @throws Refusal database_unusable if the receipt is damaged
+ */
 export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {
   const isSame = row.bodyHash.equals(bodyHash(vault, partnerId, retry))
   const receipt = isSame ? openReceipt(vault, row) : null

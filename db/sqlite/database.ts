@@ -45,7 +45,7 @@ function found(path: string): Found | null {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid
     return owner === undefined ? null : { owner }
   } catch {
-    // Reported later, when the file is opened.
+    // Opening the file reports the error later.
     return null
   }
 }
@@ -53,7 +53,7 @@ function found(path: string): Found | null {
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
-  // Taken before an upgrade: if a server runs, this fails and the upgrade does not begin.
+  // The lock is taken before an upgrade. If a server runs, taking it fails and the upgrade does not begin.
   const lock = alone ? takeServeLock(path) : null
   const unlock = () => lock?.[Symbol.dispose]()
   try {

@@ -11,7 +11,7 @@ import { queriesOn, settingsOf } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
-/** @param largestGroup maximum writes per transaction, for benchmarks @throws Refusal as openDatabase does */
+/** @param largestGroup maximum writes per transaction, for benchmarks @throws the refusals of openDatabase */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
@@ -57,7 +57,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
         // Moves all data from the log into the file, unless another program has the file open.
         tryCheckpoint(database)
       } catch {
-        // For example on a full disk. The log stays next to the file, and the next start reads both.
+        // The checkpoint may fail, for example on a full disk. The next start then reads both the file and the log.
       }
       // If the file was moved, SQLite does not remove a newer file with the name of its log.
       database.close()

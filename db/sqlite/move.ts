@@ -17,7 +17,7 @@ import { isDamage, queryEngine, settingsOf, toRefusal } from './query-engine'
 /** Maximum wait for a command that writes. */
 const busyTimeoutMillis = 5_000
 
-/** Reads one snapshot. @throws Refusal as openDatabase does; storage_busy if a server runs */
+/** Reads one snapshot. @throws the refusals of openDatabase; Refusal storage_busy if a server runs */
 export async function readSource<T>(
   path: string,
   { purpose, takeKey, whileServing }: ReadingSource,

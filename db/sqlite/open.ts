@@ -46,7 +46,7 @@ export function openDatabase(opening: Opening): Database {
   recognizeFile(path, create)
   // The file may also exist and be empty, if an earlier start was killed.
   if (isVacant(path)) {
-    // Created here, because SQLite would make it readable for all users. The log gets the same mode.
+    // The file is created here, because SQLite would make it readable for all users. The log gets the same mode.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -88,7 +88,7 @@ function setUp(database: Database, opening: Opening): void {
   const schema = recognize(database, migrations)
   // Done before WAL mode is set, so that the file itself contains the first transaction counter.
   if (schema === 0) createSchema(keyed, migrations)
-  // Needed for a new database too: another process may have created the tables with another key.
+  // Checks the key even if there were no tables: another process may have created them meanwhile with another key.
   prove(keyed, migrations)
   if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {

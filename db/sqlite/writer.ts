@@ -74,7 +74,7 @@ export class Writer {
   get stamp(): number | null {
     try {
       const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
-      // data_version changes only with commits of other connections. Those of this one are counted in #commit.
+      // data_version changes only with commits of other connections. #commit counts the commits of this connection.
       if (version !== this.#seenVersion) this.#stamp++
       this.#seenVersion = version
       return this.#stamp
@@ -83,7 +83,7 @@ export class Writer {
     }
   }
 
-  /** Trial write: commits a transaction that changes only the transaction counter. @throws as write does */
+  /** Trial write: commits a transaction that changes only the transaction counter. @throws the refusals of write */
   attempt(): Promise<void> {
     return this.write(() => {
       this.#mustReachDisk = true

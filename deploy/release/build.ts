@@ -36,7 +36,7 @@ export async function build(outfile: string, entry = 'src/main.ts', platform?: P
     },
     compile: {
       outfile: resolve(outfile),
-      // Both are off, because either file could run a script from the working directory.
+      // .env and bunfig.toml are not loaded, because both could run a script from the working directory.
       autoloadDotenv: false,
       autoloadBunfig: false,
       ...(platform && { target: platform.target, executablePath: platform.bun }),

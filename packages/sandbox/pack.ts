@@ -87,7 +87,7 @@ function platformManifest(platform: DeliveredPlatform): Manifest {
     license: launcher.license,
     files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
     ...systemOf(platform),
-    // Without this, Yarn leaves the executable in the package's archive, where it cannot be started.
+    // Without preferUnplugged, Yarn leaves the executable in the package's archive, where it cannot be started.
     preferUnplugged: true,
     publishConfig: { access: 'public' },
   }

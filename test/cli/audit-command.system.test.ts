@@ -140,7 +140,7 @@ describe('cli: a refused command adds one audit line', () => {
 describe('cli: the audit log', () => {
   test('audit list filters by instant, actor, action, record, partner and member, and returns pages', async () => {
     const all = await lines()
-    // Filtered lines are sorted by instant. Ids can be in another order, because look-ups are written late.
+    // Filtered audit lines are sorted by instant. Their ids can be in another order, because look-ups are logged late.
     const inTime = <T extends { at: string; id: number }>(some: T[]) =>
       some.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || a.id - b.id)
     const like = (fits: (line: Line) => boolean) => inTime(all.filter(fits))
@@ -201,7 +201,7 @@ describe('cli: the audit log', () => {
       const verified = await run('audit', 'verify', '--archive', target)
       expect([verified.code, verified.stdout]).toEqual([
         8,
-        'The archive is broken at line 0: it is not an archive, or its sealed end was altered.\n',
+        'The archive is broken at line 0: the file is not an archive, or its sealed last line was altered.\n',
       ])
     }
   })
@@ -213,7 +213,7 @@ describe('cli: the audit log', () => {
     const wordsFor = (before: string) => ['audit', 'prune', '--before', before, '--output', archive]
     const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
     expect([mistyped.code, mistyped.stderr]).toEqual([2, 'error: --before: must not be in the future\n'])
-    // `--before` has whole seconds: waits until the second of the last line is over.
+    // Waits until the second of the last audit line is over, because `--before` takes whole seconds.
     await Bun.sleep(1_100)
     const words = wordsFor(`${new Date().toISOString().slice(0, 19)}Z`)
     expect((await run(...words)).code).toBe(2)
@@ -222,7 +222,7 @@ describe('cli: the audit log', () => {
       /^Moved \d+ audit lines to .+archive\.jsonl\. Keep this file/,
     )
     expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
-      // The attempt without --yes.
+      // The run without --yes also adds an audit line.
       { action: 'audit.prune', outcome: 'not_confirmed' },
       { action: 'audit.prune', outcome: 'done' },
     ])

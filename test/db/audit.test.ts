@@ -308,13 +308,13 @@ describe('db: verifying an archive of the audit log', () => {
       'a missing end record',
       (all) => all.slice(0, -1),
       0,
-      'it is not an archive, or its sealed end was altered',
+      'the file is not an archive, or its sealed last line was altered',
     ],
     [
       'a forged later start',
       (all) => [...all.slice(2, 4), (all[4] as string).replace('"id":0', '"id":2')],
       0,
-      'it is not an archive, or its sealed end was altered',
+      'the file is not an archive, or its sealed last line was altered',
     ],
     ['a line that is not JSON', (all) => all.with(0, '{'), Number.NaN, asWritten],
   ])('verification of an archive finds %s', async (_, change, id, fault) => {
@@ -339,6 +339,6 @@ describe('db: verifying an archive of the audit log', () => {
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
     const check = (path: string) => other.maintenance?.checkArchive(path, null)
     expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log continues it' })
-    expect(await check(ours)).toEqual(broken(5, 'the log does not continue it'))
+    expect(await check(ours)).toEqual(broken(5, 'the log does not continue the archive'))
   })
 })

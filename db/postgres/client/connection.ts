@@ -17,7 +17,7 @@ export interface Opening {
   readonly onEnd: (connection: Connection) => void
 }
 
-/** idle_in_transaction_session_timeout, unless a transaction sets another. */
+/** Default of idle_in_transaction_session_timeout. A transaction may set another value. */
 const idleMillis = 60_000
 
 /** A COMMIT must have no timeout: if it is canceled while it waits for a standby, the server reports success. */
@@ -60,7 +60,7 @@ export class Connection {
     }
   }
 
-  /** Raises statement_timeout if it is lower. Never lowers it, because that would cost an extra message. */
+  /** Raises statement_timeout if it is lower than `millis`. Never lowers it: that would cost an extra message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
@@ -96,11 +96,11 @@ export class Connection {
 
   /**
    * Sends COMMIT together with the pending statements. The server rolls back if one of them fails.
-   * @throws DatabaseFailure of the first statement that failed; lost if the outcome is unknown
+   * @throws DatabaseFailure of the first statement that failed; `lost` if the outcome is unknown
    */
   async commit(pending: readonly unknown[]): Promise<void> {
     this.mayHaveCommitted = true
-    // See `committing`.
+    // COMMIT must have no timeout (see `committing`).
     const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
     // A tagged template, which the driver sends at once. It sends other forms of COMMIT only after all answers.
     const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
@@ -136,7 +136,7 @@ export class Connection {
   }
 }
 
-/** If the work throws, the pool rolls back. @throws DatabaseFailure lost if the outcome is unknown */
+/** If the work throws, the pool rolls back. @throws DatabaseFailure `lost` if the outcome is unknown */
 export async function inTransaction<T>(
   connection: Connection,
   first: readonly string[],

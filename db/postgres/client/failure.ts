@@ -5,7 +5,7 @@ const messages = {
   /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database was lost, and it is unknown if the change was stored',
   retry: 'the database could not process this now, so nothing was stored',
-  /** Also if the pool is closed. */
+  /** A call on a closed pool fails with this meaning too. */
   busy: 'no connection to the database server became free in time, so nothing was stored',
   unreachable: 'the database server cannot be reached',
   full: 'the database server is out of connections, memory or disk space',
@@ -34,7 +34,7 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** `ends`: the connection has ended. The caller decides between lost, retry and unreachable. */
+/** `ends` means that the connection has ended. The caller then chooses `lost`, `retry` or `unreachable`. */
 type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
 /** SQLSTATEs (PostgreSQL, appendix A) and codes of the driver. The first match counts. */
@@ -57,7 +57,7 @@ const codes: readonly Row[] = [
   [
     /^08P01$/,
     'ends',
-    "it does not follow PostgreSQL's protocol; PgBouncer must be 1.21 or newer, with max_prepared_statements",
+    "it does not follow PostgreSQL's protocol; PgBouncer must be 1.21 or newer, with max_prepared_statements above 0",
   ],
   [
     /^3D000$/,
@@ -127,7 +127,7 @@ const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readO
 /** Returns the refusal that clients see, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   const failure = unwrapped(error)
-  // For example a certificate file that is being rewritten.
+  // A new connection fails with this error if, for example, the certificate file is being rewritten.
   if (failure instanceof Refusal && failure.kind === 'settings_invalid')
     return new Refusal('storage_failed', failure.message, { cause: failure })
   if (!(failure instanceof DatabaseFailure)) return failure
@@ -149,7 +149,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // The failure is not set as the cause, because these messages say more than its message.
+  // The failure is not set as the cause, because the message of the refusal says more than that of the failure.
   return remedy === undefined && passes !== undefined
     ? new Refusal('storage_busy', `${place}: ${passes}`)
     : new Refusal('database_unusable', `${place}: ${remedy ?? error.message}`)

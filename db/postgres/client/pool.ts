@@ -32,7 +32,7 @@ const pauseMillis = 100
 const idleMillis = 60_000
 /** The part of a call's timeout in which it waits for a connection, so that it fails fast under overload. */
 const waitingShare = 0.75
-/** The part of a call's timeout for one statement: a slow one fails before its connection has to be closed. */
+/** The part of a call's timeout for one statement. A slow statement fails before its connection has to be closed. */
 const statementShare = 0.9
 
 /** The last is the most severe: it takes an operator the most effort. */
@@ -63,7 +63,7 @@ export class Pool<On> {
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // At least the share that waiting leaves: this process may have been suspended during the wait.
+    // The wait may have used all the time if this process was suspended. The work still gets its share.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -106,7 +106,7 @@ export class Pool<On> {
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(waitMillis, () => late.reject(new DatabaseFailure('busy')))
     return await Promise.race([taken, late.promise]).catch((error) => {
-      // If the connection comes later, the next call gets it.
+      // If the connection becomes free later, the next call gets it.
       taken.then(
         (place) => this.giveBack(place),
         () => undefined,

@@ -1,8 +1,8 @@
-/** In ms. With these, a call ends within 2 s, and a frozen node blocks other nodes for at most 0.5 s. */
+/** In ms. With these timeouts, a call ends within 2 s, and a frozen node blocks other nodes for at most 0.5 s. */
 export const timeouts = {
-  /** One call. Below 2 s, because timers are late on a busy machine. */
+  /** For one call. Below 2 s, because timers are late on a busy machine. */
   call: 1_800,
-  /** One wait for a lock. Must be below `idle`, or a frozen node could get its lock again in a second transaction. */
+  /** For one wait for a lock. Below `idle`, or a frozen node could get its lock again in a second transaction. */
   lock: 350,
   /** For an open transaction whose client sends nothing. */
   idle: 400,
@@ -11,7 +11,10 @@ export const timeouts = {
 
 const ticks = 10
 
-/** Counts ticks, so that a suspension of this process counts as one: an answer may have arrived meanwhile. */
+/**
+ * Counts ticks of a timer. A suspension of this process counts as only one tick, so that an answer that arrived
+ * meanwhile is still read.
+ */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>
 

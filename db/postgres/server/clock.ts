@@ -1,14 +1,14 @@
 import type { Report } from '../../../src/domain/measures'
 import type { Connection } from '../client/connection'
 
-/** The operator gets a warning if the clocks differ by more. */
+/** The operator gets a warning if the clocks differ by more than this. */
 const warnMillis = 100
-/** The node is not ready if the clocks differ by more: it could offer past slots, or accept tokens too early. */
+/** The node is not ready if the clocks differ by more than this. It could offer past slots or accept tokens early. */
 const unfitMillis = 60_000
 
-/** In ms. */
+/** All fields are in ms. */
 export interface ClockReading {
-  /** The server's time minus this machine's time. */
+  /** The database server's time minus this machine's time. */
   readonly difference: number
   /** The true difference lies between `difference - doubt` and `difference + doubt`. */
   readonly doubt: number
@@ -39,12 +39,12 @@ export class ClockWatch {
   #state: 'right' | 'apart' | 'unfit' = 'right'
   #reading: ClockReading | null = null
 
-  /** How far the server's clock is ahead, in ms; null until measured. */
+  /** How far the database server's clock is ahead of this machine's, in ms; null until measured. */
   get difference(): number | null {
     return this.#reading?.difference ?? null
   }
 
-  /** False if this clock is too far off to check slots and tokens. */
+  /** False if the clocks differ too much to check slots and tokens. */
   get isFit(): boolean {
     return this.#state !== 'unfit'
   }

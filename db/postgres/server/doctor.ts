@@ -53,7 +53,7 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   return { check, state: 'note', detail, remedy: 'check which program forwards the connection, and to where' }
 }
 
-/** The clocks must agree: tokens and slots are checked by this machine's clock, heartbeats by the server's. */
+/** The clocks must agree: this machine's clock is used for tokens and slots, the database server's for heartbeats. */
 async function findClock(connection: Connection): Promise<Finding> {
   const readings: ClockReading[] = []
   for (let time = 0; time < 5; time++) readings.push(await readClock(connection))
@@ -106,7 +106,7 @@ export interface Standby {
   readonly secondsBehind: number
 }
 
-/** A standby that lags by more is reported. */
+/** A standby that lags by more than one of these limits is reported. */
 const [mostBytes, mostSeconds] = [64 * 1024 * 1024, 30]
 
 async function findReplication(connection: Connection): Promise<Finding> {

@@ -8,7 +8,7 @@ import { beatMillis, type Node } from './nodes'
 
 const sizeMillis = 60_000
 
-/** Failures that do not show a fault, because they also occur while the server accepts writes. */
+/** Failures that do not show a fault, because they also occur while the database server accepts writes. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
 /** Derives write readiness from the writes of callers and the heartbeats of this node. */
@@ -25,7 +25,7 @@ export class Health extends Readiness {
     super()
   }
 
-  /** How far the server's clock is ahead of this machine's, in ms; null until measured. */
+  /** How far the database server's clock is ahead of this machine's, in ms; null until measured. */
   get clockDifference(): number | null {
     return this.#clock.difference
   }
@@ -43,16 +43,16 @@ export class Health extends Readiness {
     if (isServer && this.#beating === undefined) {
       this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
-      // The first heartbeat is sent at once: upgrades to an incompatible schema must see that this server runs.
+      // The first heartbeat is sent at once: upgrades to an incompatible schema must see that this node runs.
       this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
   }
 
-  /** Removes this node from the list of servers, if the database is reachable. */
+  /** Removes this node from the list of nodes, if the database is reachable. */
   async end(): Promise<void> {
     clearInterval(this.#beating)
-    // A later heartbeat would list this node again.
+    // Stops heartbeats, because a later one would list this node again.
     this.#hasEnded = true
     await this.#lastBeat
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})

@@ -7,9 +7,9 @@ import { timeouts } from '../client/timeouts'
 import { type ClockReading, readClock } from './clock'
 
 export const beatMillis = 5_000
-/** A server counts as running until this long after its last heartbeat. */
+/** A node counts as running until this long after its last heartbeat. */
 const aliveMillis = 15_000
-/** A server that was killed stays in the list for this long. */
+/** A node that was killed stays in the list for this long. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
 
 /** In ms, by the clock of the database server, because the clocks of nodes differ. */
@@ -31,7 +31,7 @@ export class Node {
   beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
-    // Short is enough: other nodes lock this row only briefly, to delete it.
+    // A short timeout is enough, because other nodes lock this row only briefly, to delete it.
     const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
       const [, , rows, , copied] = await connection.send(
@@ -58,7 +58,7 @@ export class Node {
     return this.on((connection) => readClock(connection))
   }
 
-  /** In bytes. This is slow, because the server reads the size of each file. @throws DatabaseFailure */
+  /** In bytes. This is slow, because the database server reads the size of each file. @throws DatabaseFailure */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
       const [row] = await connection.run('SELECT pg_database_size(current_database())::float8', [])
@@ -66,7 +66,7 @@ export class Node {
     })
   }
 
-  /** Stores where this server listens; null removes it from the list. */
+  /** Stores where this node listens; null removes the node from the list. */
   note(server: ServerNote | null): Promise<void> {
     this.#noted = server
     return this.on(async (connection) => {
@@ -85,7 +85,10 @@ export class Node {
   }
 }
 
-/** SQL that deletes rows of replaced or long gone nodes. Skips locked rows: nodes must not wait for each other. */
+/**
+ * SQL that deletes the rows of nodes that were replaced, or stopped long ago. Skips locked rows, so that nodes do not
+ * wait for each other.
+ */
 function forgetGone(id: string): string {
   const age = `${serverNow} - gone.seen_at`
   const isSame = (field: string) =>
@@ -96,7 +99,7 @@ function forgetGone(id: string): string {
     FOR UPDATE OF gone SKIP LOCKED)`
 }
 
-/** In order of the last heartbeat, newest first. Includes servers that were killed. */
+/** In order of the last heartbeat, newest first. Includes nodes that were killed. */
 export async function listServers(connection: Connection): Promise<FoundServer[]> {
   const rows = await connection.run(
     `SELECT note, seen_at, ${isAlive} FROM nodes WHERE note <> '' ORDER BY seen_at DESC, id`,
@@ -109,7 +112,7 @@ export async function listServers(connection: Connection): Promise<FoundServer[]
   }))
 }
 
-/** True if a server runs, or was killed a moment ago. */
+/** True if a node runs, or was killed a moment ago. */
 export async function hasLiveNodes(connection: Connection): Promise<boolean> {
   const [row] = await connection.run(`SELECT EXISTS (SELECT 1 FROM nodes WHERE ${isAlive})`, [])
   return row?.[0] === true

@@ -15,7 +15,7 @@ export const oldestCompatibleName = 'oldest_beside'
 
 const oldestMajor = 15
 
-/** These servers use PostgreSQL's protocol, but lack the exclusion constraints that prevent double booking. */
+/** Database servers that use PostgreSQL's protocol, but lack the exclusion constraints that prevent double booking. */
 const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/CockroachDB/, 'CockroachDB'],
   [/-YB-|Yugabyte/i, 'YugabyteDB'],

@@ -112,7 +112,7 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
   const toAnswers = (row: AnswersRow | undefined) => openAnswers(vault, row)
 
   return {
-    /** Empty for an erased member. @throws Refusal database_unusable if they cannot be opened */
+    /** Empty for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
     screeningOf: (id: number): MaybePromise<ScreeningAnswer[]> =>
       then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
 

@@ -152,7 +152,7 @@ export class FileGuard {
     file.publish()
   }
 
-  /** Compares transaction counters: a checkpoint raises it, a copy has a random one, and an older file a lower one. */
+  /** A checkpoint raises the transaction counter. A copy has a random counter, and an older file a lower one. */
   get #isOverwritten(): boolean {
     if (this.#file === null) return false
     const found = userVersionIn(this.#file)

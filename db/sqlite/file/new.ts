@@ -72,7 +72,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** If the path is on another disk, copies the file, which is then the key. */
+/** Links the file. If the path is on another disk, copies it instead; only the key can be on another disk. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)

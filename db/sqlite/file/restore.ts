@@ -54,7 +54,7 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
 export function requireNothingAt(path: string, taken = 'the file already exists; choose another path'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw unusable(taken)
-  // A running server may still have that database open, although its file was deleted.
+  // A running server may still have the former database open, although the file was deleted.
   const way = 'check that no server runs, then move it away (docs/incident.md)'
   if (left) throw unusable(`${left} belongs to another database; ${way}`)
 }
