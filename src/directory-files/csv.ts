@@ -62,7 +62,7 @@ const quoteFaults: Partial<Record<string, string>> = {
 const lineFeed = 10
 const carriageReturn = 13
 
-/** Returns the text of a file and its UTF-8 bytes, which csv-parse takes. */
+/** Returns the text of a file, and the same text as UTF-8 bytes for csv-parse. */
 function decode(file: Uint8Array): { text: string; bytes: Uint8Array } {
   const isUtf16 = file[0] === 0xff && file[1] === 0xfe
   try {
@@ -91,7 +91,7 @@ export type CsvCell = string | number | boolean | null
 /** Formats rows as RFC 4180. Protects texts against formula injection; numbers are unchanged. */
 export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
   const written = rows.map((cells) => cells.map(formatCell))
-  // By default, csv-stringify does not quote a cell with a lone CR or LF. Spreadsheets may also split cells at
+  // Quote more cells than csv-stringify does: it leaves a lone CR or LF unquoted, and spreadsheets may split cells at
   // semicolons and tabs.
   return stringify(written, { record_delimiter: '\r\n', quoted_match: /[\r\n;\t]/ })
 }
@@ -101,8 +101,8 @@ function formatCell(cell: CsvCell): string {
 }
 
 /**
- * A place where spreadsheets may read a formula, even after spaces or separators (OWASP, CSV injection). `%` marks the
- * quote.
+ * Matches the start of text that a spreadsheet may read as a formula, even after spaces or separators (OWASP, CSV
+ * injection). `%` marks the position of the guarding quote.
  */
 const formula = String.raw`(?<=^|[;\t\r\n])%(?='*[^\S\t\r\n]*[=+\-@＝＋－＠])|^%(?='*[\t\r\n])`
 

@@ -108,7 +108,7 @@ function valueAt(document: unknown, path: string): unknown {
   return steps.reduce((value, step) => Object(value)[step], document)
 }
 
-/** The parts of a document that may break the schema. The other rules are checked only on valid parts. */
+/** The parts of a document that possibly breaks the schema. The other rules are checked only on valid parts. */
 interface Parts {
   readonly regions: readonly Partial<Record<keyof RegionInFile, unknown>>[]
   /** False if the regions are not a list, or if one of them lacks a ref. Refs to regions are then not checked. */

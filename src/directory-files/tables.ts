@@ -66,7 +66,7 @@ function rowsByTable(files: readonly CsvFile[]): ReadRows {
     if (byTable.has(read.table)) faults.push({ ...placeInDocument(file.name), fault })
     else byTable.set(read.table, read.rows)
   }
-  // Stop here: without that table, every row that refers to it would be reported.
+  // Stop here: if a table could not be read, every row that refers to it would be reported.
   if (byTable.size < files.length) throw new DirectoryInvalid(faults)
   return { byTable, faults }
 }
@@ -117,7 +117,7 @@ class DocumentBuilder {
     return { document: { regions, providers }, faults: this.faults, placeOf }
   }
 
-  /** Reports the rows of providers whose stored record cannot be read, unless all three tables are given. */
+  /** Reports rows of providers whose stored record cannot be read, unless the files replace the whole record. */
   #refuseUnreadable(): void {
     const needed = ['providers', 'licenses', 'schedules'] as const
     if (needed.every((table) => this.tables.has(table))) return
@@ -182,7 +182,11 @@ class DocumentBuilder {
     const windows = overrides[index]?.windows as Element[]
     const isWithoutWork = Object.keys(window).length === 0
     if (known >= 0 && (isWithoutWork || windows.length === 0)) {
-      this.#fail(row, 'date', 'a row without start and end must be the only one with its date')
+      this.#fail(
+        row,
+        'date',
+        'a row without start and end must be the only row of the provider with this date',
+      )
     } else if (!isWithoutWork) {
       this.#origins.set(`${found.path}.overrides[${index}].windows[${windows.length}]`, row)
       windows.push(window)

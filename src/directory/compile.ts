@@ -20,7 +20,7 @@ export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
     zone,
     workingHours: provider.workingHours.map(compileHours),
     overrides: provider.overrides.length === 0 ? none.overrides : compileOverrides(provider.overrides),
-    // In the provider's order. Time off that lies in a skipped hour becomes an empty interval.
+    // Same order as in the provider's record. Time off that lies in a skipped hour becomes an empty interval.
     timeOff: timeOff.length === 0 ? none.timeOff : timeOff.map((absence) => compileTimeOff(absence, zone)),
   }
 }
@@ -117,7 +117,7 @@ interface Known {
   readonly licenses: Map<Provider['licenses'], readonly LicensedTime[]>
 }
 
-/** A schedule depends on these lists and on workingHours. */
+/** The provider's lists that determine the schedule, except workingHours. */
 const others = ['overrides', 'timeOff', 'staffTimeOff'] as const
 
 /** Compiles the providers of one read. Providers with the same list objects share one schedule. */

@@ -16,7 +16,7 @@ import {
 } from './listing'
 import { RegionLicenses } from './roster'
 
-/** Each update removes the past slots of this many providers: more than one booking adds. */
+/** Each update removes the past slots of this many providers, so that removal keeps up with new bookings. */
 const prunedPerUpdate = 16
 
 export interface ContentsSources {
@@ -112,8 +112,8 @@ export class Contents {
     copy.version = this.version
     copy.keys = this.keys
     copy.regions = this.regions
-    // Copies one large map per turn of the event loop. The maps stay the same meanwhile, because reads run one at a
-    // time.
+    // Copies one large map per turn of the event loop. Nothing changes the maps meanwhile, because only one read of the
+    // feed runs at a time.
     copy.providers = new Map(this.providers)
     await nextTurn()
     copy.listings = new Map(this.listings)

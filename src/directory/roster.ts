@@ -32,7 +32,7 @@ export class RegionLicenses {
     let held = 0
     while (this.#ids[first + held] === id) held++
     this.#roster = null
-    // A full load comes in order of id. Appending is fast; splicing would take as long as the rest of the load.
+    // A full load adds ids in ascending order. Appending them is fast; splicing would double the time of the load.
     if (first === this.#ids.length) {
       for (const { start, end } of licenses) {
         this.#ids.push(id)

@@ -54,7 +54,7 @@ export function parseDatabaseAddress(text: string): DatabaseAddress | string {
 /** Returns an address without its password, for people and logs. */
 export function shownAddress(text: string): string {
   const address = parseDatabaseAddress(text)
-  // The position of the password is unknown in an invalid address.
+  // The password may be anywhere in an invalid address, so no part of the address is shown.
   if (typeof address === 'string') return 'postgres://(invalid address)'
   const { hosts, user, database, sslMode, sslRootCert } = address
   const query = new URLSearchParams()
@@ -131,7 +131,7 @@ function socketOf({ host, port }: Query): DatabaseHost {
 function hostsOf(authority: string, { host, port }: Query): DatabaseHost[] {
   if (host !== undefined || port !== undefined)
     throw new Fault(
-      'has host or port as a parameter and a host before the name; use parameters for sockets only',
+      'has a host before the name, so host and port must not be parameters; use parameters for sockets only',
     )
   return authority.split(',').map((each) => {
     const [, bracketed, name, port] = /^(?:\[([^\]]*)\]|([^:[\]]*))(?::(.*))?$/s.exec(each) ?? []
@@ -154,7 +154,7 @@ function portOf(text: string | undefined): number {
 function sslModeOf(mode: string | undefined, hosts: readonly DatabaseHost[]): DatabaseAddress['sslMode'] {
   if (mode !== undefined && mode !== 'disable' && mode !== 'verify-full') {
     throw new Fault(
-      'sslmode: must be verify-full, or disable on this machine, because other modes can be intercepted',
+      'sslmode: must be verify-full, or disable for a host on this machine, because other modes can be intercepted',
     )
   }
   const isLocal = hosts.every(({ host }) => isLoopback(host))

@@ -49,7 +49,7 @@ export interface Replay extends Receipt {
 export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly isIntake: boolean
   readonly submittedAt: number
-  /** Expected offset of the provider's clock at `startsAt`, in minutes east of UTC. Null without a slot. */
+  /** Expected offset of the provider's local time at `startsAt`, in minutes east of UTC; null without a slot. */
   readonly localOffsetMinutes: number | null
   /** Null once the person has been erased. */
   readonly member: Member | null

@@ -1,6 +1,6 @@
 /**
- * Returns the known word that is most similar to a misspelled word; null if none is similar, or if several are equally
- * so.
+ * Returns the known word that is most similar to a misspelled word; null if no word is similar, or if several words are
+ * equally similar.
  */
 export function didYouMean(word: string, known: readonly string[]): string | null {
   const most = Math.max(1, Math.floor(word.length / 3))

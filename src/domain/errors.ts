@@ -103,7 +103,7 @@ export interface RefusalCount {
   readonly partnerId: number | null
   /** The kind of the refusal. */
   readonly reason: string
-  /** True if the signature was not verified. The caller may then not be this partner. */
+  /** True if the signature was not verified, so that the caller may be someone other than this partner. */
   readonly isClaimed: boolean
   /** The number of audit lines. Each node writes at most one a minute for an address, so there may be more refusals. */
   readonly count: number

@@ -39,7 +39,7 @@ export interface Limits {
   readonly failedAuthentications: Rate | null
   /** The open requests with a future slot per member. */
   readonly openRequests: number | null
-  /** E-mail conflicts per partner and hour: addresses that belong to another member. */
+  /** Per partner and hour. A submission with the e-mail address of another member is one conflict. */
   readonly emailConflicts: number | null
   /** The size of the cache of search pages. */
   readonly cachedBytes: number

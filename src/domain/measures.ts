@@ -39,7 +39,7 @@ export const durationBounds: readonly number[] = [
 export interface DatabaseServerMeasures {
   /** `waiting` counts the operations that wait for a connection. */
   readonly connections: { readonly free: number; readonly used: number; readonly waiting: number }
-  /** The server's clock minus this machine's clock; null before the first reading. */
+  /** The database server's clock minus this machine's clock; null before the first reading. */
   readonly clockDifferenceMillis: number | null
 }
 
@@ -51,7 +51,7 @@ export interface EngineMeasures {
   /** The time from the start of each transaction to its commit, in ms. */
   readonly commitMillis: Distribution
   readonly failedGroups: number
-  /** Null if the engine does not know the size. */
+  /** Null if the engine does not know the size of the database. */
   readonly databaseBytes: number | null
   /** The size of the write-ahead log; null if the engine does not know it. */
   readonly logBytes: number | null

@@ -4,7 +4,7 @@ import type { PartnerRates } from './limits'
 const maxNameCharacters = 200
 
 /**
- * Commands accept a name or an id, and `none` for no organization, so a name must look like neither.
+ * Commands accept a name, an id, or `none` for no organization. A name must therefore not look like an id or be `none`.
  *
  * @throws Refusal field_invalid
  */

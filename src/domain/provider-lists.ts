@@ -35,7 +35,7 @@ export const listShapes = {
   timeOff: Type.Array(AbsenceShape),
 }
 
-/** The rules are those of directory files. They keep invalid stored lists out of searches. */
+/** Validators for stored lists, with the rules of directory files. They keep invalid lists out of searches. */
 export const providerLists = {
   languagesSpoken: validator(listShapes.languagesSpoken),
   modalities: validator(listShapes.modalities),

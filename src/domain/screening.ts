@@ -118,7 +118,7 @@ function anyOf(...expressions: readonly RegExp[]): RegExp {
   return new RegExp(expressions.map(({ source }) => source).join('|'))
 }
 
-// For each language: the standard words first, then likely paraphrases.
+// Words of the ninth item, per language: the standard words first, then likely paraphrases.
 const ninthWords = anyOf(
   /better off|(hurt(ing)?|cut(ting)?) (your|my)self(?! off)|\bself ?injur|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
   /\b(end|ending|tak(e|ing)) (it( all)?|(your|my)( own)? life)\b|worth living/,
@@ -164,9 +164,9 @@ const difficultyWords =
   /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
- * Finds the ninth item by its words, or by position as the last of nine. The position in a numbered list and the
- * published wording are certain. Otherwise, another question may be the ninth item: `zero` then means that every such
- * question was answered with zero.
+ * Finds the ninth item by its words, or by position as the last of nine questions. A numbered list or the published
+ * wording identifies it for certain. Without them, every question that is not recognized as another item may be the
+ * ninth item, so `zero` means that all of these questions were answered with zero.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
   const byWords = items.filter(({ subject }) => isLikeNinth(subject))
@@ -248,7 +248,7 @@ const urgencyOf: Record<NinthItem, number> = { 'non-zero': 2, unclear: 1, zero: 
 /**
  * Returns the risk. Urgency depends on the ninth item first, then on the severity. An unreadable answer counts as the
  * highest score, so that unusual words never delay help.
- * @param answers null if they cannot be decrypted: a person must look
+ * @param answers null if they cannot be decrypted; the ninth item is then unclear
  */
 export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   if (!answers) return { ninthItem: 'unclear', severity: null, urgency: positionOf('unclear', worstTotal) }

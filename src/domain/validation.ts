@@ -103,7 +103,7 @@ function toPath(pointer: string): string {
 function faultOf({ type, schema, value, errors }: ValueError): string {
   if (value === undefined) return 'is required'
   if (type === ValueErrorType.Kind && schema[Kind] !== choiceKind) return textFault(schema, value) ?? notValid
-  // A union is a type or null. The fault of the type is the useful one.
+  // Every union is of a type and null, so report only the fault of the type.
   if (type === ValueErrorType.Union) return faultsFrom(errors.at(-1) ?? [], 1)[0]?.fault ?? notValid
   return faultsByType[type]?.(schema) ?? notValid
 }

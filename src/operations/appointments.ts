@@ -15,7 +15,7 @@ export interface AppointmentQuery {
   readonly on: string
   /** Null for all providers. */
   readonly provider: Provider | null
-  /** The clock that defines the day; null for each provider's own clock. */
+  /** The time zone in which the date is meant; null for the time zone of each provider. */
   readonly zone: TimeZone | null
 }
 
@@ -26,7 +26,7 @@ export interface Appointment {
   readonly provider: AppointedProvider
   /** For example `Tue 2026-12-01 09:00`; null if the provider's time zone is unknown. */
   readonly local: string | null
-  /** Null if it cannot be determined or the member was erased. */
+  /** The member's local time; null if it cannot be determined or the member was erased. */
   readonly memberTime: MemberTime | null
   /** Null if the member was erased. */
   readonly partner: string | null
@@ -70,7 +70,7 @@ export async function readAppointments(
   const providers = await readAppointed(records, slots)
   const onDay = slots.filter(({ providerId, startsAt }) => {
     const { timeZone } = providers.get(providerId) ?? {}
-    // If the provider's clock is unknown, keep all of their slots that may be on that day.
+    // If the provider's time zone is unknown, keep all slots that may be on that day.
     if (timeZone === undefined && !zone) return true
     const day = dayIn(timeZone ?? '')
     return day.from <= startsAt && startsAt < day.until

@@ -154,7 +154,10 @@ async function movedSlots(records: Records, clocks: Clocks, now: number) {
   })
 }
 
-/** Records that staff know a changed local time. @throws Refusal record_unknown, or move_unknown if it did not change */
+/**
+ * Records that staff know the new local time of a booking.
+ * @throws Refusal record_unknown, or move_unknown if the local time has not changed
+ */
 export async function acknowledgeShift(context: Context, requestId: number, act: Act): Promise<void> {
   const { directory, store } = context
   const { providerId } = await requireRequest(context, requestId)

@@ -34,7 +34,7 @@ export async function thenShow<T>({ directory }: Records, write: Promise<T>): Pr
   return answer
 }
 
-// Each further round means that an operator changed the provider between the decision and the write.
+// Another round is needed only if the directory changed between the decision and the write.
 const maxRounds = 10
 
 /**

@@ -69,7 +69,7 @@ export function exportDirectory({ directory }: Context): DirectoryFile {
   return describeDirectory(directory.listAllRegions(), directory.listProviders())
 }
 
-/** Reads CSV files and adds stored tables. @throws DirectoryInvalid with every fault, its file and line */
+/** Reads CSV files. Missing tables stay as stored. @throws DirectoryInvalid with every fault, its file and line */
 export function readDirectoryTables(context: Context, files: readonly CsvFile[]): DirectoryEntries {
   const { directory } = context
   const unreadable = new Set<unknown>(directory.listUnreadable().map(({ ref }) => ref))
@@ -154,7 +154,7 @@ async function takeSlots(context: Context, partner: Partner, now: number): Promi
       try {
         await submit(context, partner, `guest-${index}`, slot, now)
       } catch (error) {
-        // If the region of the license is deactivated, its slots cannot be booked.
+        // The slots cannot be booked if the region of the license is deactivated.
         if (!(error instanceof Refusal)) throw error
       }
     }

@@ -12,7 +12,7 @@ import type { Context } from './context'
 
 const licenseReasons = ['region_deactivated', 'license_ended', 'license_not_started', 'no_license'] as const
 
-/** The reasons not to offer a slot: the steps of the rule in order, and the checks of search and booking. */
+/** The reasons not to offer a slot, in the order in which they are checked. */
 export const slotReasons = [
   'provider_deactivated' as const,
   ...steps.flatMap((step) => (step === 'license' ? licenseReasons : [step])),
@@ -97,7 +97,9 @@ const explanations: Record<Exclude<Step, 'license'>, Explain> = {
     const starts = nearest.map((minute) => localTime(listing, minute)).join(' and ')
     return {
       why:
-        starts === '' ? 'no slot starts then' : `no slot starts then; the nearest slots start at ${starts}`,
+        starts === ''
+          ? 'no slot starts at this time'
+          : `no slot starts at this time; the nearest slots start at ${starts}`,
       nearestStartsAt: nearest.map((minute) => minute * minuteMillis),
     }
   },
@@ -141,7 +143,7 @@ function explainLicense(
     .filter((license) => !region || license.region.id === region.id)
   const dormant = held.find((license) => !license.region.active && contains(license.interval, slot))
   if (dormant) return refused('region_deactivated', `the region ${regionRef(dormant.region)} is deactivated`)
-  // The nearest license is the one that leaves the least of the slot uncovered, at its end or its start.
+  // The nearest license has the smallest gap to the start or the end of the slot.
   const lacking = ({ interval: { start, end } }: { interval: Interval }) =>
     Math.max(slot.end - end, start - slot.start)
   const [nearest] = held.filter((license) => license.region.active).sort((a, b) => lacking(a) - lacking(b))

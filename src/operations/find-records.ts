@@ -117,7 +117,7 @@ function requireOne<T extends Organization | Partner>(
   throw new Refusal('record_unknown', `there is no ${noun} with that name or id`, { candidates })
 }
 
-/** Returns audit filters for the acts by a partner and for the acts that concern the partner. */
+/** Returns two audit filters: for lines about the partner, and for lines that the partner caused. */
 export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
   const name = `partner ${id}`
   return [{ record: name }, { actor: name }]
@@ -126,7 +126,7 @@ export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
 export interface MemberRecords {
   /** The member and each of their requests, as in the audit log: `member 3`, `request 8`. */
   readonly records: readonly string[]
-  /** If true, the member's requests are no longer known. */
+  /** True if the member was erased, so that their requests are no longer known. */
   readonly isErased: boolean
 }
 
@@ -163,5 +163,5 @@ export function countRefusalsToday(
   return store.read(({ audit }) => audit.countRefusals(query))
 }
 
-/** Enough to deactivate or reactivate a provider, even if the record cannot be read. */
+/** The fields needed to deactivate or reactivate a provider. Known even if the record cannot be read. */
 export type ProviderName = Pick<Provider, 'id' | 'ref'>

@@ -129,7 +129,7 @@ export function noteServer({ maintenance }: Records, note: ServerNote | null): P
   return maintenance.noteServer(note).catch(() => {})
 }
 
-/** Returns a refusal if the server uses different zone data, because it could disagree with the command about free slots. */
+/** Returns a refusal if server and command use different zone data, because they could disagree about free slots. */
 export async function refuseOtherZoneData(
   { maintenance }: Records,
   zones: ZoneEdition,
@@ -148,7 +148,7 @@ export async function otherZoneDataNote(
 ): Promise<string | null> {
   const servers = await maintenance.listServers()
   const others = servers.flatMap(({ isServing, seenAt, note }) => {
-    // `seenAt` is null on an engine that allows one server only, which is this one.
+    // `seenAt` is null if the engine allows one server only. That server is then this one.
     const isOther = isServing && seenAt !== null
     return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
   })

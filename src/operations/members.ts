@@ -63,7 +63,7 @@ export async function findMembers(records: Records, text: string, act: Act): Pro
   await records.store.appendAudit([
     { ...line, record: null, outcome: `${all.count} found` },
     ...all.found
-      // The look-up of the address is already recorded.
+      // findByEmail has already recorded the owner of the address.
       .filter(({ member }) => member.id !== owner?.id)
       .map(({ member }) => ({ ...line, record: `member ${member.id}`, outcome: 'done' })),
   ])

@@ -6,7 +6,7 @@ import { hourMillis, minuteMillis } from '../scheduling/calendar'
 /** The maximum number of lines for refusals per minute. Further refusals are combined into one line for each reason. */
 const maxRefusals = 1_000
 
-/** The maximum number of these lines in memory while the database cannot be written. Further lines are dropped. */
+/** The maximum number of refusals in memory while the database cannot be written. Further refusals are dropped. */
 const maxKept = 10_000
 
 /** The maximum number of lines for look-ups per hour. Further look-ups are combined into one line for each partner. */
@@ -18,7 +18,7 @@ const linesAtOnce = 100
 /**
  * Collects records while requests are answered and writes them later: the last use of each key (to the minute), refused
  * authentications (once a minute for each reason, address and claimed partner) and member look-ups (once an hour for each
- * partner and member). Each node has a notebook, so a caller that uses two nodes leaves a line from each.
+ * partner and member). Nodes do not share these records, so a caller that uses two nodes leaves a line from each.
  */
 export class Notebook {
   #uses = new Map<string, number>()
@@ -36,7 +36,7 @@ export class Notebook {
 
   /** @param claimedId the partner that owns the key in the token header; the header may be forged */
   noteRefusal(reason: Kind, address: string, now: number, claimedId?: number): void {
-    // The API reports partner_inactive only after it has verified the signature.
+    // The partner is certain: the API reports partner_inactive only after it has verified the signature.
     const isProven = reason === 'partner_inactive'
     const line = { at: now, actor: address, action: 'authentication.refuse' as const }
     const claim = claimedId === undefined ? null : `partner ${claimedId}`
@@ -84,8 +84,8 @@ class LineBuffer {
   #kept: AuditEntry[] = []
 
   /**
-   * Accepts at most `most` lines in each period of `millis`, then `others` instead. At most `maxKept` lines wait to be
-   * written.
+   * Accepts `most` lines in each period of `millis`. After that, accepts only the combined lines that `others` returns.
+   * At most `maxKept` lines wait to be written.
    */
   constructor(
     private readonly millis: number,

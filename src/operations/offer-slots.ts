@@ -96,9 +96,10 @@ export interface Replacement {
   readonly now: number
 }
 
-/** A provider who can take appointments, with free slots in minutes. */
+/** A provider who can take appointments of the absent provider. */
 interface Substitute {
   readonly listing: Listing
+  /** The starts of the free slots, in minutes since 1970-01-01T00:00Z. */
   readonly slots: readonly number[]
 }
 

@@ -53,8 +53,8 @@ export function requireDeclinable(request: RequestRecord): void {
 }
 
 /**
- * Of a partner's requests since `since` (ms), returns the ids of those that can be declined, and the number of intakes
- * that have no provider yet.
+ * Reads a partner's requests submitted since `since` (ms). Returns the ids of the requests that can be declined, and the
+ * number of intakes that have no provider yet.
  */
 export async function listSubmitted({ store }: Records, { id }: Partner, since: number) {
   const submitted = await store.read(({ requests }) => requests.submittedBy(id, since))

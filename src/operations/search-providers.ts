@@ -11,11 +11,11 @@ import type { Availability } from '../scheduling/availability'
 import type { Context, Turn } from './context'
 
 export interface RegionPage extends Page<Region> {
-  /** The regions of all pages. It is the same object until regions change. */
+  /** The regions of all pages. The array is the same object until regions change. */
   readonly all: readonly Region[]
 }
 
-/** Returns a page of a country's active regions by code; empty if it has none. */
+/** Returns a page of a country's active regions, sorted by code. The page is empty if the country has no regions. */
 export function listRegions({ directory }: Context, countryCode: string, page: PageRequest): RegionPage {
   const all = directory.listRegions(countryCode.toUpperCase())
   return { all, ...pageOf(all, page) }
@@ -33,7 +33,7 @@ export type FoundProvider = Pick<Listing, 'provider'>
 
 export interface FoundPage extends Page<FoundProvider> {
   readonly version: Version
-  /** ms. The same providers are found until then (exclusive), unless the directory changes. */
+  /** ms, exclusive. Until this time, a search finds the same providers, unless the directory changes. */
   readonly holdsUntil: number
   /** Returns a found provider's free slots in the searched region. */
   availabilityOf(found: FoundProvider): Availability
@@ -83,7 +83,7 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
 
 const noProviders: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
 
-/** Returns the ids of matching providers, and until when (ms) they stay the same. */
+/** Returns the ascending ids of the matching providers. They stay the same until `holdsUntil` (ms, exclusive). */
 async function findMatching(
   directory: Directory,
   region: Region,

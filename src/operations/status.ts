@@ -124,10 +124,10 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
   }))
 }
 
-/** Counts and instants (ms) for metrics. */
+/** The values for the metrics. Instants are in ms. */
 export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {}
 
-/** Measures the last backups and the intakes. The cost depends only on the number of intakes. */
+/** Returns the times of the last backups, and counts the waiting intakes. The cost depends only on that count. */
 export async function measureRecords({ store, maintenance }: Records): Promise<RecordMeasures> {
   const { count, oldestAt } = await store.read(({ requests }) =>
     requests.countWaiting({ state: 'unassigned' }),

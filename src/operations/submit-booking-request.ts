@@ -33,7 +33,7 @@ export function submitBookingRequest(
     const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,
-      // The version of the authentication may be older. A revocation since then must make this draft stale.
+      // Use the version in which the token was found: if the token was revoked since, the draft must become stale.
       version: version ?? directory.version,
       slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),

@@ -85,7 +85,7 @@ export function placeOn(
   )
 }
 
-/** A stale decision changes nothing. */
+/** Converts `stale` to an outcome that changes nothing. */
 function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
   if (decision === 'stale') return { writes: [], taken: [], audit: null, answer: () => 'stale' }
   return decision instanceof Refusal ? decision : { ...decision, answer: () => 'done' }
@@ -98,7 +98,7 @@ function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
   return withTaken(listing, others)
 }
 
-/** Staff should check this before an assignment. It does not block the assignment. */
+/** A warning for staff to check before they assign a provider. The assignment is still allowed. */
 export type AssignmentWarning =
   | { readonly about: 'unlicensed'; readonly region: string }
   | { readonly about: 'region unknown'; readonly country: string }

@@ -74,7 +74,7 @@ export class Rule {
   }
 }
 
-/** From now to one day past the horizon, to find the slot that enters the horizon next. */
+/** Returns the range from `now` to one day past the horizon, which contains the slot that enters the horizon next. */
 function rangeAt(now: number): Interval {
   return {
     start: Math.floor(now / minuteMillis),

@@ -53,7 +53,7 @@ export function obstacleAt(
   return firstFailure(steps, { calendar, rule: new Rule(calendar, licensed, now), start })
 }
 
-/** Steps about the provider's own time. The other steps matter only at booking. */
+/** The steps that a booked session must still pass. The other steps matter only when a slot is booked. */
 const sessionSteps = ['license', 'override', 'outside_hours', 'time_off'] as const
 
 export type Absence = Obstacle & { readonly step: (typeof sessionSteps)[number] }

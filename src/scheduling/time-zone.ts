@@ -86,7 +86,7 @@ function firstRuleOf(zone: TimeZone, local: number): number {
   for (let rule = ruleAt(zone, local - dayMinutes); ; rule++) {
     const ends = zone.transitions[rule]
     if (ends === undefined || local - (zone.offsets[rule] as number) < ends) return rule
-    // If the next rule has not started at this local time either, the clock skips it.
+    // The rule at this index has ended. If the next rule starts only after `local`, the clock skips `local`.
     if (local - (zone.offsets[rule + 1] as number) < ends) return rule
   }
 }

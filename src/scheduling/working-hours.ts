@@ -139,8 +139,9 @@ function chainAfter(schedule: Schedule, pauseDay: number, untilDay: number): Cha
 }
 
 /**
- * Returns the last date after `since` and up to `day` on which the working time pauses; `since` if there is none. A date equals
- * the date a week later unless the clock or the schedule changes between them, so only dates near a change are checked.
+ * Returns the last date after `since` and up to `day` on which the working time pauses; `since` if there is none. Two dates
+ * a week apart have the same hours unless the clock or the schedule changes between them, so this checks only dates near
+ * a change.
  */
 function lastPause(schedule: Schedule, day: number, since: number): number {
   let date = day
@@ -153,7 +154,7 @@ function lastPause(schedule: Schedule, day: number, since: number): number {
   return since
 }
 
-/** Returns the dates until `day` that can differ from the date a week earlier. */
+/** Returns the dates until `day` whose hours can differ from those of the date a week earlier. */
 function changesUntil({ zone, overrides, workingHours }: Schedule, day: number): number[] {
   const [from, until] = [(endlessChainDay - 1) * dayMinutes, (day + 2) * dayMinutes]
   const clockChanges = zone.transitions.filter((at) => from < at && at < until)

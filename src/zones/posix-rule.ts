@@ -23,7 +23,7 @@ export function parsePosixRule(text: string): PosixRule | null {
     return { changesIn: () => [{ at: -Infinity, offset: standard }] }
   const daylight = daylightWest === undefined ? standard + 60 : -parseTime(daylightWest)
   return {
-    // Each date and time is the local time before the change.
+    // A rule gives its date and time in the local time that applies before the change.
     changesIn: (year) =>
       [
         { at: localMinute(begins, year) - standard, offset: daylight },

@@ -47,7 +47,7 @@ function readSecondBlock(name: string, bytes: Buffer): TimeZone {
       return { name, transitions, offsets }
     }
   } catch (error) {
-    // A read past the end of the file: its header declares more data than it has.
+    // The read went past the end of the file, because the header declares more data than the file has.
     if (error instanceof RangeError) throw zoneFileFault(name, 'is cut short')
     throw error
   }
@@ -67,7 +67,7 @@ function countAt(bytes: Buffer, start: number, nth: number): number {
 
 /** Returns the length of a header and its data block. Times take 4 or 8 bytes. */
 function blockLength(bytes: Buffer, start: number, timeBytes: number): number {
-  // UT indicators, standard indicators, leap seconds, transitions, types, characters (RFC 9636 §3.1).
+  // Bytes per UT indicator, standard indicator, leap second, transition, type and character (RFC 9636 §3.1).
   const sizes = [1, 1, timeBytes + 4, timeBytes + 1, 6, 1]
   return sizes.reduce((length, size, nth) => length + countAt(bytes, start, nth) * size, headerBytes)
 }

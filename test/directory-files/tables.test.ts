@@ -185,7 +185,7 @@ test('directory-files: a schedule row may fill only the cells that belong to its
     's.csv line 2, kind: "lunch" must be one of hours, override, time-off',
     's.csv line 3, kind: "constructor" must be one of hours, override, time-off',
     's.csv line 4, weekdays: ["monday"] must be empty if the kind is time-off',
-    's.csv line 6, date: "2026-12-01": a row without start and end must be the only one with its date',
+    's.csv line 6, date: "2026-12-01": a row without start and end must be the only row of the provider with this date',
   ])
 })
 

@@ -54,7 +54,7 @@ const form = 'must look like postgres://user@host:5432/name?sslmode=verify-full'
 const far =
   'sslmode: must be verify-full for a host on another machine, because other modes can be intercepted'
 const mode =
-  'sslmode: must be verify-full, or disable on this machine, because other modes can be intercepted'
+  'sslmode: must be verify-full, or disable for a host on this machine, because other modes can be intercepted'
 const host = 'has an invalid host; use a name, an IPv4 address or an IPv6 address in brackets'
 
 const spaces = 'must not contain spaces or line breaks; write a space in a name or password as %20'
@@ -81,7 +81,7 @@ test.each([
   ],
   [
     'postgres://anteroom@localhost/rooms?host=/run',
-    'has host or port as a parameter and a host before the name; use parameters for sockets only',
+    'has a host before the name, so host and port must not be parameters; use parameters for sockets only',
   ],
   [
     'postgres://anteroom@localhost/rooms#now',

@@ -257,7 +257,7 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     // Slots from Thursday 22:00 would include Friday 01:00. Thursday is off, so slots count from Friday 00:00.
     '2026-12-04T06:00:00Z',
     'off_grid',
-    'no slot starts then; the nearest slots start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
+    'no slot starts at this time; the nearest slots start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
   ],
   [
     'outside working hours',
@@ -286,14 +286,14 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
     nineToFive,
     '2026-12-03T14:20:00Z',
     'off_grid',
-    'no slot starts then; the nearest slots start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
+    'no slot starts at this time; the nearest slots start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
   ],
   [
     'one second off a start',
     nineToFive,
     '2026-12-03T14:00:01Z',
     'off_grid',
-    'no slot starts then; the nearest slots start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
+    'no slot starts at this time; the nearest slots start at Thu 2026-12-03 09:00 and Thu 2026-12-03 09:45',
   ],
   [
     'within time off',

@@ -66,7 +66,7 @@ export interface ChangeLimit {
 }
 
 /**
- * Stored records without an entry are to be deactivated.
+ * Compares directory files with the stored directory. Stored records that the files leave out will be deactivated.
  * @throws Refusal directory_invalid if a region's id belongs to another region or differs from its stored id
  */
 export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {

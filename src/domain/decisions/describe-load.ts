@@ -35,9 +35,9 @@ export interface LoadDescription {
   readonly changes: readonly RecordChange[]
   readonly losses: readonly Loss[]
   readonly deactivated: Records
-  /** Without providers suspended by staff: they stay suspended. */
+  /** Does not count providers suspended by staff, because they stay suspended. */
   readonly reactivated: Records
-  /** Providers with a new time zone: their hours move to other instants. */
+  /** Providers whose time zone changes, so that their hours move to other instants. */
   readonly rezoned: readonly string[]
   /** The lists that become empty for all providers. */
   readonly emptied: readonly ('licenses' | 'workingHours')[]
@@ -150,8 +150,8 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
-  // Compares plain texts first, because ordering members is slow. Elements that differ only in the order of their
-  // members are equal.
+  // Elements that differ only in the order of their fields are equal. Compare them unsorted first, because sorting the
+  // fields is slow.
   const [removed, added] = [subtract(earlier, later, textOf), subtract(later, earlier, textOf)]
   return {
     field,

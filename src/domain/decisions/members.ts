@@ -56,7 +56,7 @@ export function decideErasure(
   // One shared object, because engines combine adjacent writes of the same object into one statement.
   const to = { memberId: null, screeningAnswers: null }
   const anonymized = requests.map(({ id }): Write => ({ set: 'request', id, to }))
-  // Stored responses contain personal data too.
+  // Also remove the responses stored for retries, because they contain personal data.
   const answers = removals(requests.map(({ id }) => id))
   const holding = requests.filter(({ state, startsAt }) => holdsSlot(state) && startsAt !== null)
   return {

@@ -138,7 +138,7 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
     return new Refusal('record_unknown', 'the partner has no token that waits for its cutover')
   }
   const cancelled = waiting.map((key) => cancel(key))
-  // Must follow the cancellations, because only one key of a partner may have no end.
+  // This write must follow the cancellations, because only one key of a partner may have no end.
   const reopened: Write[] = current
     ? [{ set: 'key', id: current.id, to: { endsAt: null, endReason: null } }]
     : []

@@ -53,8 +53,8 @@ export type HeldSlot = Omit<SlotHolder, 'memberId'>
 const maxAudited = 1_000
 
 /**
- * Selects the conflict that decides whether the next one is limited: number `back`, counted from the newest, if it is
- * later than `after` (ms).
+ * Selects one e-mail conflict of the partner: number `back` from the newest, if it is later than `after` (ms). If this
+ * conflict exists, the partner has reached the limit.
  */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
@@ -68,8 +68,8 @@ export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
 
 /**
  * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks). The slot comes
- * before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A refusal that must be
- * audited is returned as the answer of an outcome.
+ * before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A Refusal writes nothing, so
+ * a refusal with an audit line is returned inside an Outcome, as its answer.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
@@ -82,7 +82,7 @@ export function decideSubmission(
   if (slot && isStale(facts.since, slot.providerId)) return 'stale'
   const replay = decideReplay(draft.submittedAt, facts)
   if (replay) return replay
-  // The slot was released in the meantime.
+  // The draft saw the slot as taken, but the slot was released in the meantime.
   if (draft.slotState === 'taken' && facts.holders.length === 0) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
   const refusal = slot && (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
@@ -125,7 +125,8 @@ export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): He
 
 /**
  * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every address
- * that is new to its member is refused, because any other response would show whether the address is known.
+ * that the member does not have yet is refused, even a free one. Otherwise, the response would show which addresses are
+ * known.
  */
 function refuseEmail(
   draft: SubmissionDraft,

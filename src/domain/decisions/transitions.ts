@@ -78,7 +78,7 @@ export function decideDeclines(
   }
 }
 
-/** Confirms that staff know the slot's new local time after a change of time zone data. */
+/** Records that staff know the slot's local time after the zone data or the provider's time zone has changed. */
 export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
   if (!request) return unknownRecord('request')
   const { id, state, startsAt } = request
@@ -110,7 +110,7 @@ export interface AssignmentDraft extends Omit<MoveDraft, 'startsAt' | 'localOffs
   /** ms; null for an assignment without a slot. */
   readonly startsAt: number | null
   readonly localOffsetMinutes: number | null
-  /** Used if the intake has no number yet. */
+  /** Stored only if the intake has no authorization number yet. */
   readonly authorizationNumber: string
 }
 
@@ -167,7 +167,7 @@ function refusePlacement(
   { isProviderKnown, since, holders, held }: PlacementFacts,
 ): 'stale' | Refusal | null {
   if (!isProviderKnown) return unknownRecord('provider')
-  // Check this even without a slot, because the provider may have been deactivated since.
+  // Check the provider even without a slot, because the provider may have been deactivated since the snapshot.
   if (isStale(since, providerId)) return 'stale'
   if (holders.some(({ requestId }) => requestId !== id)) {
     return new Refusal('slot_unavailable', 'the slot is not available')
@@ -204,7 +204,7 @@ const transitionsFrom = {
   accepted: ['pending'],
   declined: ['pending', 'accepted'],
   assigned: ['unassigned', 'pending', 'accepted', 'declined'],
-  // Intakes only: a booking request is never unassigned.
+  // Only an intake can be closed, because a booking request is never unassigned.
   closed: ['unassigned'],
   moved: ['pending', 'accepted'],
 } as const satisfies Record<string, readonly RequestState[]>

@@ -69,7 +69,7 @@ export interface ReadingSource {
   readonly purpose: Purpose
   /** Called after the database is recognized as one of ours. */
   readonly takeKey: () => Promise<MasterKey>
-  /** True if servers may run during the copy. Otherwise all writes are blocked. */
+  /** True if servers may run during the copy. If false, the copy blocks all writes. */
   readonly whileServing: boolean
 }
 
@@ -81,7 +81,7 @@ export interface MakingTarget<T> {
   readonly progress: ReportProgress
 }
 
-/** A server for one purpose never serves a database of the other. */
+/** Fixed when the database is created. A sandbox server refuses a production database, and the reverse. */
 export type Purpose = 'sandbox' | 'production'
 
 export interface TokenInForce {

@@ -32,7 +32,7 @@ export interface Engine {
 }
 
 export interface Watched {
-  /** Returns true if submissions can be stored, as of the last second. Resolves within one more second. */
+  /** Returns true if submissions can be stored. The answer is at most a second old, and takes at most a second. */
   isReady(): Promise<boolean>
 }
 
@@ -42,7 +42,7 @@ export interface Opening {
   readonly takeKey: () => Promise<MasterKey>
   readonly create: boolean
   readonly upgrade: boolean
-  /** True for a server. On an engine that allows one server only, others are refused while it is open. */
+  /** True for a server. An engine that allows one server only refuses other servers while the database is open. */
   readonly alone: boolean
   /** The maximum number of writes in a transaction; for benchmarks only. */
   readonly largestGroup?: number | undefined
@@ -74,7 +74,7 @@ export interface Making {
 export interface Restoring {
   readonly backup: string
   readonly purpose: Purpose
-  /** Not called by an engine that cannot restore. */
+  /** Returns the master key. An engine that cannot restore does not call this. */
   readonly takeKey: () => MasterKey
   readonly decrypt: (backup: string, path: string, progress: ReportProgress) => Promise<void>
   readonly against?: string | undefined
@@ -89,18 +89,18 @@ export interface Restored {
 }
 
 export interface Found {
-  /** The uid of the file's owner; undefined for a database on a server. */
+  /** The uid of the file's owner; undefined for a database on a database server. */
   readonly owner: number | undefined
 }
 
-/** The place of a database that is not open. Methods may throw Refusal database_unusable. */
+/** The location of a database that is not open. Methods may throw Refusal database_unusable. */
 export interface DatabaseLocation {
   /** Without a password, so it can be shown. */
   readonly name: string
   /** `name` with an absolute path. */
   readonly fullName: string
   find(): Promise<Found | null>
-  /** False if this cannot be determined. */
+  /** Returns true if the database uses this master key; false also if this cannot be determined. */
   isSealedUnder(purpose: Purpose, masterKey: MasterKey): Promise<boolean>
   /**
    * @throws Refusal database_unusable if the database is missing, foreign, copied, or of another schema,
@@ -113,7 +113,7 @@ export interface DatabaseLocation {
   restore(restoring: Restoring, progress: ReportProgress): Promise<Restored>
   /** @throws Refusal database_unusable as in `open`; storage_busy if a server runs, unless `whileServing` */
   readSource<T>(reading: ReadingSource, use: (source: CopySource) => Promise<T>): Promise<T>
-  /** Creates a complete database, or none. @throws Refusal database_unusable if the place is not empty */
+  /** Creates a database, or nothing if `fill` fails. @throws Refusal database_unusable if the location is not empty */
   makeTarget<T>(making: MakingTarget<T>): Promise<T>
   /** Returns shell completions, never the name of a person. Needs no master key, writes nothing and does not wait. */
   listOffers(offered: Offered, begin: string): Promise<string[]>

@@ -12,7 +12,7 @@ export interface TakenSlot {
   readonly requestId: number
   readonly startsAt: number
   readonly endsAt: number
-  /** The expected offset of the provider's clock at `startsAt`, in minutes east of UTC. */
+  /** The expected offset of the provider's local time at `startsAt`, in minutes east of UTC. */
   readonly localOffsetMinutes: number
 }
 

@@ -26,11 +26,11 @@ export function withRemedy(finding: Finding, { whenNoted, whenBad }: Remedies): 
 export interface ServerNote {
   readonly host: string
   readonly port: number
-  /** Older versions do not store this. */
+  /** Missing in a note of an older version. */
   readonly isSecure?: boolean
   /** False while nothing can be stored. */
   readonly isReady?: boolean
-  /** The host name. Older versions do not store it. */
+  /** The host name. Missing in a note of an older version. */
   readonly machine?: string
   readonly version: string
   readonly zoneData?: ZoneEdition
@@ -46,7 +46,7 @@ export interface FoundServer {
   readonly seenAt: number | null
 }
 
-/** In ms; null for never. */
+/** The times are in ms; null if there was no backup or no drill. */
 export interface LastBackups {
   readonly backedUpAt: number | null
   readonly drilledAt: number | null
@@ -114,7 +114,7 @@ export interface Maintenance {
    * @param isAll true to open all sealed values instead of a sample of each kind
    */
   check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
-  /** Checks the machine or server, for example file modes and disk space. */
+  /** Checks the machine or the database server that stores the data, for example file modes and disk space. */
   checkHost(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
 
@@ -136,7 +136,7 @@ export interface Maintenance {
   /** Deletes old changes of the directory. A node that has not read them yet reloads the whole directory. */
   forgetChanges(): Promise<void>
 
-  /** Removes erased data from the engine's files. Returns false if readers prevented it: call it again. */
+  /** Removes erased data from the engine's files. Returns false if readers prevented it. In that case, call it again. */
   purge(): Promise<boolean>
   /** Returns a text for staff: where erased data remains that the engine cannot remove. Never fails. */
   keptAfterErasure(): Promise<string>

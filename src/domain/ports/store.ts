@@ -52,7 +52,7 @@ export interface RequestFilter {
   readonly state?: RequestState | 'waiting' | undefined
   readonly providerId?: number | undefined
   readonly partnerId?: number | undefined
-  /** The slot's date on the provider's clock, in days since 1970-01-01. */
+  /** The slot's date in the provider's local time, in days since 1970-01-01. */
   readonly slotDay?: number | undefined
   /** ms, inclusive. */
   readonly submittedFrom?: number | undefined
@@ -101,7 +101,7 @@ interface MemberFacts {
   findForStaff(id: number): MaybePromise<Member | null>
   /** Searches the members of all partners. */
   findByEmail(email: string): MaybePromise<Member | null>
-  /** With an id above `after`, in order of id. */
+  /** Returns the members with an id above `after`, in order of id. */
   list(after: number, most: number): MaybePromise<Member[]>
   timesOf(id: number): MaybePromise<{ readonly createdAt: number; readonly updatedAt: number }>
 }
@@ -139,7 +139,7 @@ interface NoteFacts {
 
 interface AuditFacts {
   list(limit: number, filter?: AuditFilter): MaybePromise<AuditLine[]>
-  /** By partner and reason, the highest count first. */
+  /** Counts refused authentications by partner and reason. The highest count is first. */
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
   /** Returns the requests whose screening answers staff have read. */
   listReviewed(requestIds: readonly number[]): MaybePromise<number[]>

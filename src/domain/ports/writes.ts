@@ -64,7 +64,7 @@ export interface Records {
   /** The response to a submission, stored for its retries. Its id is the request's id. */
   replay: {
     readonly partnerId: number
-    /** Stored as hashes only, because both may contain personal data. */
+    /** The key and the body are stored as hashes only, because they may contain personal data. */
     readonly retry: Retry
     /** `added` for the request that an earlier write adds. */
     readonly requestId: number | 'added'
@@ -95,7 +95,7 @@ export interface Outcome<Answer> {
   readonly writes: readonly Write[]
   /** The providers whose taken slots change. */
   readonly taken: readonly number[]
-  /** Audit lines. A fact without an id refers to the record of the first write. */
+  /** The audit lines to write. If a fact has no id, its line names the record that the first write adds. */
   readonly audit: AuditFact | readonly AuditFact[] | null
   readonly answer: (ids: readonly number[]) => Answer
 }
