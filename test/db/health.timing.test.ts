@@ -38,7 +38,7 @@ afterEach(async () => {
 
 const watch = () => engine.watch((line) => logged.push(line), false)
 const write = (name: string) => endOf(engine.store.addOrganization(name, act))
-/** Audit entries. Writing them renames the database file. */
+/** Returns an audit entry that moves the database file away while the entry is written. */
 function removingOnTheWay() {
   const entry = { ...act, action: 'member.export', record: null, outcome: 'done' } as const
   return [
@@ -148,7 +148,7 @@ test('db: the server is ready again a second after the last failure, even if a w
 test('db: a commit to a file that was removed meanwhile is not reported as stored', async () => {
   const watched = watch()
   const found = engine.store.addOrganization('North', act)
-  // The group is queued but has not begun. Its second write removes the file.
+  // Joins the queued group of writes, which has not begun. This write moves the database file away.
   const removing = engine.store.appendAudit(removingOnTheWay())
   const ends = await Promise.all([endOf(found), endOf(removing)])
   expect(ends).toEqual(['storage_failed', 'storage_failed'])
@@ -219,7 +219,7 @@ describe('db: the page check at start', () => {
     while (logged.length === 0) await Bun.sleep(5)
     expect(await watched.isReady()).toBe(false)
     const file = openSync(path, 'r+')
-    // Closed after the engine: closing it earlier would release the locks that SQLite holds on the file.
+    // The file is closed after the engine. Closing it earlier would release the locks that SQLite holds on it.
     opened.push(file)
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)

@@ -74,7 +74,7 @@ async function isRefusedOnceCopied(
   )
   const [request] = await store.listRequests({})
   expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
-  // The mark is not copied, so the copy can be opened.
+  // The mark of the source is not copied, so the copy can be opened.
   const free = freeAt()
   const before = await place.readSource(whileServing, async (source) => {
     await free.makeTarget({ ...making, fill: (target) => fillFrom(source, target) })

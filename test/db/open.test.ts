@@ -63,7 +63,7 @@ describe('db: an open SQLite database', () => {
     await openTestEngine(folder.file('a.sqlite')).close()
     using prepared = spyOn(Database.prototype, 'prepare')
     const engine = openTestEngine(folder.file('a.sqlite'))
-    // These statements come from Drizzle, which quotes table names.
+    // Statements on records come from Drizzle, which quotes table names.
     const ofNouns = () => prepared.mock.calls.filter(([text]) => /"\w+"/.test(text))
     expect(ofNouns()).toEqual([])
     await engine.store.listPartners()

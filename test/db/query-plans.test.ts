@@ -115,7 +115,7 @@ let place: Awaited<ReturnType<typeof openPlace>>
 let statements: string[]
 
 beforeAll(async () => {
-  // This table exists only during an upgrade.
+  // Excludes the table unkeyed_audit, which exists only during an upgrade.
   const isOfUpgrade = (statement: string) => statement.includes('unkeyed_audit')
   statements = [...(await statementsOf())].filter((one) => isPlannable(one) && !isOfUpgrade(one))
   place = await openPlace()
@@ -219,8 +219,8 @@ describe('db: query plans of request lists for operators', () => {
   test('waiting requests are read from a partial index, however old they are', () => {
     const isOfWaiting = /"state" (in \('unas|= 'unas)/
     const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(/.test(text))
-    // 18 lists: three states, of all requests or only of intakes, complete or as one of two kinds of page. 10 counts,
-    // which also find the oldest waiting request.
+    // 18 lists = 3 states x 2 kinds (all requests, or only intakes) x 3 ways of paging (one of them without pages). 10
+    // counts = 5 states x 2 kinds. Each count also returns when the oldest waiting request was submitted.
     expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
     for (const statement of listed) {
       const index = /"state" = 'unas/.test(statement) ? '(unassigned|waiting)' : 'waiting'
@@ -275,7 +275,7 @@ describe('db: query plans of taken slots', () => {
     }
   })
 
-  test('if the states were parameters, a query for taken slots would scan the whole table, which no exception allows', () => {
+  test('a query for taken slots would scan the whole table if the states were parameters, and no exception allows that scan', () => {
     expect(ofProviders().length).toBe(onSlots().length - 1)
     for (const statement of ofProviders()) {
       const bound = statement.replace(heldIn, 'in (?, ?)')

@@ -177,8 +177,8 @@ async function opensAll(engine: Connection): Promise<void> {
 }
 
 /**
- * Copies a table, then changes the record keys in the table. They are unique, so otherwise no value could be copied back
- * to another row together with its record key.
+ * Copies a table, then changes the record keys in the original. A record key must be unique. So without the change, no
+ * value could be copied back to another row of the original together with its record key.
  */
 function copyAside(database: Database, table: string, to: string): void {
   database.run(`CREATE TABLE ${to} AS SELECT * FROM ${table}`)

@@ -42,7 +42,7 @@ async function shown(place: Connection, partner: Partner, externalUserIds: reado
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
-/** Contract: the behavior of a store, which is the same on each engine. */
+/** Contract: tests of the store that every engine must pass. */
 export function storeContract(open: () => Promise<Place>): void {
   describe('submitting requests', () => {
     test('an intake creates its member and is unassigned', async () => {

@@ -62,7 +62,7 @@ const slot = (requestId: number, startsAt: number): TakenSlot => ({
   localOffsetMinutes: -300,
 })
 
-/** Calls `look` in each turn of the event loop until a promise settles. Returns what it returned. */
+/** Calls `look` in each turn of the event loop until a promise settles. Returns the results of the calls. */
 async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promise<Seen[]> {
   const seen: Seen[] = []
   let isDone = false

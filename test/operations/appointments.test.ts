@@ -15,7 +15,7 @@ let service: Awaited<ReturnType<typeof startService>>
 beforeEach(async () => {
   service = await startService({
     listens: false,
-    // 09:30 in Toronto, 07:30 in Vancouver, and already Wednesday in Auckland.
+    // On Tuesday it is 09:30 in Toronto and 07:30 in Vancouver. In Auckland it is already Wednesday.
     now: '2026-12-01T14:30:00Z',
     directory: {
       regions: [region(), region({ stateProvinceCode: 'BC', stateProvinceNameLocal: 'British Columbia' })],
@@ -133,7 +133,7 @@ describe('operations: the appointments of a day', () => {
     ])
   })
 
-  test("today and tomorrow are dates in each provider's time zone, and the result lists them", async () => {
+  test("today and tomorrow are dates in each provider's time zone, and the result lists these dates", async () => {
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const toronto = await book('t', 'on-1', '2026-12-02T14:00:00Z')
     expect(await idsOn('today')).toEqual([['2026-12-01', '2026-12-02'], []])

@@ -68,7 +68,7 @@ describe('operations: an assigned intake', () => {
   })
 })
 
-describe('operations: assigning an intake is refused and changes nothing', () => {
+describe('operations: a refused assignment of an intake changes nothing', () => {
   async function expectRefused(id: number, to: Provider, at: number | null, kind: string): Promise<void> {
     const before = await actsOf(context).findRequest(id)
     const lines = (await actsOf(context).listAudit(1000)).length

@@ -5,7 +5,7 @@ import { changeActive } from '../../src/operations/maintenance'
 
 const copied: CopyNote = { to: '/there', at: Date.UTC(2026, 11, 1, 12) }
 
-/** Records of a database whose copy note is read repeatedly: each read returns the next of these notes. */
+/** Records of a database. Each look-up of the note that the database was copied returns the next of `notes`. */
 function recordsWith(...notes: (CopyNote | null)[]): Records {
   return { maintenance: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
 }

@@ -8,7 +8,7 @@ const head = { id: 7, hash: 'seven' }
 const spans = { acts: { start: head, head }, refusals: { start: head, head } }
 const lines = ['{"id":1,"text":"one"}', '{"id":2,"text":null}']
 
-/** A source database with one table of two rows, with the given differences. */
+/** A source database that has one table with two rows. `changed` overrides fields. */
 function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   const source: CopySource = {
     tables: [{ name: 'letters', rows: 2, lastId: 9 }],

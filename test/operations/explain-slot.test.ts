@@ -330,7 +330,7 @@ test('operations: explainSlot reports a deactivated provider or region before an
   })
 })
 
-test('operations: explainSlot reports the license, not the deactivated region, if the license there is not valid then', async () => {
+test('operations: explainSlot does not report a deactivated region if the license for the region is not valid at the slot', async () => {
   const closed = [{ ...ontario, active: false }, quebec]
   const ended = { from: '2020-01-01', until: '2021-12-31' }
   const toCome = { from: '2026-12-04', until: null }
@@ -355,7 +355,7 @@ test('operations: explainSlot reports not_listed in a region if the license of t
   expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
 })
 
-test('operations: explainSlot reports a slot over midnight as offered if one license ends and the next starts then', async () => {
+test('operations: explainSlot reports a slot over midnight as offered if one license ends and the next starts at that midnight', async () => {
   const given = practice({
     workingHours: [daily('23:30', '00:15')],
     licenses: [

@@ -40,7 +40,10 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-/** The file with changed providers: differences by ref, or null to remove the provider. */
+/**
+ * Returns the file with changed providers. `different` maps a ref to the changed fields of the provider, or to null to
+ * remove it.
+ */
 function fileWith(different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) {
   const providers = file.providers.flatMap((one) => {
     const other = different[one.ref]
@@ -108,7 +111,7 @@ describe('operations: a suspension and time off that staff set', () => {
     expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed.staySuspended).toEqual([])
   })
 
-  test('an export leaves them out, and loading the export again changes nothing', async () => {
+  test('an export leaves out the suspension and the staff time off, and loading the export again changes nothing', async () => {
     const { context } = service
     await deactivateProvider(context, find('on-1'), service.act())
     await addTimeOff(context, find('on-1'), illness, service.act())
@@ -209,7 +212,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('a preview lists changed regions and added records, and these need no confirmation', () => {
+  test('a preview lists changed regions and added records, which need no confirmation', () => {
     const regions = [
       { ...region(), stateProvinceLabel: 'Canton' },
       quebec,
@@ -322,7 +325,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     ['time_off', { timeOff: [{ from: '2026-12-03', until: '2026-12-03' }] }],
   ]
   test.each(rows)(
-    'a preview lists such a booking with the reason %s if the provider changes to %j',
+    'a preview lists the booking with the reason %s if the provider changes to %j',
     async (reason, different) => {
       const requestId = await book('on-2', thursday)
       expect(fallenAfter({ 'on-2': different })).toEqual([
@@ -339,7 +342,7 @@ describe('operations: future bookings that a load puts out of availability', () 
   )
 
   test.each(rows)(
-    'doctor and accept report such a booking with the reason %s if the provider changed to %j',
+    'doctor and accept report the booking with the reason %s if the provider changed to %j',
     async (reason, different) => {
       const requestId = await book('on-2', thursday)
       const document = fileWith({ 'on-2': different })

@@ -10,8 +10,8 @@ import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
 /**
- * Records of `count` members. Every fortieth member has the first name Sought. `asked` and `auditLines` return the
- * queries and the audit lines.
+ * Records of `count` members. Every fortieth member has the first name Sought. `asked` lists the arguments of each
+ * query for a list of members, and `auditLines` returns the audit lines.
  */
 function recordsOf(count: number) {
   const members = Array.from({ length: count }, (_, index): Member => {

@@ -55,7 +55,7 @@ describe('operations: moving a request', () => {
   })
 })
 
-describe('operations: moving a request is refused and changes nothing', () => {
+describe('operations: a refused move of a request changes nothing', () => {
   async function expectRefused(id: number, to: Provider, at: number, kind: string): Promise<string> {
     const before = await actsOf(context).findRequest(id)
     const lines = (await actsOf(context).listAudit(1000)).length

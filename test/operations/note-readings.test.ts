@@ -24,7 +24,7 @@ test('operations: auditing many readings happens in batches, so that another aud
   const { store } = service.context
   const before = (await actionsOf()).length
   const noting = noteReadings(service.context, readings(1_200))
-  // This line waits for the first batch only.
+  // This audit line is added after the first batch of readings and before the others.
   await store.appendAudit([
     { ...service.act(), action: 'request.show', record: 'request 1', outcome: 'done' },
   ])

@@ -8,7 +8,7 @@ import { nextTurn } from '../support/turns'
 const minute = 60_000
 const now = Date.UTC(2026, 11, 1, 12)
 
-/** A store that records what a notebook writes. Through `state` it can fail or wait. */
+/** A store that records what a Notebook writes to it. `state` can make the store fail or wait. */
 function recorder() {
   const lines: AuditEntry[] = []
   const uses: [string, number][][] = []
@@ -38,7 +38,7 @@ const line = (actor: string, at = now, outcome: Kind = 'token_invalid') => {
 }
 
 describe('operations: the notebook', () => {
-  test('the notebook writes each note once', async () => {
+  test('the notebook writes each refusal and each use of a key once', async () => {
     const { store, lines, uses } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -49,7 +49,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('the notebook stores notes while the storage is busy, and later writes them once and in order', async () => {
+  test('the notebook keeps its records while the storage is busy, and later writes each of them once and in order', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -78,7 +78,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('two flushes at once write each note once', async () => {
+  test('two flushes at once write each record once', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     let go = () => {}
@@ -88,7 +88,7 @@ describe('operations: the notebook', () => {
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now)
     const both = [notebook.flush(store), notebook.flush(store)]
-    // The second flush writes this note.
+    // The second flush writes this refusal.
     notebook.noteRefusal('token_invalid', '::2', now)
     go()
     await Promise.all(both)
@@ -96,10 +96,10 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('a note that is added during a write is written by the next flush', async () => {
+  test('a record that is added during a write is written by the next flush', async () => {
     const { store, lines, uses } = recorder()
     const notebook = new Notebook()
-    // Adds a note during each write.
+    // During each write, a refusal or the use of a key is recorded.
     const meanwhile: Store = {
       ...store,
       async appendAudit(entries) {
@@ -153,7 +153,7 @@ async function written(note: (notebook: Notebook) => void): Promise<AuditEntry[]
   return lines
 }
 
-describe("operations: the notebook's look-ups", () => {
+describe('operations: audit lines of the notebook for member look-ups', () => {
   const lookUp = (member: number | null, at = now, partner = 1) => ({
     at,
     actor: `partner ${partner}`,
@@ -216,7 +216,7 @@ describe("operations: the notebook's look-ups", () => {
   })
 })
 
-describe("operations: the notebook's refused authentications", () => {
+describe('operations: audit lines of the notebook for refused authentications', () => {
   test('a refusal contains the partner, marked as claimed unless the signature was verified', async () => {
     const lines = await written((notebook) => {
       for (let times = 0; times < 2; times++) {
@@ -265,7 +265,7 @@ describe("operations: the notebook's refused authentications", () => {
     ])
   })
 
-  test('refusals after such a minute are again listed by address', async () => {
+  test('refusals in the minute after refusals from more than a thousand addresses are again listed by address', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 1_200; address++)
         notebook.noteRefusal('token_invalid', `${address}`, now)

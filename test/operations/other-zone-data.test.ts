@@ -7,11 +7,11 @@ import { otherZoneDataNote } from '../../src/operations/maintenance'
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
-/** The note of a server that uses `zoneData` about the other servers of its database. */
+/** The note that a server with `zoneData` gets about the other servers of its database. */
 const noteFor = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
   otherZoneDataNote({ maintenance: { listServers: async () => servers } } as unknown as Records, zoneData)
 
-/** The note of a server that uses the built-in zone data. */
+/** The note that a server with the built-in zone data gets. */
 const noteOn = (...servers: FoundServer[]) => noteFor(ours, ...servers)
 
 const serving = (zoneData: ZoneEdition | undefined, different: Partial<ServerNote> = {}): FoundServer => ({

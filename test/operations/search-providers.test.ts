@@ -68,7 +68,7 @@ describe.each<[what: string, filter: Partial<ProviderSearch>, found: number]>([
     expect(most).toBeLessThanOrEqual(256)
   })
 
-  test('reads only the providers of its page if it is repeated', async () => {
+  test('reads only the providers of the requested page if the same search was made before', async () => {
     const many = manyProviders()
     await searchAll(many, filter)
     const { most, count } = await searchAll(many, filter)

@@ -129,7 +129,7 @@ test('operations: the status counts a risk as unread until the answers were read
   expect((await status()).unreadRisk).toBe(4)
   await readScreening(context, first, act)
   expect((await status()).unreadRisk).toBe(3)
-  // Seeing the flag in a list does not count as reading.
+  // Seeing the risk flag in a list does not count as reading the answers.
   await noteAct(context, act, 'request.read-risk', `request ${second}`)
   expect((await status()).unreadRisk).toBe(3)
   await readScreening(context, second, act)

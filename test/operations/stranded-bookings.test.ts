@@ -45,13 +45,13 @@ const unavailable = (at = now) =>
     reason,
   ])
 
-test('operations: bookings that their providers can hold are not listed as unavailable', async () => {
+test('operations: listUnavailableBookings does not list bookings that their providers can hold', async () => {
   await book('a', 'on-1', first)
   await book('b', 'on-2', first)
   expect(unavailable()).toEqual([])
 })
 
-test('operations: future bookings are unavailable if their provider is suspended or deactivated', async () => {
+test('operations: listUnavailableBookings lists the future bookings of a suspended or deactivated provider', async () => {
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   await book('c', 'on-2', first)
   const on1 = requireProvider(service.context, 'on-1')
@@ -70,7 +70,7 @@ test('operations: future bookings are unavailable if their provider is suspended
   expect(unavailable()).toEqual([[a, 'on-1', first, 'provider_deactivated']])
 })
 
-test('operations: bookings are unavailable if time off overlaps them', async () => {
+test('operations: listUnavailableBookings lists bookings that overlap time off of the provider', async () => {
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   const on1 = requireProvider(service.context, 'on-1')
   const absence = { from: '2026-12-02T09:40', until: '2026-12-02T09:50' }
@@ -85,7 +85,7 @@ test('operations: bookings are unavailable if time off overlaps them', async () 
   expect(unavailable()).toEqual([[b, 'on-1', second, 'time_off']])
 })
 
-test('operations: bookings are unavailable if the license is not valid then or its region is deactivated', async () => {
+test('operations: listUnavailableBookings lists bookings if the license is not valid at the session, or if its region is deactivated', async () => {
   const a = await book('a', 'on-1', first)
   const b = await book('b', 'on-2', second)
   await service.load(directory({ licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-01' }] }))
@@ -103,7 +103,7 @@ test('operations: bookings are unavailable if the license is not valid then or i
   ])
 })
 
-test('operations: a request without a slot is unavailable only if its provider is suspended or deactivated', async () => {
+test('operations: absenceOfRequest reports a request without a slot only if its provider is suspended or deactivated', async () => {
   const { context } = service
   const on1 = requireProvider(context, 'on-1')
   const request = await assignProvider(context, await submit('a', null), on1, null, act)

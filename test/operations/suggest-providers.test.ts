@@ -119,7 +119,7 @@ describe('operations: the suggestions for an intake', () => {
     suggestions.map(({ provider: { ref } }) => ref)
 
   test.each(['ON', 'on', 'CA-ON', ' Ontario ', 'ONTARIO'])(
-    'the state %p of a member suggests the active providers who are licensed there now',
+    'for a member in the state %p, the active providers who are licensed there now are suggested',
     async (state) => {
       const found = await suggestFor(service, { state })
       expect(refs(found)).toEqual(['on-1', 'on-2', 'both'])

@@ -156,7 +156,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(reports).toEqual([report])
   })
 
-  test('an unreadable provider is left out once another process has changed the row', async () => {
+  test('a provider is left out once another process has made its record unreadable', async () => {
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await context.directory.catchUp()

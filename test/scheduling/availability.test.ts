@@ -42,7 +42,7 @@ describe('scheduling: working time around the clock', () => {
   })
 })
 
-describe('scheduling: chains of windows that overlap from date to date', () => {
+describe('scheduling: chains of windows in which the windows of successive dates overlap', () => {
   // Two shifts that overlap for half an hour at each handover.
   const shifts = (different: Parameters<typeof daily>[2] = {}) =>
     practice({ workingHours: [daily('08:00', '20:00', different), daily('19:30', '08:30', different)] })
@@ -59,7 +59,10 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
     expect(slots).toHaveLength(Math.floor((5 * 1_440 - 30 - slotMinutes) / 50) + 1)
   })
 
-  /** The slots in only one of two answers, within the time that both horizons cover. At most two of each answer. */
+  /**
+   * Compares the slots at two instants within the time that both horizons cover. Returns the slots that are offered at
+   * only one of the instants, at most two for each.
+   */
   const moved = (given: Practice, earlier: string, later: string) => {
     const horizon = at(earlier) + horizonMinutes * minuteMillis
     const before = slotsOf(given, earlier).filter((utc) => at(utc) >= at(later))
@@ -78,7 +81,7 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
     }
   })
 
-  test('a cached answer for an endless chain stays correct across midnight, until it expires', () => {
+  test('the slots of an endless chain stay the same until the answer expires, even across midnight', () => {
     const chain = shifts({ stepMinutes: 50 })
     const { slots, heldFrom, holdsUntil } = availabilityOf(chain, at('2026-12-02T04:40:30Z'))
     for (let later = heldFrom; later < holdsUntil; later += minuteMillis) {
@@ -98,11 +101,11 @@ describe('scheduling: chains of windows that overlap from date to date', () => {
       '2026-12-07T01:00:00Z',
       '2026-12-07T01:45:00Z',
     ])
-    // From the earlier instant, the horizon ends on the first evening of the chain.
+    // At the earlier of the two instants, the horizon ends on the first evening of the chain.
     expect(moved(chain, '2026-11-07T04:00:00Z', '2026-12-01T12:00:00Z')).toEqual([])
   })
 
-  test('a cached answer expires before a slot enters the horizon that extends into the window of the next date', () => {
+  test('an answer expires before another slot enters the horizon, even if the slot ends in the window of the next date', () => {
     // The slot at 20:00 is time off. The slot at 23:50 ends at 00:35, so it also needs the window of the next
     // date. It enters the horizon of 30 days at 23:50 on 1 December.
     const chain = practice({

@@ -35,7 +35,7 @@ export function oracleSlots(practice: Practice, now: number): OracleSlots {
   }
 }
 
-/** All slots in the range of the clock, without a notice or a horizon. */
+/** All slots in the range of the clock. The notice and the horizon do not limit them. */
 export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, clock: Clock): OracleSlots {
   const { from, to } = clock
   const covered = new Uint8Array(to - from)
@@ -83,7 +83,7 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
   return { slots, seesBeginnings }
 }
 
-/** The begin and end of an absence, in minutes. */
+/** The begin and end of an absence, in minutes since 1970-01-01T00:00Z. */
 export function absentAt(clock: Clock, { from, until }: Practice['timeOff'][number]) {
   return { begins: beginningOf(clock, from), ends: endOf(clock, until) }
 }
@@ -124,7 +124,7 @@ function endOf(clock: Clock, text: string): number {
 
 /** What a local clock shows at each minute of a range. */
 export interface Clock {
-  /** In minutes since 1970-01-01T00:00Z. */
+  /** The range begins at `from` and ends before `to`, in minutes since 1970-01-01T00:00Z. */
   readonly from: number
   readonly to: number
   /**
@@ -140,7 +140,10 @@ export interface Clock {
    * The last instant at which the clock shows the minute. For a skipped minute: the instant of the change.
    */
   lastShowing(date: string, minute: number): number
-  /** The first showing of a midnight, limited to the range of the clock. */
+  /**
+   * The `firstShowing` of the midnight `daysLater` days after the start of a date. An instant before or after the range
+   * becomes `from` or `to`.
+   */
   midnight(date: string, daysLater: number): number
 }
 
@@ -148,7 +151,7 @@ export interface Clock {
 export function watchClock(zoneName: string, from: number, to: number): Clock {
   const zone = moment.tz.zone(zoneName)
   if (!zone) throw new Error(`moment-timezone knows no ${zoneName}`)
-  // Local time differs from UTC by less than a day, so the tape is a day longer at both ends.
+  // Local time differs from UTC by less than a day, so the arrays are a day longer at both ends.
   const first = new Float64Array(to - from + 2 * day).fill(Number.NaN)
   const last = new Float64Array(to - from + 2 * day).fill(Number.NaN)
   const jumps: { readonly at: number; readonly before: number; readonly after: number }[] = []

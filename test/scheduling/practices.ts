@@ -55,9 +55,12 @@ const zoneName = fc.oneof(
 )
 
 interface Moment {
-  /** ms. Some are on a whole minute and some are not. */
+  /** An instant in ms since 1970, on a whole minute or not. */
   readonly now: number
-  /** ms. A clock change at most 33 days after `now` or 2 days before it. Null if `now` is any instant. */
+  /**
+   * The clock change near which `now` was chosen, in ms since 1970. It is at most 33 days after `now` or 2 days before
+   * it. Null if `now` was chosen without regard to clock changes.
+   */
   readonly change: number | null
 }
 
@@ -143,7 +146,7 @@ function weeklyHours(now: number): fc.Arbitrary<WeeklyHours> {
     }))
 }
 
-/** Two shifts every day that overlap at both handovers, so that their windows form a chain. Some have no end. */
+/** Two shifts every day that overlap at both handovers, so that their windows form a chain. Some chains have no end. */
 function shifts(now: number): fc.Arbitrary<WeeklyHours[]> {
   return fc
     .tuple(

@@ -40,7 +40,7 @@ describe('scheduling: named time cases', () => {
     })
   }
 
-  test('each have a unique name', () => {
+  test('no two cases have the same name', () => {
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
   })
 })

@@ -115,7 +115,7 @@ describe('scheduling: conversion of local times to instants', () => {
     expect(changes).toBeGreaterThan(2_000)
   })
 
-  test('conversion within a range of fixedOffsetFrom subtracts its offset, in every zone', () => {
+  test('conversion of any local time in a range of fixedOffsetFrom subtracts the offset of the range, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {

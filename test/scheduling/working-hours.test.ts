@@ -139,7 +139,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     for (let day = -5; day <= 30; day++) {
       const before = lookups()
       workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
-      // A query of an earlier range than all previous queries searches for the first date of the chain again.
+      // A query for a range before all ranges of previous queries searches for the first date of the chain again.
       if (day >= 0) expect(lookups() - before).toBeLessThan(12)
     }
     const before = lookups()

@@ -1,6 +1,6 @@
 export interface ReadEvent {
   readonly uid: string
-  /** ms */
+  /** `stampedAt`, `startsAt` and `endsAt` are in ms since 1970-01-01T00:00Z. */
   readonly stampedAt: number
   readonly startsAt: number
   readonly endsAt: number

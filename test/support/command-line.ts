@@ -30,7 +30,7 @@ async function runAlone(words: readonly string[], { settings = {}, folder, input
     })
     restored.defer(() => write.mockRestore())
   }
-  // Commands write secrets directly to the file descriptor.
+  // Commands write secrets directly to the file descriptor of stdout.
   using files = new Folder()
   const secrets = openSync(files.file('stdout'), 'w+')
   restored.defer(() => closeSync(secrets))

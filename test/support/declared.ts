@@ -22,7 +22,7 @@ export function undeclaredError(
   return `${method} ${path} answers ${code}, which it does not declare`
 }
 
-/** Matches with and without the trailing slash. */
+/** Returns a pattern of the path. A slash at the end of the path is optional. */
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '/?')}$`)
 }

@@ -1,5 +1,5 @@
 export interface Exit {
-  /** Null if a signal ended it. */
+  /** Null if a signal ended the process. */
   readonly code: number | null
   readonly signal: NodeJS.Signals | number | null
   readonly stdout: string

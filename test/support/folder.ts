@@ -15,7 +15,7 @@ function hasRoom(): boolean {
     const program = join(mkdtempSync(join(memory, 'anteroom-test-')), 'program')
     try {
       writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 })
-      // Fails if the file system is mounted noexec.
+      // This check throws if the file system is mounted noexec.
       accessSync(program, constants.X_OK)
       return true
     } finally {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 /** The process id of the test runner. With --parallel it runs each test file in a child process. */
 export const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
-// Contains the user id, because a user must not remove the folders of another user.
+// The prefix contains the user id, because a user must not remove the folders of another user.
 const prefix = `anteroom-run-${process.getuid?.() ?? ''}-`
 
 const timeoutMillis = 120_000

@@ -95,7 +95,7 @@ export class Operator extends CommandLine {
     })
     const listens = () => program.stdout.includes('\n') || !program.isRunning
     await eventually('the service to listen', listens).catch(async (error) => {
-      // The caller gets no program, so it cannot dispose of it.
+      // The caller gets no program, so the program is disposed of here.
       await program[Symbol.asyncDispose]()
       throw error
     })

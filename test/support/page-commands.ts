@@ -16,7 +16,7 @@ export function blocksOf(page: string, language: 'sh' | 'sql' | 'console' = 'sh'
 export const scriptOf = (page: string) => blocksOf(page).join('\n')
 
 interface Ran {
-  /** Null if a signal ended it. */
+  /** Null if a signal ended the shell. */
   readonly code: number | null
   readonly output: string
 }
@@ -79,7 +79,7 @@ ${onFreePorts(script)}`
   runInCopy(script: string, name: string): Promise<Ran> {
     const cwd = this.#folder.file(name)
     cpSync(this.#practice, cwd, { recursive: true })
-    // Disowned, because the commands of a page may count the jobs of the shell.
+    // The service is disowned, because the commands of a page may count the jobs of the shell.
     const beside = `rm -f serve.log
 anteroom serve --base-url https://api.example.org --port 8080 > serve.log 2>&1 & service=$!
 disown

@@ -35,7 +35,7 @@ export interface Template {
 /** A database on the shared server. Disposing drops it. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string
-  /** Drops it even if clients are connected. */
+  /** Drops the database even if clients are connected. */
   drop(): Promise<void>
 }
 

@@ -43,7 +43,7 @@ export function postgresPrograms(): PostgresPrograms {
 }
 
 /**
- * A copy of the package with the links that its postinstall script would make, because Bun does not run that. The
+ * A copy of the package with the links that its postinstall script would make, because Bun does not run the script. The
  * original may be in Bun's cache, which must not be changed and which the server's user may not read.
  */
 function copiedPackage(): string {

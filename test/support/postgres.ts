@@ -180,7 +180,10 @@ export class Postgres implements AsyncDisposable {
     return logged
   }
 
-  /** Throws unless another start may succeed, because the port was taken or processes of a killed server still run. */
+  /**
+   * Throws an error, except if the port was taken or processes of a killed server still run: then another start may
+   * succeed.
+   */
   #requirePassing(logged: string): void {
     const isPortTaken = /could not bind/.test(logged)
     if (isPortTaken && !this.#hasStarted) this.#port = freePort()

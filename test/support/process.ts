@@ -73,7 +73,7 @@ export interface ProgramOptions {
 /** The program as a child process. Disposing kills it. */
 export class Program implements AsyncDisposable {
   readonly #child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
-  /** Its temporary files, which are removed even if it is killed. */
+  /** The temporary files of the program, which are removed even if the program is killed. */
   readonly #temporary = new Folder()
   readonly #read: Promise<unknown>
   stdout = ''

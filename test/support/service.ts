@@ -44,9 +44,9 @@ export interface TestService {
   addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
   /** Submits a booking or an intake without HTTP. */
   submit(externalUserId: string, submission?: Partial<Submitted>): Promise<BookingRequest | Replay>
-  /** GET; null sends no token. */
+  /** Sends a GET request. If the token is null, the request has no token. */
   get(path: string, token?: string | null): Promise<Answer>
-  /** POST of JSON, or of a string as it is. */
+  /** Sends a POST request. A string becomes the body unchanged, and any other value as JSON. */
   post(path: string, body: unknown, token?: string | null, headers?: Record<string, string>): Promise<Answer>
   /**
    * Sends any request.
@@ -68,7 +68,7 @@ export interface TestServiceOptions {
   readonly listens?: boolean
   readonly now?: string
   readonly directory?: DirectoryFile
-  /** None by default. */
+  /** No limits by default. */
   readonly limits?: Partial<Limits>
   readonly noDocs?: boolean
   readonly isMeasured?: boolean

@@ -16,8 +16,8 @@ const bytesOf = {
 /** A system call to trace. Its number is null on a platform without this call. */
 type CallRow = readonly [x64: number | null, arm64: number | null, bytes: keyof typeof bytesOf, step?: 'step']
 
-// All calls that change the content or name of a file, or send bytes to a socket. Unused ones are listed too, so that a
-// new runtime that uses them is noticed.
+// All calls that change the content or name of a file, or send bytes to a socket. Calls that the runtime does not use
+// are listed too, so that a new runtime that uses them is noticed.
 const rows = {
   write: [1, 64, 'buffer'],
   writev: [20, 66, 'vector'],
@@ -73,9 +73,9 @@ export interface Call {
   readonly bytes: Buffer
   readonly paths: readonly string[]
   readonly began: number
-  /** Infinity if it did not return. */
+  /** Infinity if the call did not return. */
   ended: number
-  /** Negative for an error, null if it did not return. */
+  /** Negative for an error, null if the call did not return. */
   result: number | null
 }
 

@@ -30,7 +30,10 @@ const slimToronto: TzifSource = {
   footer: newYork,
 }
 
-/** A file with every optional part. The 32-bit block differs from the 64-bit block, so reading it would be noticed. */
+/**
+ * A file with every optional part. The 32-bit block differs from the 64-bit block, so a test fails if the 32-bit block
+ * is read.
+ */
 const fullFile: TzifSource = {
   ...slimToronto,
   version: 3,
@@ -151,7 +154,7 @@ describe('zones: a TZif file', () => {
 
 describe('zones: a broken TZif file is rejected', () => {
   const whole = writeTzif(fullFile)
-  /** Returns `refused` if readTzif returns null or throws an error that names the zone, and else what happened. */
+  /** Returns `refused` if readTzif returns null or throws an error that names the zone. Describes any other result. */
   const outcomeOf = (bytes: Buffer): string => {
     try {
       return readTzif('Test/Zone', bytes) === null ? 'refused' : 'read as a zone'

@@ -17,7 +17,10 @@ import { failureOf, TestPool } from './pools'
 beforeAll(useRealTimeouts)
 afterAll(useLongTimeouts)
 
-/** Acts with a fake connection pool. The first attempt fails with the first error of `ends`, and so on. */
+/**
+ * Returns the writing functions on a fake connection pool. The first attempt of a write fails with the first error of
+ * `ends`, the second attempt with the second error, and so on.
+ */
 function actsThat(...ends: readonly (() => Promise<never>)[]) {
   const use = mock(() => (ends[use.mock.calls.length - 1] as () => Promise<never>)())
   return { acts: createActs({ use } as unknown as Pool<Session>), use }
@@ -25,7 +28,7 @@ function actsThat(...ends: readonly (() => Promise<never>)[]) {
 
 const failing = (meaning: Meaning) => () => Promise.reject(new DatabaseFailure(meaning, 'ETIMEDOUT'))
 
-test('postgres: an act with an unknown outcome says so, even if the server cannot be reached to check', async () => {
+test('postgres: the error of a write says that its outcome is unknown, even if the server cannot be reached to check', async () => {
   const { acts, use } = actsThat(failing('lost'), failing('unreachable'))
   const refusal = await acts
     .run(async () => ({ answer: null, lines: [], changed: [] }))
@@ -34,7 +37,7 @@ test('postgres: an act with an unknown outcome says so, even if the server canno
   expect(use).toHaveBeenCalledTimes(2)
 })
 
-test('postgres: an act is not retried once an attempt took as long as the call timeout', async () => {
+test('postgres: a write is not retried once an attempt took as long as the call timeout', async () => {
   const slowly = () => Bun.sleep(2 * timeouts.call).then(failing('retry'))
   const { acts, use } = actsThat(slowly, slowly, slowly)
   const refusal = await acts
@@ -46,8 +49,8 @@ test('postgres: an act is not retried once an attempt took as long as the call t
 
 const line = { ...act, action: 'member.look-up', record: 'member 1', outcome: 'done' } as const
 
-describeOnPostgres('postgres: an act', () => {
-  test('an act on a silent server fails within seconds, and the next succeeds once the server is back', async () => {
+describeOnPostgres('postgres: writes other than submissions', () => {
+  test('a write on a frozen database server fails within seconds, and the next write succeeds once the server continues', async () => {
     await using server = await startPostgres()
     const { store, close } = await openPostgresEngine(server.url)
     await store.appendAudit([line])
@@ -57,7 +60,7 @@ describeOnPostgres('postgres: an act', () => {
     expect(performance.now() - began).toBeLessThan(10_000)
     server.resume()
     await eventually(
-      'another act to succeed',
+      'another write to succeed',
       async () => (await endOf(store.appendAudit([line]))) === 'stored',
     )
     expect(await store.verifyAudit(null)).toMatchObject({ intact: true })
@@ -68,7 +71,7 @@ describeOnPostgres('postgres: an act', () => {
     await close()
   }, 300_000)
 
-  test('an act waits at most half a second if it is queued behind a transaction that waits for a frozen node', async () => {
+  test('a write waits at most half a second if it is queued behind a transaction that waits for a frozen node', async () => {
     await using place = await openPostgresPlace()
     await using pool = new TestPool(place.url, 2)
     const begun = Promise.withResolvers<void>()
@@ -97,7 +100,7 @@ describeOnPostgres('postgres: an act', () => {
       ['retry', '25P03'],
       ['retry', '55P03'],
     ])
-    // Half a second of waiting, plus the duration of the act.
+    // The limit is half a second of waiting plus the duration of the write.
     expect(millis).toBeLessThan(700)
   })
 })

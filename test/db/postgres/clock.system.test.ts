@@ -57,7 +57,7 @@ test('postgres: a node whose clock is more than a minute off is not ready until 
 })
 
 describeOnPostgres('postgres: the clock of the database server', () => {
-  test('reading the clock of the server returns its difference to the local clock', async () => {
+  test('reading the clock of the database server returns its difference to the clock of the node', async () => {
     await using made = await newTestDatabase()
     for (const ahead of [0, 3_600_000, -3_600_000]) {
       const { difference, doubt } = await made.on((connection) =>
@@ -67,7 +67,7 @@ describeOnPostgres('postgres: the clock of the database server', () => {
     }
   })
 
-  test('an hour of clock difference makes a server not ready, even though it can store everything', async () => {
+  test('a node is not ready if its clock differs by an hour, even if it can store everything', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     const logged: string[] = []

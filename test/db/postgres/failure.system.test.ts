@@ -112,7 +112,7 @@ test('postgres: errors contain no text of the server, no statement and no parame
   expect(failure.message).toBe('the change violates a constraint of the database (23505)')
 })
 
-test('postgres: temporary failures are busy, failures for the operator are failed, and defects stay errors', () => {
+test('postgres: temporary failures become storage_busy, failures that an operator must fix become storage_failed, and defects stay errors', () => {
   const refusal = (failure: DatabaseFailure) => {
     const { kind, message, retryAfterSeconds, cause } = toRefusal(failure) as Refusal
     return [kind, message, retryAfterSeconds, cause === failure]

@@ -83,7 +83,7 @@ describeOnPostgres('postgres: a connection that breaks at COMMIT', () => {
   )
 
   test.each(losses)(
-    'an act is done once, as answered, if the connection breaks %s',
+    'a change by staff is made once, as answered, if the connection breaks %s',
     async (_, isCommitted) => {
       await using place = await openPostgresPlace()
       const { store } = place

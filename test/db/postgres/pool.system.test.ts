@@ -188,7 +188,7 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('the error after the server ended a connection says whether a commit is possible, and the connection is never reused', async () => {
+  test('after the server ended a connection, the error says whether the transaction may have been committed, and the connection is never reused', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 1)

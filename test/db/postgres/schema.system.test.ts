@@ -85,7 +85,7 @@ describeOnPostgres('postgres: the tables that queries declare', () => {
   })
 })
 
-describeOnPostgres('postgres: both engines have the same tables', () => {
+describeOnPostgres('postgres: the tables of both engines', () => {
   const embeddedColumns = (table: string): Column[] =>
     embedded
       .query<{ name: string; notnull: number; pk: number }, [string]>(
@@ -94,7 +94,7 @@ describeOnPostgres('postgres: both engines have the same tables', () => {
       .all(table)
       .map(({ name, notnull, pk }) => ({ name, notNull: notnull === 1 || pk > 0 }))
 
-  test('SQLite has the same tables except the node table', () => {
+  test('SQLite has the tables of PostgreSQL except the node table', () => {
     const found = embedded
       .query<{ name: string }, []>(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",

@@ -14,7 +14,7 @@ export async function leaveStandbySlot(server: Postgres, name: string): Promise<
   const slot = async (is: string) =>
     (await server.run(`SELECT 1 FROM pg_replication_slots WHERE slot_name = '${name}' AND ${is}`)).length > 0
   const socket = await Bun.connect({ hostname: '127.0.0.1', port: server.port, socket: { data() {} } })
-  // The server reads these messages one after the other.
+  // The server reads the three messages one after the other.
   socket.write(
     Buffer.concat([
       startup,
@@ -32,7 +32,7 @@ const startup = withLength(
   Buffer.concat([Buffer.from([0, 3, 0, 0]), Buffer.from('user\0postgres\0replication\0true\0\0')]),
 )
 
-/** A hot standby feedback message (§55.4) with an xmin, which is the oldest visible transaction. No catalog xmin. */
+/** A hot standby feedback message (§55.4). Its xmin is the oldest visible transaction, and its catalog xmin is 0. */
 function feedback(xmin: bigint): Buffer {
   const body = Buffer.alloc(25)
   body.write('h')
