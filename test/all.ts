@@ -1,6 +1,6 @@
-// `npm run test:all` runs the tests that `npm test` leaves out, in several runs. A failed run does not stop the
-// next one. With arguments, for example `npm run test:all -- test/cli`, it makes one run: of the files whose paths
-// contain an argument.
+// `npm run test:all` runs the tests that `npm test` leaves out, in several runs. A failed run does not stop the next
+// one. With arguments, for example `npm run test:all -- test/cli`, a single run tests the files whose paths contain any
+// of the arguments.
 import { whyNoPostgres } from './support/postgres-programs'
 
 const onPostgres = ['test/contract/', 'test/http/', 'test/operations/', 'test/races/']

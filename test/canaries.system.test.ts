@@ -564,7 +564,7 @@ describe('canaries: a failing process prints nothing that was sent to it', () =>
   test.each(['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const)(
     'a process that %s ends prints nothing that was sent',
     async (signal) => {
-      // A core dump would contain the memory of the process, so none is written.
+      // Core dumps are switched off, because a core dump would contain the memory of the process.
       const command = ['sh', '-c', 'ulimit -c 0; exec "$@"', 'sh', ...theProgram]
       await using crashing = await startSandbox(withFewProviders, { command })
       expect((await crashing.post(canary())).status).toBe(201)

@@ -246,7 +246,7 @@ describe('config: a database on a PostgreSQL server', () => {
   const keyed = { ANTEROOM_MASTER_KEY_FILE: 'k' }
 
   test.each([address, address.replace('postgres', 'postgresql')])(
-    "a database is named by %s, with the login from libpq's environment variables",
+    "the address %s names a database, and the login comes from libpq's environment variables",
     (database) => {
       const environment = { ...keyed, PGPASSWORD: 'p', PGPASSFILE: '/run/pgpass', HOME: '/home/olive' }
       expect(readStorageConfig({ database }, environment)).toEqual({
@@ -327,7 +327,7 @@ test.each([
   '~/a.sqlite',
   '../a.sqlite',
   'a host.sqlite',
-])('config: the database %p is a file, with its key next to it', (database) => {
+])('config: the database %p is a file, and its key is next to it', (database) => {
   expect(readStorageConfig({ database }, {})).toEqual({
     database,
     masterKey: { file: `${database}.key` },
@@ -346,7 +346,7 @@ test.each([
   'mysql://anteroom:canary@localhost/anteroom',
   'host=localhost dbname=anteroom user=anteroom password=canary',
   'user=anteroom password=canary dbname = anteroom',
-])('config: a malformed server address is rejected without showing its password: %p', (database) => {
+])('config: the malformed server address %p is rejected without showing its password', (database) => {
   const fault = (name: string) =>
     `${name}: is not a valid address: it must look like postgres://user@host:5432/name?sslmode=verify-full; ` +
     'for a file with this name, write ./ before it'

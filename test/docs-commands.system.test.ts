@@ -3,9 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { blocksOf, operating, PageCommands, root, scriptOf } from './support/page-commands'
 
-// Runs the commands of the pages as they are written. The commands of a page are one script, which ends at the first
-// failing command. The script starts in the folder that the commands of docs/operating.md leave, while the service
-// that they started runs.
+// Runs the commands of each page as one script, which ends at the first failing command. The script starts in a folder
+// where the commands of docs/operating.md were run before, and the service that they started is still running.
 
 // test/docs-on-postgres.system.test.ts runs the page that needs a PostgreSQL server.
 const others = [operating, 'docs/beyond-one-machine.md']
@@ -40,7 +39,7 @@ test.concurrent.each(pages)(
   300_000,
 )
 
-// Tests run without npm too. Blocks that need npm are then left out.
+// If npm is not installed, blocks that need npm are left out.
 const ofReadme = blocksOf('README.md').filter((block) => Bun.which('npm') || !/^npm /m.test(block))
 
 test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const))(
@@ -52,7 +51,7 @@ test.concurrent.each(ofReadme.map((block, index) => [index + 1, block] as const)
   300_000,
 )
 
-// These blocks are not run here: `npm test` runs these tests, and the next test runs `npm start`.
+// The console blocks are not run here: `npm test` would run this test again, and the next test runs `npm start`.
 test('docs: the console blocks of the README contain only npm start and npm test', () => {
   expect(blocksOf('README.md', 'console').join('')).toBe('npm start\nnpm test\n')
 })

@@ -50,7 +50,7 @@ test('docs: README links to every page', () => {
   expect(pages.filter((page) => page !== 'README.md' && !readme.includes(`(${page}`))).toEqual([])
 })
 
-test('docs: README has at most 110 lines, and docs/ at most 18 pages with 2,000 lines', () => {
+test('docs: README has at most 110 lines, and docs/ at most 18 pages with 2,000 lines altogether', () => {
   const linesOf = (page: string) => textOf(page).trimEnd().split('\n').length
   const inDocs = pages.filter((page) => page.startsWith('docs/'))
   expect(linesOf('README.md')).toBeLessThanOrEqual(110)
@@ -71,7 +71,7 @@ const onTheMachine =
 
 test('docs: every command for a server machine occurs in the same words in the scripts of test/deploy', () => {
   const whole = (text: string) => text.replaceAll(/\\\n\s*/g, '')
-  // The script runs two nodes on one machine, so the first has port 8081 instead of 8080.
+  // nodes-in-machine.sh runs two nodes on one machine, so the first node has port 8081 instead of 8080.
   const ofNodes = textOf('test/deploy/nodes-in-machine.sh').replaceAll('@8081', '@8080')
   // The scripts cannot answer questions, so they use --yes and no terminal.
   const tried = whole(textOf('test/deploy/in-machine.sh') + ofNodes).replaceAll(' --yes', '')
@@ -99,7 +99,7 @@ test('docs: every metric is documented', () => {
     .join('\n')
   const named = Array.from(source.matchAll(/'((?:anteroom|process)_\w+)'/g), ([, name = '']) => name)
   expect(named.length).toBeGreaterThan(20)
-  // The source adds the suffix _timestamp_seconds to some names.
+  // The source code adds the suffix _timestamp_seconds to some names at runtime.
   expect(documented.map((name) => name.replace('_timestamp_seconds', '')).sort()).toEqual(
     [...new Set(named)].map((name) => name.replace('_timestamp_seconds', '')).sort(),
   )

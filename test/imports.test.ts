@@ -24,7 +24,7 @@ const mayImport: Record<string, readonly string[]> = {
   'db/audit': ['src/domain', 'src/files', 'db/findings', 'db/sealed'],
   'db/queries': ['src/domain', 'db/sealed', 'db/findings', 'db/audit'],
   'db/move': ['src/domain', 'db/findings', 'db/sealed', 'db/queries'],
-  // package.json, because a backup contains the version of the program.
+  // db/sqlite reads the version of the program from package.json, because a backup contains this version.
   'db/sqlite': ['src/domain', 'src/scheduling', 'src/files', 'package.json', ...ofBothEngines],
   'db/postgres': ['src/domain', 'src/scheduling', 'src/files', ...ofBothEngines],
   'src/http': ['src/operations', 'src/domain', 'src/scheduling', 'src/auth'],
@@ -46,7 +46,7 @@ const mayImport: Record<string, readonly string[]> = {
   'src/setting-sources.ts': ['src/domain', 'src/settings.ts'],
   'src/config.ts': ['src/domain', 'src/settings.ts', 'src/setting-sources.ts', 'src/serving.ts'],
   'src/keyring.ts': ['src/domain', 'src/files', 'src/vault', 'src/config.ts'],
-  // Everything except the commands.
+  // src/service.ts may import everything except the commands.
   'src/service.ts': [
     'src/operations',
     'src/directory-files',
@@ -60,7 +60,7 @@ const mayImport: Record<string, readonly string[]> = {
     'src/config.ts',
     'src/keyring.ts',
     'src/serving.ts',
-    // The kind of database address decides which engine runs.
+    // src/service.ts selects the engine by the kind of database address.
     'db/sqlite/database.ts',
     'db/postgres/database.ts',
   ],
@@ -99,11 +99,11 @@ const homes: Record<string, readonly string[]> = {
     'src/vault',
     'src/zones',
     'db/sqlite',
-    // Reads the password file and the certificate authorities.
+    // db/postgres reads the password file and the certificate authorities.
     'db/postgres',
-    // Writes and reads the archives of the audit log.
+    // db/audit writes and reads the archives of the audit log.
     'db/audit',
-    // Reads the kernel's socket table in /proc.
+    // src/http reads the kernel's socket table in /proc.
     'src/http',
   ],
   'node:net': ['src/domain', 'src/http'],
@@ -118,17 +118,18 @@ const homes: Record<string, readonly string[]> = {
 
 interface Home {
   readonly what: RegExp
-  /** Folders, or files of a folder. */
+  /** The folders and files that may contain the pattern `what`. */
   readonly where: readonly string[]
 }
 
-// Only these files use global state of the process. Everywhere else tests can replace it.
+// Only the listed files may use global state of the process. All other files get it passed, so that tests can replace
+// it.
 const processHomes: Record<string, Home> = {
   'the environment: settings, the user who called sudo, and production mode': {
     what: /\bprocess\.env\b/,
     where: ['src/config.ts', 'src/cli/storage.ts', 'src/production.ts'],
   },
-  // Engines wait for locks in real time, not in the service's time.
+  // The engines wait for locks in real time. All other code uses the service's clock, which tests can set.
   'the clock: one for the service, and the waiting times of engines': {
     what: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.(now|timeOrigin)\b/,
     where: ['src/domain/ports/time.ts', 'db/sqlite', 'db/postgres', 'db/findings/readiness.ts', 'src/files'],
@@ -141,9 +142,9 @@ const processHomes: Record<string, Home> = {
       ),
       'src/cli',
       'db/sqlite',
-      // Hashes migrations.
+      // db/settings.ts hashes the migrations.
       'db/settings.ts',
-      // Hashes tables to compare a copy with its source.
+      // database-copy.ts hashes tables to compare a copy with its source.
       'src/operations/database-copy.ts',
       'db/audit/archive.ts',
     ],
@@ -157,7 +158,7 @@ const processHomes: Record<string, Home> = {
       'src/main.ts',
     ],
   },
-  // The logger is passed to the code that logs, and lists the fields that are logged of a request.
+  // All code that logs gets the logger passed. The logger lists the fields of a request that are logged.
   'the logger: one file lists the fields that are logged of a request': {
     what: /from 'pino'/,
     where: ['src/cli/terminal/json-log.ts'],
@@ -251,8 +252,8 @@ function isAllowed(room: string, allowed: readonly string[], imported: string): 
 }
 
 /**
- * The files that import a circle, directly or not, including the files of the circle. Removes the files without
- * imports again and again, and returns the rest.
+ * The files that import each other in a circle, and the files that import such a circle, directly or not. Removes the
+ * files without imports again and again, and returns the rest.
  */
 function inCircles(imports: readonly (readonly [file: string, imported: string])[]): string[] {
   const files = new Set(imports.map(([file]) => file))

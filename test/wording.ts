@@ -1,5 +1,5 @@
-// Part of `npm run lint`: counts words that CONTRIBUTING.md asks to avoid, and fails above the limits below. `--list` prints
-// each place.
+// Part of `npm run lint`. Counts words that CONTRIBUTING.md asks to avoid, and fails if a count exceeds its limit.
+// `--list` prints where each word occurs.
 import { Glob } from 'bun'
 import * as ts from 'typescript-5'
 
@@ -101,7 +101,7 @@ function filesOf(...patterns: string[]): string[] {
   return files.filter((file) => !file.includes('node_modules'))
 }
 
-/** The lines of files as passages. */
+/** Each line of the files as a passage. */
 async function linesOf(files: readonly string[]): Promise<Passage[]> {
   const texts = await Promise.all(files.map(async (file) => [file, await Bun.file(file).text()] as const))
   return texts.flatMap(([file, all]) =>

@@ -49,7 +49,7 @@ describe('auth: a verified token', () => {
     expect(await judge(token, { ...key, secret: randomBytes(32) })).toEqual(['later', 'token_invalid'])
   })
 
-  test('a verified token is rejected outside the validity of its key, with an unknown kid or for a deactivated partner', async () => {
+  test('a verified token is rejected before and after the validity of its key, if its kid is unknown, and if its partner is deactivated', async () => {
     const key = newKey({ endsAt: now + 1_000 })
     const token = await signToken(key)
     await judge(token, key)

@@ -22,13 +22,13 @@ import {
   withFewProviders,
 } from '../support/process'
 
-// Starts the executable in a folder and an environment that an attacker has prepared. It must ignore both, or
-// refuse to start. Two kinds of variables are not tried: those that the system obeys before the program runs, for
-// example LD_PRELOAD, and BUN_BE_BUN=1, which turns the executable into Bun. TEST_LONG=1 also tries each variable
-// alone.
+// Starts the executable in a folder and an environment that an attacker has prepared. The executable must ignore both,
+// or refuse to start. Variables that the system obeys before the program runs, for example LD_PRELOAD, are not tried.
+// TEST_LONG=1 also tries each variable alone.
 setDefaultTimeout(300_000)
 
-// No slot begins or ends in the minutes that this test takes.
+// The sandbox starts at this time. No slot begins or ends in the minutes that the tests take, so the responses stay
+// equal.
 const now = '2026-12-01T12:05:00Z'
 const folder = new Folder()
 const furnished = folder.file('furnished.sqlite')
@@ -59,7 +59,7 @@ function hostileFolder(): string {
   const write = (name: string, text: string) => {
     mkdirSync(join(path, name, '..'), { recursive: true })
     writeFileSync(join(path, name), text)
-    // With an atime before the mtime, the next read updates the atime, even on a disk mounted with relatime.
+    // Sets the atime before the mtime. The next read then updates the atime, even on a disk mounted with relatime.
     utimesSync(join(path, name), new Date(0), statSync(join(path, name)).mtime)
   }
   const evil = script(join(path, 'ran'))
@@ -114,14 +114,14 @@ async function answersIn(env: Record<string, string>, cwd: string) {
   cpSync(`${furnished}.key`, `${database}.key`)
   const args = ['--database', database, '--now', now, '--base-url', 'https://api.example']
   await using sandbox = await startSandbox(args, { cwd, env })
-  // `now` has advanced a little by the time of the report.
+  // The time `now` in the report is slightly later than --now, and differs between starts.
   const report = { ...sandbox.report, database: '', now: '' }
   // The report contains the public address (--base-url), not the port on this machine.
   const ports = listeningPorts(sandbox.pid)
   sandbox.report = { ...sandbox.report, baseUrl: `http://127.0.0.1:${ports[0] ?? 0}` }
   const answers: unknown[] = [report]
   for (const answer of await ask(sandbox)) {
-    // These two headers differ in every response.
+    // The headers `date` and `x-request-id` differ in every response.
     const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id')
     answers.push({ status: answer.status, headers, body: answer.body })
   }
@@ -141,7 +141,7 @@ async function ask(sandbox: Sandbox) {
     await sandbox.get('/partners/v1/provider-regions/?country_code=ca'),
     await sandbox.get(`/partners/v1/providers/?region_id=${regionId}&page_size=5`),
     await sandbox.get('/partners/v1/user/?external_user_id=hostile-1'),
-    // Bun's development mode would answer these with an error page or with details.
+    // In its development mode, Bun would answer the following requests with an error page or with details.
     await sandbox.post('{"user":'),
     await sandbox.post({ user: { external_user_id: 7 }, memberData: [[[[[]]]]] }),
     await sandbox.get('/elsewhere'),
@@ -180,7 +180,7 @@ describe('binary: a start in a hostile folder and environment', () => {
     expect(listening).toHaveLength(1)
     expect(stateOf(cwd)).toEqual(before)
     expect(Object.keys(before)).not.toContain('ran')
-    // The traps work: Bun itself runs the script.
+    // Checks that the traps work: Bun itself runs the script in this folder.
     Bun.spawnSync([process.execPath, 'index.ts'], { cwd, env: {} })
     expect(existsSync(join(cwd, 'ran'))).toBe(true)
     expect(stateOf(cwd)).not.toEqual(before)

@@ -13,7 +13,7 @@ describe('cli: the text of an age', () => {
     [2 * day - 1, '47 h'],
     [2 * day, '2 d'],
     [400 * day, '400 d'],
-    // The clock was set back.
+    // An age is negative if the system clock was set back.
     [-hour, '0 min'],
   ])('an age of %p ms is shown as %p', (age, text) => expect(ageText(1_000, 1_000 + age)).toBe(text))
 })

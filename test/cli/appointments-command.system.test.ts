@@ -58,7 +58,7 @@ describe('cli: appointments', () => {
     expect(JSON.parse(await list('--json'))).toEqual(rows)
     const csv = await list('--format', 'csv')
     expect(csv).not.toMatch(/(^|[,"\n])[=+@-]/)
-    // stdout is a pipe here, which may end in a terminal: no control characters.
+    // Even if stdout is a pipe, the CSV must not contain control characters: the pipe may lead to a terminal.
     expect(csv.replaceAll('\r\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     const [titles = [], first = []] = readCsv(Buffer.from(csv)).map(({ cells }) => cells)
     expect(first[titles.indexOf('firstName')]).toBe('=cmd()')
@@ -98,7 +98,7 @@ describe('cli: appointments', () => {
     [['--zone', 'Atlantis'], 2],
     [['--format', 'xml'], 2],
     [['--provider', 'nobody'], 3],
-  ])('appointments with the options %p is refused with exit code %p', async (words, code) => {
+  ])('the command appointments with the options %p is refused with exit code %p', async (words, code) => {
     const { stdout, ...exit } = await practice.operator.run(['appointments', ...words])
     expect([exit.code, stdout]).toEqual([code, ''])
     expect(exit.stderr).toMatch(/^error: [^\n]+\n(Try: [^\n]+\n)?$/)

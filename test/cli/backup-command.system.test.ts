@@ -193,7 +193,7 @@ describe('cli: restore', () => {
     expect(statSync(file('of-readable.sqlite')).mode & 0o777).toBe(0o600)
   })
 
-  test('restore refuses a pipe or a folder without waiting: the path is not a file', async () => {
+  test('restore refuses a pipe or a folder at once, because it is not a file', async () => {
     Bun.spawnSync(['mkfifo', file('pipe')])
     for (const backup of [file('pipe'), '/dev/stdin', operator.folder.path]) {
       expect(await restore(backup, file('piped.sqlite'))).toEqual(refused('the backup path is not a file'))
@@ -221,7 +221,7 @@ describe('cli: restore', () => {
     expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
-  test('restore never overwrites a file, and is refused if the new path has the log of another database next to it', async () => {
+  test('restore never overwrites a file, and is refused if the log of another database is next to the new path', async () => {
     writeFileSync(file('there.sqlite'), 'as it was')
     expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
       refused('the file already exists\nTry: choose another path'),
@@ -239,7 +239,7 @@ describe('cli: restore', () => {
     }
   })
 
-  test('restore creates no file if the backup is missing, damaged or of a sandbox, or if the master key is another one', async () => {
+  test('restore creates no file if the backup is missing, damaged or of a sandbox, or if the master key is wrong', async () => {
     const to = file('nothing.sqlite')
     writeFileSync(file('text'), 'canary')
     copyFileSync(file('backup.age'), file('cut.age'))

@@ -38,7 +38,7 @@ const restore = (backup: string) =>
   operator.run(['restore', backup, '--to', restored, '--master-key-file', key, '--yes'], '', settings)
 const drill = (...flags: string[]) => operator.run(['backup', 'drill', ...flags], '', settings)
 
-/** The path of a copy of the plain backup, changed by the given statements. */
+/** Copies the plain backup, runs the statements in the copy, and returns its path. */
 function changed(name: string, ...statements: string[]): string {
   copyFileSync(file('plain.sqlite'), file(name))
   using database = new Database(file(name))
@@ -109,7 +109,7 @@ describe('cli: backup drill', () => {
       .map(({ action, outcome }) => `${action} ${outcome}`)
 
   test('a drill that passes prints one line, and changes nothing except for one audit line', async () => {
-    // Leaves out the write-ahead log: the killed command left one, and the next command removes it.
+    // Ignores the write-ahead log that the killed command left, because the next command removes this log.
     const files = () => readdirSync(operator.folder.path).filter((name) => !/-(wal|shm)$/.test(name))
     const [before, tokens, logged] = [files(), await operator.do('token', 'list'), await lines()]
     const { code, stdout, stderr } = await drill()
@@ -148,7 +148,7 @@ describe('cli: backup drill', () => {
     await service.stop()
   })
 
-  test('a drill fails with one line and an audit line if the copy answers differently', async () => {
+  test('a drill fails with one line and an audit line if the restored copy gives other answers than the service', async () => {
     {
       using database = new Database(operator.database)
       // The drill issues a token in the copy, and this trigger then changes the answers.
@@ -188,7 +188,7 @@ test('cli: a backup named like a subcommand can be written as ./drill', async ()
   expect(existsSync(file('drill')) || existsSync('drill')).toBe(true)
 })
 
-test('cli: a backup to - is refused, because stdout would mix it with messages', async () => {
+test('cli: backup refuses the file name "-", because stdout would mix the backup with messages', async () => {
   const { code, stdout, stderr } = await operator.run(['backup', '-'])
   const fault = 'must be a file name. For a file with the name -, write ./-'
   expect([code, stdout, stderr]).toEqual([2, '', `error: argument 'file' ${fault}\n`])

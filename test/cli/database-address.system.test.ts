@@ -29,7 +29,7 @@ test('cli: --database with a password is refused before anything is opened', asy
 })
 
 test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
-  'cli: %s refuses a server address and does not print its password',
+  'cli: %s refuses the address of a database server and does not print its password',
   async (words) => {
     const { code, stdout, stderr } = await operator.run([...words.split(' '), address])
     expect([code, stdout]).toEqual([2, ''])
@@ -38,14 +38,14 @@ test.each(['sandbox --database', 'restore a.age --to b.sqlite --against'])(
   },
 )
 
-test('cli: restore refuses a database on a server and does not print its password', async () => {
+test('cli: restore refuses a database on a database server and does not print its password', async () => {
   const { code, stdout, stderr } = await operator.run(['restore', 'a.age', '--to', address, '--yes'])
   expect([code, stdout]).toEqual([6, ''])
   expect(stderr).toStartWith('error: ')
   expect(stderr).not.toContain('canary')
 })
 
-test('cli: the name of a database file may begin like a server address', async () => {
+test('cli: the name of a database file may begin like the address of a database server', async () => {
   const database = operator.folder.file('postgres:')
   const { stdout } = await operator.run(['init', '--json'], '', { ANTEROOM_DATABASE: database })
   expect(JSON.parse(stdout)).toEqual({ database, masterKeyFile: `${database}.key` })

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await operator.do('member', 'erase', '--partner', 'Lantern', '--external-id', 'P-erased', '--yes')
 })
 afterAll(() => operator[Symbol.dispose]())
-// A copied database is deactivated. The next test uses it again.
+// Copying deactivates the source database. The next test needs it active.
 afterEach(async () => {
   await operator.run(['database', 'reactivate', '--yes'])
 })
@@ -119,8 +119,8 @@ const memberId = async (place: string, externalId: string) =>
     )
   ).id
 
-describeOnPostgres('cli: database copy from a file to a server and back', () => {
-  test('a copy to a server and back leaves every record, id and sealed value byte for byte the same, and the audit log intact', async () => {
+describeOnPostgres('cli: database copy from a file to a database server and back', () => {
+  test('after a copy to a database server and back, every record, id and sealed value has the same bytes, and the audit log is intact', async () => {
     await using server = await newDatabase()
     const there = await copied(database, server.url)
     const back = await copied(server.url, file('back.sqlite'))
@@ -253,7 +253,7 @@ async function expectDeactivated(from: string, to: string): Promise<void> {
   await service.stop()
 }
 
-/** Copies a database. Returns the printed result and what status of the source then says about the copy. */
+/** Copies a database. Returns the printed result, and what the command status then prints about the copy. */
 async function noteOf(from: string, to: string) {
   const { deactivated, copiedBefore } = await copied(from, to)
   const { stdout } = await operator.run(['status', '--json', ...at(from)])
@@ -324,7 +324,7 @@ describe('cli: a database that was copied', () => {
   })
 })
 
-describeOnPostgres('cli: database copy is refused', () => {
+describeOnPostgres('cli: refusals of database copy', () => {
   test('a target that already has tables, of this or of another application, is refused', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
@@ -345,7 +345,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     )
   })
 
-  test('a master key that is not that of the source is refused', async () => {
+  test('a master key that does not fit the source is refused', async () => {
     await using server = await newDatabase()
     const wrong = file('wrong.key')
     writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
@@ -360,7 +360,7 @@ describeOnPostgres('cli: database copy is refused', () => {
     expect(existsSync(file('none.sqlite'))).toBe(false)
   })
 
-  test('a source that a server uses is refused, unless --while-serving is given', async () => {
+  test('a source that a running service uses is refused, unless --while-serving is given', async () => {
     await using server = await newDatabase()
     await using other = await newDatabase()
     {
@@ -493,14 +493,17 @@ describeOnPostgres('cli: an interrupted database copy', () => {
 
   const begin = (from: string, to: string) =>
     new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
-  /** Returns whether a copy is inserting members now. Evaluates `call` for the connection that inserts them. */
+  /**
+   * Returns whether a connection is inserting members for a copy now. Evaluates the SQL expression `call` for this
+   * connection.
+   */
   const isFilling = async (url: string, call = 'pid') => {
     const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"
     const rows = await runSql(url, `SELECT ${call} FROM pg_stat_activity WHERE ${working}`)
     return rows.length > 0
   }
 
-  test('a killed copy leaves no table on the server, and can be repeated', async () => {
+  test('a killed copy leaves no table on the database server, and can be repeated', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url))
@@ -514,7 +517,7 @@ describeOnPostgres('cli: an interrupted database copy', () => {
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)
   })
 
-  test('a copy that loses its connection to the server reports the loss, and leaves no table on the server', async () => {
+  test('a copy that loses its connection to the database server reports the loss, and leaves no table there', async () => {
     await using server = await newDatabase()
     await using program = begin(large, server.url)
     await eventually('members to be copied', () => isFilling(server.url, 'pg_terminate_backend(pid)'))

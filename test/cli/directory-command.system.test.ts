@@ -70,7 +70,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('directory check works without a database, and reports that there is none', async () => {
+  test('directory check works without a database, and reports that there is no database', async () => {
     const alone = `The files were checked without a database: there is no database ${place('none.sqlite')}`
     const [json, csv] = [
       writeJson('alone.json', directory),
@@ -122,7 +122,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('directory load shows each changed field in a dry run, and asks before it removes anything', async () => {
+  test('directory load shows each changed field in a dry run, and asks for confirmation before it removes anything', async () => {
     const other = writeJson('other.json', {
       ...directory,
       providers: [provider('on-1', { firstName: 'Tobin', licenses: [] }), provider('on-3')],
@@ -182,7 +182,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('directory load refuses more than --max-changes, also with --yes, and a dry run still shows its plan', async () => {
+  test('directory load refuses more changes than --max-changes, also with --yes, and a dry run still shows its plan', async () => {
     const refused = {
       code: 4,
       signal: null,
@@ -227,7 +227,7 @@ describe('cli: the directory commands', () => {
     ])
   })
 
-  test('directory load of a table with only a header row warns and asks, and suspended providers stay suspended', async () => {
+  test('directory load of a table with only a header row warns and asks for confirmation, and suspended providers stay suspended', async () => {
     await operator.do('provider', 'deactivate', 'on-1', '--yes')
     const none = write('none/licenses.csv', 'ref,region,from\n')
     const warning =

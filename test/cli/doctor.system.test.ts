@@ -111,7 +111,7 @@ testOfFile(
   },
 )
 
-test('cli: serve at its start and doctor report zone data that is older than the built-in data or of an unknown edition', async () => {
+test('cli: doctor and the start of serve report zone data that is older than the built-in data or of an unknown edition', async () => {
   for (const [edition, text] of [
     ['2020a', 'is edition 2020a, older than the built-in'],
     [null, 'does not state its edition, unlike the built-in'],

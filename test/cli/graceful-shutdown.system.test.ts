@@ -7,8 +7,8 @@ import { testOfFile } from '../support/engine'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram, withFewProviders } from '../support/process'
 
-// Under nohup, these tests would ignore SIGHUP, and so would the programs that they start. A program that a
-// terminal starts does not ignore it.
+// A program started from a terminal obeys SIGHUP, and a program started under nohup ignores it. Both commands set this
+// explicitly, because the tests themselves may run under nohup, and a started program inherits it.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
 const underNohup = ['env', '--ignore-signal=HUP', ...theProgram]
 
@@ -34,7 +34,8 @@ test('cli: a closed terminal stops the service with exit code 0', async () => {
       shown += Buffer.from(bytes).toString()
     },
   })
-  // The service gets a session of its own with this controlling terminal: when the terminal closes, it gets SIGHUP.
+  // Starts the service in a new session with this controlling terminal. When the terminal closes, the service gets
+  // SIGHUP.
   const controlled = ['setsid', '--ctty', '--wait', ...fromTerminal]
   const words = ['serve', '--port', '0', '--base-url', 'https://api.example']
   const env = { ...operator.settings }
@@ -98,7 +99,7 @@ test('cli: a stop while a hundred clients book interrupts no booking, and every 
         ({ status, body }) => [status, body.id],
         ({ code }) => [code],
       )
-      // The port is closed, so this request was never sent.
+      // The connection was refused, so this request was never sent.
       if (status === 'ECONNREFUSED') return status
       expect([name, status]).toEqual([name, 201])
       acknowledged.push(id)
@@ -129,7 +130,7 @@ testOfFile(
     {
       using database = new Database(operator.database)
       const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
-      // The requests of these replays do not exist, because this test does not need them.
+      // The request ids in these replays belong to no request, because this test does not need the requests.
       database.run(
         `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
        SELECT key + 1, 1, ${hashes}, key FROM json_each(?)`,
@@ -146,7 +147,7 @@ testOfFile(
   },
 )
 
-test('cli: a stop that waits for a slow client logs what it waits for', async () => {
+test('cli: a stop that waits for the request of a slow client logs why it waits and for how long', async () => {
   using operator = new Operator()
   for (const words of ['init', 'organization add N', 'partner add P --organization N']) {
     await operator.do(...words.split(' '))

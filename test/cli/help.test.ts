@@ -19,7 +19,7 @@ function textsOf(command: Command, words: readonly string[]): string[] {
   return [own, ...command.commands.flatMap((below) => textsOf(below, [...words, below.name()]))]
 }
 
-test('cli: the help of every command is that of fixtures/help.txt (RENEW_HELP=1 rewrites the file)', async () => {
+test('cli: fixtures/help.txt contains the help of every command (RENEW_HELP=1 rewrites the file)', async () => {
   const program = await createProgram()
   const texts = textsOf(program, [program.name()]).join('\n')
   if (process.env.RENEW_HELP) await Bun.write(page, texts)

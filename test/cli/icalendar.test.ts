@@ -43,7 +43,7 @@ test('cli: the text of a calendar with one event, with times in UTC', () => {
   )
 })
 
-describe('cli: a text in a calendar is read back unchanged', () => {
+describe('cli: a text in a calendar', () => {
   test.each([
     'commas, semicolons; and \\ backslashes\nof several lines',
     `long ${'word '.repeat(60)}end`,

@@ -39,7 +39,7 @@ describe('cli: a table', () => {
     ])
   })
 
-  test('leaves out its last columns if shortening is not enough, but no column that fits after all', () => {
+  test('leaves out its last columns if shortening is not enough, and no more columns than necessary', () => {
     expect(linesOf(80)).toEqual([
       'ID     STATE       SLOT                  NAME                    PARTNER',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the A…  Quietwater Care',
@@ -55,7 +55,7 @@ describe('cli: a table', () => {
     expect(layOut(titles, rows, 50, { leaveOut: ['SLOT', 'PARTNER'] }).leftOut).toEqual(['SLOT', 'PARTNER'])
   })
 
-  test('always keeps its first column, the state and the risk', () => {
+  test('always keeps its first column and the columns STATE and RISK', () => {
     const layout = layOut(
       ['REF', 'RISK', 'NAME', 'STATE'],
       [['a-long-reference', 'item 9', 'Ada', 'accepted']],

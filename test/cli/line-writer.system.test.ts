@@ -25,7 +25,7 @@ function opened(path: string, flags: string | number): number {
   return descriptor
 }
 
-/** A pipe whose reading end does not block and whose writing end does. */
+/** A pipe. Reading from it never blocks, but writing blocks while the pipe is full. */
 function pipe(): [reader: number, writer: number] {
   const path = place()
   Bun.spawnSync(['mkfifo', path])
@@ -67,7 +67,7 @@ test('cli: the log writer writes all waiting lines when it ends', async () => {
   expect(lines.map((line) => line.split(' ')[1])).toEqual(Array.from({ length: 5_000 }, (_, at) => `${at}`))
 })
 
-test('cli: the log writer does not block on a stuck reader: it buffers up to 4 MiB of whole lines and reports the dropped ones', async () => {
+test('cli: the log writer buffers up to 4 MiB for a stuck reader, then drops whole lines and later reports how many', async () => {
   const [reader, descriptor] = pipe()
   const written = 40_000
   let dropped = 0
@@ -90,7 +90,7 @@ test('cli: the log writer does not block on a stuck reader: it buffers up to 4 M
   })
   const kept = taken.split('\n').slice(0, -2)
   expect(kept.length + dropped).toBe(written)
-  // At most two buffers of 2 MiB.
+  // At most 4 MiB that the writer buffered and 64 KiB in the pipe.
   expect(taken.length).toBeLessThan(4.1 * 2 ** 20)
   expect(kept).toEqual(kept.map((_, at) => line(at).trimEnd()))
   writer.write('after\n')
@@ -100,7 +100,7 @@ test('cli: the log writer does not block on a stuck reader: it buffers up to 4 M
 
 test('cli: the log writer writes the rest of a line after a partial write', async () => {
   const [reader, descriptor] = pipe()
-  // A parent process may pass a non-blocking descriptor. A write to a full pipe then fails instead of waiting.
+  // A parent process may pass a non-blocking descriptor. Then a write to a full pipe fails instead of waiting.
   const path = `/proc/self/fd/${descriptor}`
   const writer = new LineWriter(opened(path, constants.O_WRONLY | constants.O_NONBLOCK), none)
   const lines = Array.from({ length: 3_000 }, (_, at) => `${at} ${'z'.repeat(97)}\n`)

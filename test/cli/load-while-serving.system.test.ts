@@ -43,7 +43,7 @@ test(`cli: loading ${providers} providers while the service runs fails no reques
   await Promise.all(traffic)
 
   expect(countAfter).toBeGreaterThan(countBefore + providers / 10)
-  // If this machine stalled, writes may have waited too long and got 503.
+  // If this machine stalled, some bookings may have waited too long for the database and got 503.
   if (!standstill.isShort) statuses.delete(503)
   expect([...statuses].sort()).toEqual([200, 201])
 })

@@ -85,7 +85,7 @@ describe('cli: the master key of a database', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    'a key of another user is refused, unless the database belongs to that user too',
+    'a key file of another user is refused, unless the database belongs to the same user',
     async () => {
       chownSync(key, 12_345, 12_345)
       expect(await operator.run([...list, ...there])).toEqual(
@@ -99,7 +99,7 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('a key from a pipe that stays open is refused after 10 s, and from a device or a closed descriptor at once', async () => {
+  test('a key from a pipe that stays open is refused after 10 s, and a key from a device or a closed descriptor at once', async () => {
     const start = performance.now()
     expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
       refused("the master key's file descriptor is a device or folder\nTry: use a file or a pipe"),
@@ -189,7 +189,8 @@ describe('cli: init', () => {
       expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
       await operator.do('organization', 'list', '--master-key-file', key)
 
-      // As if init had been killed before the database got its name: the unfinished folder contains the key.
+      // Recreates the state after init was killed before the database got its name: the unfinished folder contains the
+      // key.
       const aside = `${operator.database}.unfinished-0a1b2c3d`
       mkdirSync(aside)
       copyFileSync(key, `${aside}/key`)

@@ -241,7 +241,7 @@ describe('cli: member find', () => {
 })
 
 describe('cli: a released email address', () => {
-  test('a released email address can be used by another member, and a look-up of the first member returns none', async () => {
+  test('a released email address can be used by another member, and a look-up of the first member returns no email address', async () => {
     const wrong = await submit('wrong')
     const mine = { email: 'wrong-email@example.com' }
     const rightful = booking('rightful', undefined, mine)
@@ -335,7 +335,7 @@ describeOfFile('cli: member erase', () => {
     expect((await act('show', member.id)).code).toBe(3)
   })
 
-  test('an erasure reports data that another reader keeps in the log, and a later erasure removes it', async () => {
+  test('an erasure reports that another reader keeps traces of the data in the write-ahead log, and a later erasure removes the traces', async () => {
     const { member } = await submit('read')
     const [, profile] = newestSealed()
     expect(tracesOf(profile)).not.toEqual([])

@@ -39,7 +39,7 @@ async function run(...args: string[]): Promise<string> {
   return stdout
 }
 
-describeOnPostgres('cli: two servers on one database', () => {
+describeOnPostgres('cli: two nodes on one database', () => {
   beforeAll(async () => {
     database = await newDatabase()
     await run('init')
@@ -52,7 +52,7 @@ describeOnPostgres('cli: two servers on one database', () => {
     operator[Symbol.dispose]()
   })
 
-  test("each apply half of a partner's rate limit, and report their own connections and clock", async () => {
+  test("each node applies half of a partner's rate limit, and reports its own connections and its clock difference to the database server", async () => {
     const [one, two] = [await serve('--nodes', '2'), await serve('--nodes', '2', '--reads-per-minute', '3')]
     await using _one = one.program
     await using _two = two.program
@@ -77,8 +77,8 @@ describeOnPostgres('cli: two servers on one database', () => {
   })
 })
 
-describeOnPostgres('cli: init on a server', () => {
-  test('is refused for a role that cannot create tables, and later succeeds with the same master key', async () => {
+describeOnPostgres('cli: init on a database server', () => {
+  test('is refused for a role that cannot create tables, and succeeds with the same master key after the role may create tables', async () => {
     using guest = new Operator()
     await using empty = await newDatabase()
     await runSql(empty.url, 'CREATE ROLE bystander LOGIN')

@@ -57,7 +57,7 @@ describe('cli: onboarding partners while the service runs', () => {
     })
   })
 
-  test('a request gets 401 for a deactivated partner, 403 for a deactivated organization and 409 without one, until each is restored', async () => {
+  test('a request gets 401 while the partner is deactivated, 403 while the organization is, and 409 while the partner has none', async () => {
     const moves: [string[], number, string][] = [
       [['partner', 'deactivate', 'Lantern', '--yes'], 401, 'partner_inactive'],
       [['partner', 'reactivate', 'Lantern'], 200, ''],
@@ -176,7 +176,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect((await service.get(regions, token)).status).toBe(200)
   })
 
-  test("token verify --kid prints the state and today's refusals of a token, and refuses a whole token", async () => {
+  test("token verify --kid prints the state of a token and today's refused requests, and refuses a whole token in place of a kid", async () => {
     await service.get(regions, `${token.slice(0, -4)}AAAA`)
     const verify = () => operator.ask<{ refusedToday: unknown[] }>('token', 'verify', '--kid', kidOf(token))
     await eventually('the refusal to be written down', async () => (await verify()).refusedToday.length > 0)
@@ -234,7 +234,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('doctor reports a database file that others can read, and nothing before', async () => {
+  test('doctor reports nothing until other users can read the database file, and then reports the file', async () => {
     const findings = await operator.ask<{ check: string; state: string }[]>('doctor')
     expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
     await Bun.$`chmod 644 ${operator.database}`.quiet()

@@ -11,13 +11,13 @@ test.each<[number | null, string | undefined, string]>([
   [1001, undefined, 'operator 1001'],
   [0, '1000', 'operator root (sudo by 1000 olive)'],
   [0, '1001', 'operator root (sudo by 1001)'],
-  // A SUDO_UID that is 0, invalid or empty adds nothing.
+  // A SUDO_UID that is 0, invalid or empty does not change the actor.
   [0, '0', 'operator root'],
   [0, 'olive', 'operator root'],
   [0, '', 'operator root'],
   [0, '1000\n1001', 'operator root'],
   [0, '99999999999', 'operator root'],
-  // SUDO_UID is ignored unless the user is root, because any other user could have set it.
+  // SUDO_UID is ignored unless the uid is 0 (root), because other users can set SUDO_UID themselves.
   [1000, '0', 'operator olive'],
   [1001, '1000', 'operator 1001'],
   [null, '1000', 'operator unknown'],

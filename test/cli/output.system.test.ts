@@ -59,7 +59,7 @@ beforeAll(async () => {
     const phq9Data = [{ question: named('question'), answer: named('answer') }]
     expect((await service.post({ ...request, phq9Data }, token)).status).toBe(201)
   }
-  // Writes directly to the database, as if an earlier version without these rules had stored the names.
+  // Writes the names directly to the database, because the commands refuse names with control characters.
   const database = new Database(operator.database)
   database.run('UPDATE organizations SET name = ?', [named('North')])
   database.run('UPDATE partners SET name = ?', [named('Lantern')])
@@ -73,7 +73,7 @@ afterAll(async () => {
   operator[Symbol.dispose]()
 })
 
-describe('cli: a stored control character does not reach the terminal', () => {
+describe('cli: output and errors', () => {
   const commands: string[][] = [
     ['organization', 'list'],
     ['organization', 'reactivate', '1'],
@@ -111,7 +111,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
   ]
 
   test.each(commands.map((words) => [words.map(oneLine).join(' '), words] as const))(
-    'the output of %s contains no control character',
+    'the output of %s contains no control character, even if stored names contain some',
     async (_, words) => {
       const { code, stdout, stderr } = await operator.run(words)
       // Doctor fails, because an audit line was altered above.
@@ -179,7 +179,7 @@ describe('cli: a stored control character does not reach the terminal', () => {
     ])
   })
 
-  test('the width of a table counts the escaped text that is printed', async () => {
+  test('the columns of a table are as wide as the escaped text that is printed', async () => {
     const lines = (await operator.do('organization', 'list')).trimEnd().split('\n')
     expect(lines).toEqual([
       `ID  NAME${' '.repeat(oneLine(named('North')).length - 4)}  STATE`,

@@ -28,7 +28,7 @@ describe('cli: the text for a member in a question', () => {
     ['Bob', 'B', '1, for good? [y/N] ', 'Bob B, quietwater\'s "1, for good? [y/N] "'],
     ['漢'.repeat(200), 'X', '1', `${'漢'.repeat(29)}…, quietwater's 1`],
   ])(
-    'for first name %j, last name %j and external user id %j is %s',
+    'the text for first name %j, last name %j and external user id %j is %s',
     async (firstName, lastName, id, expected) =>
       expect(await personText(records, member(firstName, lastName, id))).toBe(expected),
   )

@@ -12,7 +12,7 @@ export interface Practice {
   readonly operator: Operator
   readonly service: Served
   readonly token: string
-  /** The database, opened in this process: faster than starting a command for each read. */
+  /** The same database, opened in this process. Reading it here is faster than starting a command. */
   readonly store: ActingStore
   /** The start times that a search returns for the provider with this ref. */
   slotsOf(ref: string): Promise<string[]>

@@ -23,7 +23,7 @@ function reportAll(): void {
   end()
 }
 
-test('cli: progress on a terminal replaces the previous step, with its percentage if known', () => {
+test('cli: progress on a terminal overwrites the previous step, and shows the percentage if it is known', () => {
   process.stderr.isTTY = true
   reportAll()
   const shown = ['copying… 0 %', 'copying… 42 %', 'checking the copy…', 'encrypting… 100 %', '']

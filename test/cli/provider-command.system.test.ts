@@ -103,7 +103,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(stderr).toStartWith(`error: ${fault}`)
   })
 
-  test('provider deactivate asks, takes effect at once, and can be undone', async () => {
+  test('provider deactivate asks for confirmation, takes effect at once, and can be undone', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
     expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
@@ -133,7 +133,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(listed).toStartWith(
       `Provider on-2 Marlow Fernhill would have time off from ${day} to ${day}. Nothing`,
     )
-    // The member's local time follows on the line if parts of Ontario have another local time.
+    // If parts of Ontario have another local time, the line continues with the member's local time.
     expect(listed).toContain(`\n1. ${local} Toronto`)
     expect(listed).toContain(
       `\n   Ada Lovelace  phone +1 416 555 0100  voicemail: NO\n   request ${body.id}, pending,`,

@@ -110,7 +110,7 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
   expect(reload(live)).toMatch(
     /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\); applied now: --open-requests$/,
   )
-  // The same certificate is not applied again, and only its expiry is reported.
+  // A second reload with the same certificate does not apply it again, and reports only its expiry.
   expect(reload(live)).toMatch(
     /^settings reloaded: the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\)$/,
   )

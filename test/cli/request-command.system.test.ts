@@ -56,7 +56,7 @@ test('cli: request show prints a slot in the time zones of the provider and the 
   expect(shown).toMatch(
     new RegExp(`^slot +${utcStartTime}\nlocal +[A-Z][a-z]{2} ${local} America/Toronto$`, 'm'),
   )
-  // Parts of Ontario have another time in summer.
+  // Some parts of Ontario have another local time in summer.
   const theirs = `(?:between )?[A-Z][a-z]{2} ${local.replace(' ', '.* ')} \\(America/Toronto`
   expect(shown).toMatch(new RegExp(`^member's time +${theirs}`, 'm'))
   expect(await practice.operator.do('request', 'show', `${await submit()}`)).not.toMatch(
@@ -65,7 +65,7 @@ test('cli: request show prints a slot in the time zones of the provider and the 
 })
 
 describe('cli: request decline with --partner and --since', () => {
-  test('lists the requests, asks and frees their slots, but leaves unassigned intakes unchanged', async () => {
+  test('lists the requests, asks for confirmation and frees their slots, but leaves unassigned intakes unchanged', async () => {
     const { operator, service } = practice
     await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Flood')).trim()
@@ -85,7 +85,7 @@ describe('cli: request decline with --partner and --since', () => {
     await operator.do('request', 'accept', `${second}`)
     const words = ['decline', '--partner', 'Flood', '--since', since]
     const which = `2 requests of Flood submitted since ${since}`
-    const stay = '1 unassigned intakes of this partner are left unchanged.\n'
+    const stay = '1 intake of this partner left unchanged, without a provider.\n'
 
     const dry = await act(...words, '--dry-run')
     expect(dry).toMatchObject({ code: 0, stderr: '' })
@@ -118,7 +118,7 @@ describe('cli: request decline with --partner and --since', () => {
     [['1', '--dry-run']],
     [['1', '--partner', 'Lantern', '--since', '2026-01-01T00:00:00Z']],
   ])(
-    'request decline %p is refused without exactly one of an id or --partner with --since',
+    'request decline with the arguments %p is refused, and the error names the two valid forms',
     async (words) => {
       expect(await act('decline', ...words, '--yes')).toEqual({
         code: 2,
@@ -131,7 +131,7 @@ describe('cli: request decline with --partner and --since', () => {
 })
 
 describe('cli: request assign', () => {
-  test('request assign of an assigned intake asks, and with --yes makes it pending and frees its previous slot', async () => {
+  test('request assign of an assigned intake asks for confirmation, makes it pending and frees its previous slot', async () => {
     const id = await submit()
     const [slot = ''] = await practice.slotsOf('on-1')
     await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1', '--slot', slot)
@@ -143,7 +143,7 @@ describe('cli: request assign', () => {
     expect(await practice.slotsOf('on-1')).toContain(slot)
   })
 
-  test("request assign to a provider without a license in the member's region warns and asks before any change", async () => {
+  test("request assign to a provider without a license in the member's region warns and asks for confirmation before any change", async () => {
     const id = await submit()
     const warning = 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n'
     const asked = await act('assign', id, '--provider', 'qc-1')
@@ -260,7 +260,7 @@ describe('cli: the screening answers of a request', () => {
     expect(await lines()).toBe(1)
     await practice.operator.do('request', 'decline', `${booked}`, '--yes')
     expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
-    // request decline warned about the risk, and that reading added the second line.
+    // The second audit line was added when request decline read the risk to warn about it.
     expect(await lines()).toBe(2)
   })
 })

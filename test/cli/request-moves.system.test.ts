@@ -160,7 +160,7 @@ test('cli: request decline changes nothing if another operator moves the request
   expect((await linesOf(id)).at(-2)).toBe('request.decline not_confirmed')
 })
 
-test('cli: request accept gives a reason and asks if the provider is away or suspended', async () => {
+test('cli: request accept warns and asks for confirmation if the provider is away or suspended', async () => {
   const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
   const id = await submit(slot)
   await practice.operator.do('provider', 'deactivate', 'on-2', '--yes')
@@ -210,7 +210,7 @@ test('cli: request close warns before its question if the member is at risk', as
 })
 
 test.each(['y\r', 'y', 'yes\ry'])(
-  'cli: the input %j typed before a question does not answer it',
+  'cli: the input %j does not answer a question if it is typed before the question appears',
   async (ahead) => {
     const id = await submit()
     const { code, shown } = await runOnTerminal(['request', 'close', String(id)], {

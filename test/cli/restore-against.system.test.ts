@@ -45,7 +45,7 @@ afterAll(() => operator[Symbol.dispose]())
 const restore = (to: string, ...flags: string[]) =>
   operator.run(['restore', file('backup.age'), '--to', file(to), ...keyFile, ...flags])
 
-test('cli: restore --against lists revived tokens and members, record counts and audit heads before it asks', async () => {
+test('cli: restore --against lists revived tokens and members, record counts and the newest audit lines before it asks for confirmation', async () => {
   const before = readdirSync(operator.folder.path)
   const { code, stdout, stderr } = await restore('new.sqlite', '--against', replaced)
   expect([code, stdout, readdirSync(operator.folder.path)]).toEqual([2, '', before])
@@ -102,7 +102,7 @@ test('cli: restore --against with --yes prints the changes to repeat', async () 
   )
 })
 
-test('cli: restore --against does not ask if nothing was done since the backup', async () => {
+test('cli: restore --against needs no confirmation if nothing was done since the backup', async () => {
   const { code, stdout, stderr } = await restore('same.sqlite', '--against', file('yes.sqlite'))
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toBe(
@@ -111,7 +111,7 @@ test('cli: restore --against does not ask if nothing was done since the backup',
   )
 })
 
-test('cli: restore without --against says that later changes are unknown, and asks', async () => {
+test('cli: restore without --against says that later changes are unknown, and asks for confirmation', async () => {
   const { code, stdout, stderr } = await restore('unknown.sqlite')
   expect([code, stdout, existsSync(file('unknown.sqlite'))]).toEqual([2, '', false])
   expect(stderr).toMatch(

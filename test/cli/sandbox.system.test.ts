@@ -118,7 +118,7 @@ describe('cli: a sandbox with a temporary database', () => {
       { status: 409, body: { message: 'the partner has no organization configured', status: 409 } },
     ],
   ])(
-    'answers a request with the token of state %s (number %i) as that state requires',
+    'answers the token in the state %s (index %i) with the response for this state',
     async (state, position, expected) => {
       const { status, body } = await sandbox.get(regionsOf('CA'), sandbox.token(state, position))
       expect({ status, body }).toEqual(expected)
@@ -150,7 +150,7 @@ describe('cli: a sandbox with a temporary database', () => {
     expect(elsewhere.status).toBe(404)
   })
 
-  test('keeps its data only in the temporary folder, readable only by its owner', () => {
+  test('keeps its data only in the temporary folder, which only its owner can read', () => {
     const { database } = sandbox.report
     const folder = database.slice(0, database.lastIndexOf('/'))
     expect(folder.startsWith(`${temporary.path}/`)).toBe(true)
@@ -362,7 +362,7 @@ describe('cli: --directory of the sandbox', () => {
     'providers[1].workingHours[0].end: "09:00" must not equal start',
   ]
 
-  test('a directory with faults gets all its faults printed, and no temporary file is left', async () => {
+  test('all faults of a directory are printed, and no temporary file is left', async () => {
     using folder = new Folder()
     using temporary = new Folder()
     const path = directoryFile(folder, bad)

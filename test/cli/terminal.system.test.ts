@@ -100,7 +100,7 @@ describe('cli: output on a terminal', () => {
     ['SIGHUP', 'SIGHUP'],
     ['the answer no', 'n\r'],
     ['an empty answer', '\r'],
-  ])('%s at a question changes nothing, and says so', async (_, answer) => {
+  ])('%s at a question changes nothing, and the output says so', async (_, answer) => {
     const { code, shown } = await runOnTerminal(['organization', 'deactivate', 'North'], { env, answer })
     expect(code).toBe(2)
     expect(shown).toEndWith('\nerror: not confirmed, so nothing was changed\n')
@@ -123,7 +123,7 @@ test('cli: output is neither cut nor colored if stdout is not a terminal', async
 
 const unwritten = 'error: the output could not be written, but the command may have made its changes\n'
 
-test('cli: a full stdout is reported in one line by every command', async () => {
+test('cli: every command reports in one line that stdout could not be written', async () => {
   for (const words of [
     'organization list',
     'organization list --json',
@@ -172,7 +172,7 @@ test('cli: a service on a terminal prints one line per request, without color if
     meanwhile: async (shown) => {
       const [, port] = /port (\d+)/.exec(shown) ?? []
       for (const path of ['livez', 'canary%1b[31m?canary']) await fetch(`http://127.0.0.1:${port}/${path}`)
-      // The log is buffered for less than this.
+      // Waits longer than the log is buffered (100 ms).
       await Bun.sleep(300)
     },
     env: { ...env, NO_COLOR: '1' },

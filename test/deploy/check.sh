@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the files of deploy/ with the tools that read them. Prints a line for each tool that is not installed.
-# Takes a second, and only checks the files. machine.sh, image.sh and the tests in this folder run them.
+# Takes a second. Only checks the files; machine.sh, image.sh and the tests in this folder run the service with them.
 set -euo pipefail
 cd "$(dirname "$0")/../../deploy"
 # Debian installs nginx in a folder that only root has in its PATH.
@@ -10,7 +10,7 @@ failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# has TOOL
+# has TOOL: passes if the tool is installed
 has() { command -v "$1" > /dev/null || { echo "skipped: there is no $1"; return 1; }; }
 # expect_silent CHECK OUTPUT: passes if the output is empty
 expect_silent() { if [[ -z $2 ]]; then echo "ok  $1"; else printf 'WRONG  %s\n%s\n' "$1" "$2"; failed=1; fi; }
@@ -20,7 +20,7 @@ fault_of() { local said; said=$("$@" 2>&1) || printf '%s\n' "$said" "exit code $
 if has systemd-analyze; then
   mkdir -p "$work/units/anteroom.service.d"
   cp ./*.service ./*.timer "$work/units/"
-  # Ignores that the executable is not installed here.
+  # Ignores the complaint that the executable is not installed on this machine.
   expect_silent 'systemd-analyze verify' "$(systemd-analyze verify "$work"/units/*.service "$work"/units/*.timer 2>&1 | grep -v 'Command /usr/local/bin/anteroom is not executable' || true)"
   cp own-certificate.conf "$work/units/anteroom.service.d/"
   for unit in ./anteroom.service ./anteroom@.service ./anteroom-backup.service ./anteroom-doctor.service "$work/units/anteroom.service"; do

@@ -31,7 +31,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# The base image contains the libraries that ldd lists, and the user.
+# The base image contains the libraries that ldd lists for the executable, and the user nonroot.
 mkdir -p "$work/base/etc" "$work/context"
 ldd "$executable" | grep -o '/[^ ]*' | while read -r library; do install -D "$library" "$work/base$library"; done
 echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' > "$work/base/etc/passwd"
@@ -45,7 +45,7 @@ cp "$executable" "$work/context/anteroom"
 image bud --quiet --format docker --build-arg BASE=localhost/base --tag anteroom --file deploy/Dockerfile "$work/context" > /dev/null
 seen "built: user $(image inspect --type image --format '{{.Docker.Config.User}}' anteroom), $(image images --format '{{.Size}}' localhost/anteroom)"
 
-# Mounts the files of the image read-only. The volume is a folder of this machine.
+# Mounts the files of the image read-only, and a folder of this machine as the writable home folder.
 root=$(image mount "$(image from localhost/anteroom)")
 files=$(find "$root" -type f ! -path '*/proc/*' | sed "s,^$root,," | sort | tr '\n' ' ')
 seen "all of its files: $files"

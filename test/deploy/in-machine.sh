@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs inside the machine that test/deploy/machine.sh boots: installs, serves, books, backs up, reloads, stops, restores.
+# Runs inside the machine that test/deploy/machine.sh boots. Installs the service, books, makes and restores backups, and
+# upgrades.
 # Prints a line for each check that passes, and stops at the first that fails.
 set -euo pipefail
 cd /root/delivered
@@ -16,7 +17,7 @@ took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
-# --- install, by the commands of docs/deploying.md; test/docs.system.test.ts compares these with the page
+# --- install, with the commands of docs/deploying.md (test/docs.system.test.ts checks that the page has the same commands)
 install -m 755 anteroom-linux-x64 /usr/local/bin/anteroom
 useradd --system --home-dir /var/lib/anteroom --shell /usr/sbin/nologin anteroom
 install -d -m 700 -o anteroom -g anteroom /var/lib/anteroom
@@ -79,7 +80,7 @@ END
 as_service directory load /tmp/directory.json --yes > /dev/null
 seen "a partner with a token, a directory: $(took)"
 
-# --- the four operations
+# --- the four operations of the partner API
 api() { https -w ' %{http_code}' -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' "https://api.example.org/partners/v1/$1" "${@:2}"; }
 holds 'regions over HTTPS' '"stateProvinceCode":"ON"' "$(api 'provider-regions/?country_code=CA')"
 found=$(api 'providers/?region_id=1')
@@ -109,7 +110,7 @@ rm -f /var/lib/anteroom/tried.sqlite*
 touch -d '40 days ago' /var/backups/anteroom/20200101T000000Z.age
 touch -d '20 days ago' /var/backups/anteroom/20200201T000000Z.age
 sleep 1.1
-# Makes the timer of the backup fire in a second.
+# Makes the backup timer start a backup after one second.
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom-backup.timer.d/soon.conf << 'END'
 [Timer]
 OnActiveSec=1s
@@ -149,13 +150,13 @@ holds 'what a partner may read after a reload' 1234 "$(limit)"
 is 'the process after a reload is the same' "$before" "$(systemctl show -P MainPID anteroom)"
 holds 'a booking after the reload' '"providerId":1' "$(book 2 5)"
 
-# --- a SIGHUP that arrives too early ends the service; systemd starts it again
+# --- a SIGHUP that arrives before the service handles it ends the service, and systemd starts it again
 systemctl restart anteroom
 systemctl kill --signal=HUP anteroom
 ready http://127.0.0.1:8080/readyz
 seen 'it is up after a SIGHUP in its first moment'
 
-# --- the service makes no filtered system call: it also runs if such a call would kill it
+# --- the service makes no system call that the unit filters: it also runs if a filtered call would kill it
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom.service.d/strict.conf << 'END'
 [Service]
 SystemCallErrorNumber=kill

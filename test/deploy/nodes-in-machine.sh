@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs inside the machine that test/deploy/machine.sh boots: two nodes on PostgreSQL behind HAProxy, by the files of deploy/.
+# Runs inside the machine that test/deploy/machine.sh boots. Starts two nodes on PostgreSQL behind HAProxy, with the files
+# of deploy/.
 # Prints a line for each check that passes, and stops at the first that fails.
 set -euo pipefail
 cd /root/delivered

@@ -144,7 +144,10 @@ function textOf(file: string): string {
 
 const answers = async (port: number) => (await send(port, [], { momentMillis: 1 })) !== null
 
-/** Everything that was received in response to the sent bytes, and the statuses in it, in order. */
+/**
+ * `text` is everything that was received in response to the sent bytes. `statuses` are the HTTP statuses in `text`, in
+ * order.
+ */
 export interface Received {
   readonly statuses: readonly number[]
   readonly text: string

@@ -26,7 +26,7 @@ test.skipIf(!isRoot)('files: a file of another user is reported with the ids of 
   expect(whyNoAccess(folder.file('theirs'))).toBe('it belongs to user 65534, but this command runs as user 0')
 })
 
-test('files: a folder is writable if a file can be created in it, and a missing folder is not', () => {
+test('files: a folder counts as writable if a file can be created in it, and a missing folder does not', () => {
   using folder = new Folder()
   expect(isFolderWritable(folder.file('any'))).toBe(true)
   expect(isFolderWritable(folder.file('nosuch/any'))).toBe(false)

@@ -26,7 +26,7 @@ beforeAll(() => {
 
 afterAll(() => folder[Symbol.dispose]())
 
-/** A stub of the executable. The first argument selects its act: print its arguments and variables, die or wait. */
+/** A stub of the executable. Its first argument is `print` (its arguments and variables), `die` or `wait`. */
 const stub = `#!/bin/sh
 case $1 in
   print) shift; printf '%s\\n' "$#" "$@"; env | grep -E 'BUN_|ANTEROOM_' | sort; cat; echo warned >&2; exit 7;;
@@ -121,7 +121,7 @@ describe('packages: the sandbox packages', () => {
 })
 
 describe('packages: the sandbox launcher', () => {
-  // Bun is used instead if Node is not installed.
+  // If Node is not installed, Bun runs the launcher instead.
   const node = Bun.which('node') ?? process.execPath
   const at = (path: string) => [node, join(path, 'anteroom-sandbox/launch.mjs')]
   const env = { PATH: process.env.PATH ?? '' }

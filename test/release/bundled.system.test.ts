@@ -28,7 +28,10 @@ interface Needs {
   readonly optionalPeers?: readonly string[]
 }
 
-/** The names of the program's dependencies and of all packages that these need, directly or not, from bun.lock. */
+/**
+ * The names of the program's dependencies and of all packages that the dependencies need, directly or not, from
+ * bun.lock.
+ */
 function neededNames(): Set<string> {
   const lock = JSON.parse(readFileSync(`${root}/bun.lock`, 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
   const needed = new Set<string>(Object.keys(packageJson.dependencies))
@@ -163,7 +166,7 @@ describe('release: the installed packages', () => {
     expect(versions.filter((version) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+$/.test(version))).toEqual([])
     const lock = readFileSync(`${root}/bun.lock`, 'utf8')
     expect(lock).not.toContain('://')
-    // This package would report each installation to a server. An override replaces it.
+    // The package @scarf/scarf would report each installation to a server. An override replaces this package.
     expect(lock).not.toContain('["@scarf/scarf@')
     expect(readFileSync(`${root}/node_modules/@scarf/scarf/package.json`, 'utf8')).not.toContain(
       '"@scarf/scarf"',

@@ -21,7 +21,7 @@ for package; do :; done
 echo other > "node_modules/\${package%@*}/bin/bun"
 `
 
-/** A copy of the project in a temporary folder, with a script as a program in its folder `bin`. */
+/** Copies the project to a temporary folder, and writes the script as a program into the folder `bin` there. */
 function projectWith(program: string, script: string): Folder {
   const folder = new Folder()
   for (const name of ['src', 'bin']) mkdirSync(folder.file(name))

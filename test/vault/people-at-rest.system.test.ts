@@ -59,8 +59,8 @@ async function onboard(operator: Operator): Promise<string> {
 
 async function submitAll(service: Served, token: string): Promise<void> {
   for (const { body } of people) {
-    // With an idempotency key, the response is stored for a retry, with personal data. Partners choose the key, so it
-    // may contain personal data too.
+    // With an idempotency key, the response and its personal data are stored for a retry. Partners choose the key, so
+    // the key itself may contain personal data.
     const headers = { 'Idempotency-Key': `${keyCanary} ${submitted++}` }
     expect((await service.post(body, token, headers)).status).toBe(201)
   }
@@ -73,7 +73,7 @@ test('vault: no database, write-ahead log, temporary file or backup shows person
   {
     await using service = await operator.serve()
     await submitAll(service, token)
-    // Submits the same again, so that free space of the database may contain older versions of the values.
+    // Submits the same requests again. The free space of the database may then contain older versions of the values.
     await submitAll(service, token)
     const names = readdirSync(operator.folder.path)
     expect(names).toContain('anteroom.sqlite-wal')
@@ -90,7 +90,7 @@ test('vault: no database, write-ahead log, temporary file or backup shows person
   // doctor recovered the database after the crash and closed it, so all data is in one file now.
   await operator.do('doctor')
   expect(hitsBelow(operator.folder.path)).toEqual([])
-  // The search works: it finds the data in an export, and only there.
+  // Checks that the search works: it finds the data in an export, and in no other file.
   const output = operator.folder.file('export.json')
   await operator.do('member', 'export', '1', '--output', output)
   expect(hitsBelow(operator.folder.path).filter((hit) => !hit.startsWith('export.json'))).toEqual([])

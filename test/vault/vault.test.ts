@@ -46,8 +46,8 @@ describe('vault: a sealed value', () => {
   })
 })
 
-// These values must never change. Records of existing databases are found by these hashes, and their sealed values
-// open only with this key id and this binding to the record.
+// The hashes, the key id and the binding of a sealed value to its record must never change. Otherwise existing
+// databases could not find their records or open their sealed values.
 describe('vault: the storage format that all releases share', () => {
   const fixed = createVault(Uint8Array.from({ length: masterKeyBytes }, (_, at) => at))
   const sealed = '0230025e9ace80d3a16b45af87796115907f56c0fbfe6a5b2d8805aa7ffe0a7035932375c2a4ec277d00957530'
@@ -81,7 +81,7 @@ describe('vault: the storage format that all releases share', () => {
   })
 })
 
-describe('vault: opening a sealed value fails', () => {
+describe('vault: opening a sealed value', () => {
   const sealed = vault.seal(secret, place)
 
   test('opening with another record key fails', () => {
@@ -95,7 +95,10 @@ describe('vault: opening a sealed value fails', () => {
     ['another partner', { context: [4, 'kid-1'] }],
     ['another kid', { context: [3, 'kid-2'] }],
     ['no partner and no kid', { context: [] }],
-    ['parts that concatenate to the same text', { column: 'sealed_secretrecord-1', recordKey: '' }],
+    [
+      'a column and record key that concatenate to the same text',
+      { column: 'sealed_secretrecord-1', recordKey: '' },
+    ],
   ])('opening with %s fails', (_, different) => {
     expect(() => vault.open(sealed, { ...place, ...different })).toThrow()
   })
