@@ -85,7 +85,7 @@ describe('cli: the audit lines of a command that reads', () => {
   })
 })
 
-describe('cli: a refused command adds one audit line', () => {
+describe('cli: the audit lines of a refused command', () => {
   test.each<[words: string, code: number, left: (string | null)[]]>([
     ['member show 99', 3, ['member.show', null, 'record_unknown']],
     ['member erase 1', 2, ['member.erase', 'member 1', 'not_confirmed']],
@@ -219,7 +219,7 @@ describe('cli: the audit log', () => {
     expect((await run(...words)).code).toBe(2)
     expect(existsSync(archive)).toBe(false)
     expect(await operator.do(...words, '--yes')).toMatch(
-      /^Moved \d+ audit lines to .+archive\.jsonl\. Keep this file/,
+      /^Moved \d+ lines to .+archive\.jsonl\. Keep this file/,
     )
     expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
       // The run without --yes also adds an audit line.
@@ -253,7 +253,7 @@ describe('cli: the audit log', () => {
       '--yes',
     ]
     expect(await operator.do(...nothing)).toBe(
-      'There are no audit lines before 2000-01-01T00:00:00Z; nothing was changed.\n',
+      'There are no audit lines before 2000-01-01T00:00:00Z. Nothing was changed.\n',
     )
     expect(await operator.ask(...nothing)).toEqual({ moved: 0, archive: null })
     // The log identifies records by id. It contains no personal data, partner name or token.

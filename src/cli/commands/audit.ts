@@ -212,8 +212,8 @@ async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promis
   const count = await pruneAudit(context, { chain: refusals ? 'refusals' : 'acts', before, target }, act())
   const line =
     count === 0
-      ? `There are no ${what} before ${formatInstant(before)}; nothing was changed.`
-      : `Moved ${count} ${what} to ${target}. Keep this file; check it with anteroom audit verify --archive.`
+      ? `There are no ${what} before ${formatInstant(before)}. Nothing was changed.`
+      : `Moved ${counted(count, 'line')} to ${target}. Keep this file; check it with anteroom audit verify --archive.`
   return { json: { moved: count, archive: count === 0 ? null : target }, text: line }
 }
 

@@ -36,6 +36,7 @@ import {
 } from '../on-record'
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
+import { counted } from '../terminal/layout'
 import { type Answer, type CommonFlags, instantText, printNotice } from '../terminal/output'
 import { personText } from '../terminal/persons'
 import { confirm } from '../terminal/question'
@@ -224,7 +225,10 @@ async function declineSince(
   const { ids, unassigned } = await listSubmitted(context, partner, since)
   const which = `of ${partner.name} submitted since ${formatInstant(since)}`
   const json = { partner: partner.name, since: formatInstant(since), unassigned }
-  const stay = unassigned > 0 ? `${unassigned} unassigned intakes of this partner are left unchanged.` : []
+  const stay =
+    unassigned > 0
+      ? `${counted(unassigned, 'intake')} of this partner left unchanged, without a provider.`
+      : []
   if (flags.dryRun) {
     const first = await Promise.all(ids.slice(0, dryRunRows).map((id) => requireRequest(context, id)))
     const listed = table(first, declinedColumns, 'There are no requests to decline.')
