@@ -29,7 +29,7 @@ export function search(
   return { path, headers: { ...bearer(token), 'Accept-Encoding': encoding }, status: 200, encoding }
 }
 
-/** The same request with the ETag of an earlier response. */
+/** Returns the same request, but with the ETag of an earlier response. The expected response is then a 304. */
 export function unchanged(ask: Ask, { headers }: Received): Ask {
   const tag = headers.get('etag')
   if (!tag) throw new Error('the response has no ETag')

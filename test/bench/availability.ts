@@ -35,7 +35,7 @@ const taken = [
   '2027-03-22T13:00Z',
 ].map(Date.parse)
 
-/** The slots of the next 30 days as instants (ms), and as JSON. */
+/** Returns the slots of the next 30 days, either as instants (ms) or as JSON. */
 interface Implementation {
   slots(): ArrayLike<number>
   json(): Uint8Array
@@ -70,14 +70,14 @@ function service(): Implementation {
   const slots = () => availabilityAt(calendar, licensed, now).slots
   return {
     slots,
-    // As src/http/endpoints/providers.ts writes the entries of a page.
+    // Writes the slots in the same way as src/http/endpoints/providers.ts does.
     json() {
       const starts = slots()
       draft.clear()
       draft.add(starts.length * slotBytes, (bytes, at) => table.write(starts, now, bytes, at))
       draft.addText(']')
       const bytes = draft.slice(0, draft.end)
-      // Replaces the comma before the first slot. There is at least one slot.
+      // Replaces the comma before the first slot by a bracket. There is at least one slot.
       bytes.write('[', 0)
       return bytes
     },

@@ -11,7 +11,7 @@ import { provider, region } from '../support/builders'
 const providers = 3_000
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'] as const
 const workingHours = [{ weekdays: [...weekdays], start: '08:00', end: '16:00' }]
-// Production limits, except for rates that are checked but never reached.
+// The default limits of production, but with rates so high that no caller reaches them.
 const endless = '100000000'
 const { limits } = readServerConfig(
   { database: 'unused', baseUrl: 'http://localhost', readsPerMinute: endless, bookingsPerMinute: endless },
@@ -57,7 +57,7 @@ export async function fill(context: Context): Promise<string> {
 export interface Offer {
   readonly regionId: number
   readonly providerIds: readonly number[]
-  /** The slots of each provider. */
+  /** The starts of the slots. All providers have the same slots. */
   readonly starts: readonly string[]
 }
 

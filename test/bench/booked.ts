@@ -5,9 +5,9 @@ import { Connection, parseAnswer } from './connection'
 import { comparing, type Row, type RowSpec, rounds } from './row'
 import type { Serving } from './service'
 
-/** Searches in a round, for the service and for the bare server. Each follows a booking. */
+/** The number of searches in a round, for each of the two servers. Each search follows a booking. */
 const searches = 50
-/** Searches in the first round, which is not counted, so that the runtime can compile the code. */
+/** The number of searches in the first round. It is not counted, because the runtime still compiles the code. */
 const searchesToWarmUp = 250
 
 /**

@@ -44,7 +44,7 @@ export class BookingsService implements AsyncDisposable {
     return measure({ baseUrl, token, paths: [], connections, seconds, perSecond: null })
   }
 
-  /** Searches per second of the default page. */
+  /** Returns how many searches for the default page are answered per second. */
   async search(): Promise<number> {
     const { baseUrl, token, regionId } = this.serving
     const paths = [`/partners/v1/providers/?region_id=${regionId}`]
@@ -63,7 +63,7 @@ export class BookingsService implements AsyncDisposable {
   }
 }
 
-/** Stored requests per second. */
+/** Returns how many requests were stored per second. */
 export function storedIn(measured: Measured): number {
   return measured['201']?.perSecond ?? 0
 }

@@ -2,7 +2,7 @@
 export class Connection implements Disposable {
   #parts: Buffer[] = []
   #received = 0
-  /** The size of head and body; infinite until the head has arrived. */
+  /** The size of the whole response in bytes; infinite until its head has arrived. */
   #wanted = Number.POSITIVE_INFINITY
   #answered: PromiseWithResolvers<Buffer> = Promise.withResolvers()
   #socket: Bun.Socket | undefined
@@ -45,7 +45,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** The size of a response; infinite until its head has arrived. */
+/** Returns the size of a response (head and body) in bytes; infinite until its head has arrived. */
 function sizeOf(begun: Buffer): number {
   const end = begun.indexOf('\r\n\r\n')
   if (end < 0) return Number.POSITIVE_INFINITY

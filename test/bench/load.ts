@@ -26,9 +26,9 @@ export interface Slots {
 
 /**
  * For each status: the number of responses, the responses per second during the load, and the median and the 99th
- * percentile of the response time in ms. In an open loop the response time starts when the request is due, even if the
- * request then waits for a connection or for this process. Responses after the end of the load count in the percentiles.
- * This avoids coordinated omission.
+ * percentile of the response time in ms. Responses after the end of the load count in the percentiles. In an open loop
+ * the response time starts when the request is due, even if the request then waits for a connection or for this process
+ * (this avoids coordinated omission).
  */
 export type Measured = Record<string, { count: number; perSecond: number; p50: number; p99: number }>
 

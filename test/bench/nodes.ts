@@ -14,7 +14,7 @@ const [providers, connections, nodeCount] = [60, 64, 4]
 const member = 'member-1001'
 /** The duration of a round (ms) and the number of concurrent callers of each node. */
 const [millis, callers] = [2_000, 64]
-/** Warm-up rounds: each process needs CPU time to compile its code. */
+/** The number of warm-up rounds, in which each process compiles its code. */
 const roundsToWarmUp = 5
 
 /** Compares PostgreSQL with the SQLite engine, four nodes with one node, and our PostgreSQL client with pgbench. */
@@ -46,7 +46,7 @@ async function newDatabaseNameOn(server: Postgres): Promise<string> {
   return name
 }
 
-/** Durable writes over HTTP. */
+/** Compares durable writes over HTTP. */
 async function compareWithEmbedded(server: Postgres): Promise<Row[]> {
   await using onServer = await new BookingsService({ database: await newDatabaseOn(server) }).start()
   await using onFile = await new BookingsService().start()
@@ -71,7 +71,7 @@ async function compareWithEmbedded(server: Postgres): Promise<Row[]> {
   ]
 }
 
-/** Reads and the start time. */
+/** Compares reads and the start time. */
 async function ofAnswers(server: Postgres): Promise<Row[]> {
   await using onServer = await Serving.start(providers, await newDatabaseOn(server))
   await using onFile = await Serving.start(providers)

@@ -1,12 +1,12 @@
-/** Rounds in which the service and the reference take turns. */
+/** The number of rounds. In each round the service and the reference take turns. */
 export const rounds = 5
 
 /** A row of the benchmark: a figure, its reference and its goal. */
 export interface Row {
   readonly name: string
-  /** With the unit. */
+  /** The measured value with its unit. */
   readonly figure: string
-  /** With the unit, and the name of the reference unless it is a bare server. */
+  /** The reference's value with its unit, and the reference's name unless it is a bare server. */
   readonly reference?: string
   /** The median of the rounds' ratios. A ratio is the figure divided by the reference. */
   readonly ratio?: number
@@ -47,7 +47,7 @@ export function comparing(spec: RowSpec, { ours, theirs, unit, referenceName, cp
   }
 }
 
-/** Rounds to three digits. */
+/** Rounds to three significant digits, or to an integer from 100 on. */
 export function toText(figure: number): string {
   return figure >= 100 ? String(Math.round(figure)) : String(Number(figure.toPrecision(3)))
 }
@@ -67,7 +67,6 @@ export function isMet({ figure, ratio, goal }: Row): boolean | null {
   throw new Error(`invalid goal: ${goal}`)
 }
 
-/** The name and the goal of a row. */
 export type RowSpec = Pick<Row, 'name' | 'goal'>
 
 /** Measures a row. Returns a failed row if the measurement throws, so that the other rows are still printed. */

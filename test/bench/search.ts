@@ -8,18 +8,18 @@ import { compareWithBare, comparingRounds, type Round, run, takeTurns } from './
 const [few, many] = [60, 100_000]
 const pageSize = 20
 const middle = { ofFew: 2, ofMany: many / pageSize / 2 }
-/** Two of nine providers match. */
+/** A filter that two of nine providers match. */
 const filter = { text: '&language=fr&modality=telephonic', middle: Math.floor(many / 9 / pageSize) }
 /** Excludes the first page: it is already cached, because a request has measured its size. */
 const coldPagesOfRound = Math.floor((many / pageSize - 1) / (rounds + 1))
 
-/** Searches of few and of many providers, compared with a bare server that sends the same bytes. */
+/** Compares searches of few and of many providers with a bare server that sends the same bytes. */
 export async function benchSearch(): Promise<Row[]> {
   await using large = await Serving.start(many)
   await using small = await Serving.start(few)
   const page = search(small)
   const deep = { server: large, ask: search(large, middle.ofMany) }
-  // Runs first, while no page is cached.
+  // The cold search runs first, while no page is cached.
   const cold = await attempt({ name: 'cold search, no page cached', goal: '>= 0.22' }, (spec) =>
     coldSearch(spec, large),
   )

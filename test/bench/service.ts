@@ -4,7 +4,7 @@ import { theProgram } from '../support/process'
 import { directoryOf, regionRef } from './directory'
 import type { StartWords } from './start'
 
-/** Rates that are checked but never reached. */
+/** A rate so high that no caller reaches it. */
 const endless = '100000000'
 const limits = [
   '--reads-per-minute',
@@ -28,7 +28,7 @@ export class Serving implements AsyncDisposable {
     readonly operator: Operator,
     private served: Served,
     readonly token: string,
-    /** The region of all providers. */
+    /** The region in which all providers are licensed. */
     readonly regionId: number,
   ) {}
 
@@ -70,7 +70,7 @@ export class Serving implements AsyncDisposable {
     return this.served.pid
   }
 
-  /** The command line, folder and environment that start it. */
+  /** The command line, folder and environment that start the service. */
   get startWords(): StartWords {
     const { operator } = this
     return {
@@ -80,7 +80,7 @@ export class Serving implements AsyncDisposable {
     }
   }
 
-  /** Stops it, so that other processes can open its database until it is resumed. */
+  /** Stops the service, so that other processes can open its database until `resume` is called. */
   async pause(): Promise<void> {
     await this.served.stop()
   }

@@ -5,7 +5,7 @@ import { compareWithBare } from './wrk'
 
 const member = 'member-1001'
 
-/** Small responses, compared with a bare server that sends the same bytes. */
+/** Compares small responses with a bare server that sends the same bytes. */
 export async function benchSmall(): Promise<Row[]> {
   await using serving = await Serving.start(60)
   await serving.addMember(member)

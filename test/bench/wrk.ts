@@ -6,7 +6,7 @@ import { comparing, type Row, type RowSpec, rounds } from './row'
 
 const connections = 16
 const seconds = 1
-/** The largest allowed size of a response head. */
+/** The largest allowed size of a response head, in bytes. */
 const mostHeaderBytes = 2_000
 
 export const loadGenerator = `wrk of one thread, ${connections} connections, rounds of ${seconds} s`

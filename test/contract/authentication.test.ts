@@ -258,7 +258,7 @@ describe('contract: alg and crit of a token', () => {
     known = await addPartnerWithSecret('Algorithm Partner')
   })
 
-  test('HS256 with the right secret is accepted, also with harmless header members', async () => {
+  test('HS256 with the right secret is accepted, also with harmless header parameters', async () => {
     for (const more of [{}, { typ: 'JWT' }, { typ: 'at+jwt', cty: 'x', unknown: [1] }]) {
       const token = signed({ alg: 'HS256', kid: known.kid, ...more }, known.secret)
       expectSuccess(await ask(`Bearer ${token}`), 200, ontario)

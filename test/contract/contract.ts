@@ -26,7 +26,7 @@ const internals = [
   'typebox',
 ]
 
-/** Asserts that neither the body nor a header of a response contains one of the texts or an internal name. */
+/** Asserts that neither the body nor a header of a response contains a given text or reveals the implementation. */
 export function expectAbsent(answer: Answer, absent: readonly string[]): void {
   const whole = JSON.stringify([answer.body, [...answer.headers]])
   const found = absent.filter((text) => text !== '' && whole.includes(text))
@@ -65,7 +65,7 @@ export function expectNoStore({ headers }: Answer): void {
   expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
 }
 
-/** Returns a pattern that finds a field path in a message: followed by a colon, and not as the end of a longer path. */
+/** Returns a pattern that finds a field path in a message. A colon must follow, and no longer path may end with it. */
 function naming(path: string | RegExp): RegExp {
   if (path instanceof RegExp) return path
   return new RegExp(`(^|[^\\w.\\]])${path.replace(/[.[\]]/g, '\\$&')}: `)

@@ -29,7 +29,7 @@ afterAll(() => service.stop())
 
 const slot = '2026-12-03T09:00:00Z'
 
-/** As the value of a field: leaves the field out of the body. */
+/** A test value that means: the body does not contain the field. */
 const absentMember = Symbol('left out')
 
 /** A valid request in which one value is replaced. Its texts are unusual, so that a response that repeats one is noticed. */
@@ -301,7 +301,7 @@ describe('contract: phq9Data', () => {
         { question: '😀'.repeat(1000), answer: '😀'.repeat(1000) },
       ],
     },
-    { name: 'with unknown members', value: [{ ...element, score: 3, note: 'x' }] },
+    { name: 'with unknown fields', value: [{ ...element, score: 3, note: 'x' }] },
     { name: 'with a repeated question', value: [element, element] },
   ]
   for (const [i, { name, value }] of right.entries()) {
@@ -398,7 +398,7 @@ describe('contract: bookingData', () => {
   }
 })
 
-describe('contract: unknown members of a body', () => {
+describe('contract: unknown fields of a body', () => {
   test('are ignored with any value and are not stored', async () => {
     const odd = {
       canary: [null, { deep: ['\u0000', '\ud800'] }],
@@ -467,7 +467,7 @@ describe('contract: unknown members of a body', () => {
     })
   }
 
-  test('__proto__ adds no bookingData and no optional member', async () => {
+  test('__proto__ adds no bookingData and no optional field', async () => {
     const bookingData = json({
       selfSchedulingProviderId: providerId,
       utcStartTime: '2026-12-03T15:00:00Z',

@@ -112,7 +112,7 @@ describe('contract: the list of regions', () => {
   })
 })
 
-describe('contract: a country_code that is not an assigned ISO 3166-1 alpha-2 code is 400', () => {
+describe('contract: a country_code that is not an assigned ISO 3166-1 alpha-2 code', () => {
   const rows = ['', 'CAN', 'UK', ' CA', 'CA,GB', 'canary-country', '__proto__', 'CA\u0000']
   for (const code of rows) {
     test(`country_code=${JSON.stringify(code)} is 400`, async () => {

@@ -30,7 +30,7 @@ const rateHeadersOf = ({ headers }: Answer) => [headers.get('ratelimit-policy'),
 const used = 'the rate limit is exceeded; try again after Retry-After seconds'
 const refused = 'too many invalid tokens came from this address; try again after Retry-After seconds'
 
-/** Asserts all of a 429 response. */
+/** Asserts the status, the body and the headers of a 429 response. */
 function expectLimited(answer: Answer, code: string, policy: string, standing: string, seconds: number) {
   const message = code === 'rate_limited' ? used : refused
   expect({ status: answer.status, body: answer.body }).toEqual({
@@ -44,7 +44,6 @@ function expectLimited(answer: Answer, code: string, policy: string, standing: s
   expect([headers.get('www-authenticate'), headers.get('set-cookie')]).toEqual([null, null])
 }
 
-/** Sends a request with a partner's token. */
 const send = ({ token }: Pick<TestPartner, 'token'>, method: string, path: string) =>
   service.send(path, { method, headers: { Authorization: `Bearer ${token}` } })
 

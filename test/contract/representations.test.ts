@@ -235,7 +235,7 @@ async function startAgain() {
     clock: context.clock,
     report: () => {},
   })
-  // The links in the page contain the base URL, so it has to be the same.
+  // The links in a page contain the base URL, so both services must have the same one.
   const server = await opened.listen({ host: 'localhost', port: 0, baseUrl: service.baseUrl })
   return {
     async tagOf(path: string) {

@@ -92,7 +92,7 @@ describe('domain: an unchanged audit log', () => {
   })
 })
 
-describe('domain: a changed field of an audit line is detected:', () => {
+describe('domain: the check of a changed audit line', () => {
   const other: { [Field in keyof AuditLine]: AuditLine[Field] } = {
     id: 9,
     at: 0,
@@ -104,11 +104,11 @@ describe('domain: a changed field of an audit line is detected:', () => {
   }
   const fields = Object.keys(other) as (keyof AuditLine)[]
 
-  test('the test covers all fields of a line', () => {
+  test('is tested for every field', () => {
     expect(fields.toSorted()).toEqual(Object.keys(lines[0] as AuditLine).sort() as typeof fields)
   })
 
-  test.each(fields)('%s', (field) => {
+  test.each(fields)('detects a changed %s', (field) => {
     for (const index of lines.keys()) {
       const verdict = verify(withLine(index, { [field]: other[field] }))
       expect(verdict).toMatchObject({ intact: false })
@@ -119,7 +119,7 @@ describe('domain: a changed field of an audit line is detected:', () => {
     }
   })
 
-  test('each field changes the hash', () => {
+  test('relies on a hash that depends on every other field', () => {
     const line = lines[3] as AuditLine
     const hash = auditHash(hashes, auditStart.hash, line)
     for (const field of fields.filter((name) => name !== 'hash')) {
@@ -127,12 +127,12 @@ describe('domain: a changed field of an audit line is detected:', () => {
     }
   })
 
-  test('a record that is replaced by null, and null that is replaced by the text "null"', () => {
+  test('detects a record that was replaced by null, and null that was replaced by the text "null"', () => {
     expect(verify(withLine(0, { record: null }))).toMatchObject({ intact: false, id: 1 })
     expect(verify(withLine(1, { record: 'null' }))).toMatchObject({ intact: false, id: 2 })
   })
 
-  test('text that moves from one field to the next', () => {
+  test('detects text that was moved from one field to the next', () => {
     const moved = { actor: 'olive"', action: '"token.issue' as AuditLine['action'] }
     expect(verify(withLine(3, moved))).toMatchObject({ intact: false, id: 4 })
   })

@@ -113,7 +113,7 @@ describe('domain: comparing a directory', () => {
     })
   })
 
-  test('deactivates an omitted record once', () => {
+  test('deactivates an omitted record, and does not write it again at the next load', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { regions: [unnumbered(ontario)], providers: [] },
       facts,
@@ -264,7 +264,7 @@ describe('domain: loading a compared directory', () => {
   ]
   test.each(rows)('%s', (_, since, end) => expect(endOf(decideLoad(comparison, since))).toBe(end))
 
-  test('has a refusal with the advice to run the command again', () => {
+  test('is refused with the advice to run the command again', () => {
     expect(decideLoad(comparison, null)).toEqual(
       new Refusal(
         'directory_changed',
@@ -308,7 +308,7 @@ describe('domain: the limit of changes of a load', () => {
       'the files change 1 regions and providers, more than the limit of 0, so nothing was changed',
     ],
   ]
-  test.each(rows)('%j with the load %j gives the refusal %j', (limit, of, message) => {
+  test.each(rows)('for the limit %j and the load %j the refusal is %j', (limit, of, message) => {
     const expected = message === null ? null : new Refusal('too_many_changes', message)
     expect(refusalOf(() => requireFewChanges(of, limit))).toEqual(expected)
   })

@@ -130,7 +130,7 @@ describe('domain: cancelling a cutover', () => {
   const reopened = { set: 'key', id: 1, to: { endsAt: null, endReason: null } }
   const neverStarts = { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } }
 
-  // The order of the writes matters: not even between two writes may two keys have no end.
+  // The waiting key ends before the other key is reopened, so that at no time two keys have no end.
   test.each<[name: string, keys: KeyRecord[], at: number, writes: unknown[]]>([
     ['ends the waiting key at its start', [replaced, waiting], 200, [neverStarts, reopened]],
     ['succeeds until one millisecond before the cutover', [replaced, waiting], 499, [neverStarts, reopened]],
@@ -195,9 +195,9 @@ describe('domain: any sequence of token changes', () => {
   const steps = fc.array(
     fc.record({
       what: fc.constantFrom('issue', 'rotate', 'revoke', 'cancel'),
-      /** The time from the previous step to this one. */
+      /** The time from the previous step to this one, in ms. */
       later: fc.nat(4),
-      /** The time from this step to the start of its key. */
+      /** The time from this step to the start of its key, in ms. */
       wait: fc.nat(6),
     }),
     { minLength: 1, maxLength: 12 },
@@ -235,7 +235,7 @@ describe('domain: any sequence of token changes', () => {
     )
   })
 
-  test('of rotations leaves exactly one key in force at every instant', () => {
+  test('leaves exactly one key in force at every instant if all changes are rotations', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(4), fc.nat(6)), { minLength: 1, maxLength: 8 }), (rotations) => {
         let keys = afterwards([], decideIssue({ partner, keys: [] }, newKey('first', 0), actAt(0)))

@@ -89,7 +89,7 @@ describe('domain: a member', () => {
     })
   })
 
-  test('is erased with one shared object for all requests, so that an engine needs one statement', () => {
+  test('is erased with the same write for all requests, so that the storage engine needs only one statement', () => {
     const { writes } = done(decideErasure(member, [intake, booking], []))
     expect(new Set(writes.flatMap((write) => ('set' in write ? [write.to] : []))).size).toBe(1)
   })

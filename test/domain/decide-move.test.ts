@@ -65,7 +65,7 @@ describe('domain: transitions of a request', () => {
   const [yes, no] = ['done', 'move_unknown']
   /** The transitions of an intake. A booking request differs only in that it cannot be assigned. */
   const table: [RequestState, string[]][] = [
-    // accept, decline, assign, close, move
+    // Columns: accept, decline, assign, close, move.
     ['unassigned', [no, no, yes, yes, no]],
     ['pending', [yes, yes, yes, no, yes]],
     ['accepted', [no, yes, yes, no, yes]],
@@ -281,7 +281,7 @@ describe('domain: assigning a provider', () => {
   type Fault = readonly [end: string, name: string, add: (facts: PlacementFacts) => PlacementFacts]
   const request = (found: PlacementFacts) => found.request as NonNullable<PlacementFacts['request']>
 
-  /** In the order in which they are checked. */
+  /** The faults, in the order in which the decision checks them. */
   const faults: readonly Fault[] = [
     ['record_unknown', 'the request is unknown', (found) => ({ ...found, request: null })],
     [
@@ -407,7 +407,7 @@ describe('domain: moving a request to another slot', () => {
   const having = (found: PlacementFacts, more: Partial<RequestRecord>) =>
     found.request ? { ...found, request: { ...found.request, ...more } } : found
 
-  /** In the order in which they are checked. */
+  /** The faults, in the order in which the decision checks them. */
   const faults: readonly Fault[] = [
     ['record_unknown', 'the request is unknown', (found) => ({ ...found, request: null })],
     ['move_unknown', 'the person was erased', (found) => having(found, { member: null })],

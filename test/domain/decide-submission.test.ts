@@ -59,7 +59,7 @@ const facts: SubmissionFacts = {
   kept: null,
 }
 
-/** The member's slots that start the given minutes after nine. */
+/** Returns slots of the member. Each starts at nine plus one of the offsets (minutes). */
 const heldAt = (...offsets: number[]) =>
   offsets.map((offset, index) => ({ requestId: 70 + index, startsAt: nine + minutes(offset) }))
 
@@ -75,7 +75,7 @@ const held = (asked: Asked, holder: SubmissionFacts['holders'][number]) => ({
   facts: { ...asked.facts, holders: [...asked.facts.holders, holder] },
 })
 
-/** In the order in which docs/architecture.md lists the checks. `stale` comes before them all. */
+/** The faults, in the order in which docs/architecture.md lists the checks. `stale` precedes all others. */
 const faults: readonly Fault[] = [
   [
     'stale',

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { requireName } from '../../src/domain/partner'
 
 test.each(['N', '3M', 'Nonesuch', 'North Care', "Zoë's & Söhne", '渡辺', 'x'.repeat(200), '👩'.repeat(200)])(
-  'domain: %p is a valid name',
+  'domain: %p is a valid name of a partner or organization',
   (name) => {
     expect(() => requireName(name)).not.toThrow()
   },
@@ -28,6 +28,6 @@ test.each([
   ['No\u200brth', 'name: must not contain a control character'],
   ['North\u2028Care', 'name: must not contain a control character'],
   ['North\ud800', 'name: must not contain a control character'],
-])('domain: %p is not a valid name', (name, message) => {
+])('domain: %p is not a valid name of a partner or organization', (name, message) => {
   expect(() => requireName(name)).toThrow(expect.objectContaining({ kind: 'field_invalid', message }))
 })

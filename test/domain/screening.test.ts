@@ -456,7 +456,7 @@ describe('domain: the risk of a screening', () => {
   test('is ordered by the ninth item, non-zero first, and then by severity', () => {
     const urgencies = inOrder.map(([, answers]) => riskOf(answers).urgency)
     expect(urgencies).toEqual(urgencies.toSorted((a, b) => b - a))
-    // Answers that cannot be decrypted are as urgent as the worst answers that cannot be read.
+    // Only two rows are equally urgent: undecryptable answers, and a severe screening with an unreadable ninth item.
     expect(new Set(urgencies).size).toBe(inOrder.length - 1)
   })
 

@@ -16,7 +16,7 @@ describe('domain: the path of a validation fault', () => {
   const Named = Type.Object({ name: Text() })
   const Tree = Type.Object({ people: Type.Array(Type.Object({ pets: Type.Array(Named) })) })
 
-  test('contains member names and array positions', () => {
+  test('contains field names and array positions', () => {
     const value = { people: [{ pets: [] }, { pets: [{ name: 'Tom' }, { name: 5 }] }] }
     expect(faults(Tree, value)).toEqual([{ path: 'people[1].pets[1].name', fault: 'must be a string' }])
   })

@@ -177,7 +177,7 @@ describe('faults: a database file changed under a running server', () => {
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
-      // Logged if the page check after the start began only when the file could no longer be read.
+      // Logs this warning only if the page check after the start began when the file could no longer be read.
       const unchecked = 'warn: the database could not be checked; run anteroom doctor'
       expect(messagesIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,
@@ -196,7 +196,7 @@ describe('faults: a database file changed under a running server', () => {
     expect((await service.post(booking('in-both'), token)).status).toBe(201)
     await operator.do('backup', backup, '--plain')
     expect((await service.post(booking('since'), token)).status).toBe(201)
-    // Like cp, this keeps the inode.
+    // Overwrites the file in place, as cp does, so that its inode stays the same.
     writeFileSync(operator.database, readFileSync(backup))
     for (let index = 0; index < 5; index++) {
       expect((await service.post(booking(`lost-${index}`), token)).status).toBe(503)

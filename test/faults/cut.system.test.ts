@@ -121,7 +121,7 @@ class KeyedMaterial extends Material {
 
 describe('faults: bookings that are stored but not answered with 201, because of a known limitation of the runtime', () => {
   test.each(knownLimitations.map((row) => [row[0], row] as const))(
-    'a booking followed by %s is stored once and answered to a retry',
+    'a booking followed by %s is stored once, and a retry gets its answer',
     async (name, [, outcome, steps]) => {
       const of = new KeyedMaterial(
         `known-${knownLimitations.findIndex((row) => row[0] === name)}`,

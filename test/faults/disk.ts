@@ -169,7 +169,7 @@ const sectorBytes = 512
 
 /**
  * Returns the files on the disk after a power cut at `moment`. All synced changes are kept, and a random part of the
- * unsynced ones. Creating or removing a name is such a change too, and is synced with its folder.
+ * unsynced ones. Creating or removing a name is also a change, which a sync of its folder makes durable.
  */
 export function cutPower(
   steps: readonly Step[],

@@ -92,7 +92,7 @@ describe('faults: a rotation of the master key', () => {
 
     await using again = await operator.serve()
     expect((await again.get('/partners/v1/user/?external_user_id=kim', token)).status).toBe(200)
-    // A second server would be refused while this one runs.
+    // A second server would be refused while the first one runs.
     await again.stop()
     const { code, stderr } = await operator.run([
       ...['serve', '--port', '0', '--base-url', 'https://x.example', '--master-key-file', old],

@@ -3,11 +3,10 @@ import { printFigure, times } from '../support/long'
 import type { Operator } from '../support/operator'
 import { Program } from '../support/process'
 
-/** A command that is killed repeatedly. */
 export interface KilledCommand {
   /** Prepares the files and returns the arguments of the command. */
   readonly ready: () => Promise<string[]> | string[]
-  /** Checks everything that must hold afterwards, and returns whether the old or the new state is in effect. */
+  /** Checks everything that must hold after a kill, and returns whether the old or the new state is in effect. */
   readonly check: () => Promise<'old' | 'new'>
 }
 

@@ -47,9 +47,9 @@ class Tally {
 
 /** A production server on one database that is killed repeatedly, and the answers it gave. */
 class Victim {
-  /** The submissions that are not yet compared. */
+  /** The submissions that are not yet compared with the database. */
   #sent: Submission[] = []
-  /** The submissions that are already compared. */
+  /** The submissions that are already compared with the database. */
   #before: Submission[] = []
   #newest = 0
 
@@ -158,7 +158,7 @@ test(`faults: a server killed ${cycles} times during bookings loses, corrupts an
   expect(median).toBeLessThan(2_000)
 })
 
-/** A request with a key and the exact answer to it; null if there was none. */
+/** A request with an idempotency key, and the exact text of its answer. The answer is null if none arrived. */
 interface Keyed {
   readonly key: string
   readonly body: string

@@ -46,7 +46,7 @@ test('faults: a stderr that is not read prevents neither serving nor a stop, and
       try {
         taken += buffer.toString('utf8', 0, readSync(reader, buffer))
       } catch {
-        // Nothing is there yet.
+        // The pipe is still empty.
       }
       return taken.split('\n').length > requests
     })

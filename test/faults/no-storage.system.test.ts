@@ -64,7 +64,7 @@ async function goThrough(
     expect((await sandbox.send('/livez')).status).toBe(200)
   }
   fault.end(sandbox)
-  // No other request is sent: the server recovers by itself.
+  // The server recovers by itself, without any other request.
   await eventually('the server to be ready again', async () => (await readiness()) === 200)
   expect(await book()).toBe(201)
 
@@ -77,7 +77,7 @@ async function goThrough(
   expect(faultsIn(path)).toEqual([])
   expect(sandbox.stderr.match(readyAgain)).toHaveLength(sandbox.stderr.match(notReady)?.length ?? 0)
   expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
-  // Logged once, and not at each attempt.
+  // This line is logged at most once, and not at each attempt.
   expect(sandbox.stderr.match(/could not be stored; retrying/g)?.length ?? 0).toBeLessThanOrEqual(1)
   return notReady.exec(sandbox.stderr)?.[1] ?? ''
 }

@@ -11,7 +11,7 @@ import { type Exit, eventually, Program, theProgram } from '../support/process'
 setDefaultTimeout(300_000)
 
 // If the database server fails in any way, the program must not reveal values that callers sent, rows, or messages of
-// the server. All of these contain this word.
+// the database server. In these tests, all of these texts contain the canary word.
 const word = 'canary'
 const spellings = [word, ...['Y2FuYXJ5', 'NhbmFye', 'jYW5hcn'], Buffer.from(word).toString('hex')]
 const found = (text: string) =>
@@ -130,7 +130,7 @@ afterAll(async () => {
 describeOnPostgres(
   'faults: when PostgreSQL fails, no canary value reaches answers, logs or command output',
   () => {
-    // The server chooses all texts of an error, so each of them contains the canary.
+    // The database server chooses all texts of an error, so each text contains the canary.
     test.each([
       ['23505', 500],
       ['23514', 500],
@@ -145,7 +145,7 @@ describeOnPostgres(
       ['XX001', 503],
       ['42501', 503],
       ['25006', 503],
-    ])('an error %s of the server reveals nothing', async (code, status) => {
+    ])('a PostgreSQL error %s reveals nothing', async (code, status) => {
       await onWriting('members', raising(code))
       expect(await submit()).toBe(status)
       await noMore('members')
@@ -184,7 +184,7 @@ describeOnPostgres(
       for (const args of [['member', 'show', '1'], ['request', 'list'], ['doctor']]) await run(args)
     })
 
-    test('a wrong password and a dead server reveal nothing', async () => {
+    test('a wrong password and a dead database server reveal nothing', async () => {
       const wrong = url.replace(password, 'canary-wrong')
       expect((await run(['request', 'list'], wrong)).code).not.toBe(0)
       await server.stop('SIGKILL')

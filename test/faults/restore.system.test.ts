@@ -13,7 +13,7 @@ const path = operator.database
 const backups: { name: string; requests: number; isOpened: boolean }[] = []
 let killed = { requests: 0 }
 
-/** Books intakes until `to` are stored. */
+/** Submits the intakes with the numbers from `from` up to, but not including, `to`. */
 async function bookUpTo(service: Served, token: string, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index++) {
     expect((await service.post(booking(`m-${index}`), token)).status).toBe(201)

@@ -19,7 +19,7 @@ const mebibyte = 2 ** 20
 /** The limits of a soak. A leak of one descriptor or a few kilobytes for each request exceeds them. */
 const bounds = {
   memoryGrowth: times(64, 96) * mebibyte,
-  /** Four times the size at which SQLite checkpoints. */
+  /** The size of the write-ahead log in bytes: four times the size at which SQLite checkpoints. */
   log: 16 * mebibyte,
   descriptors: 4,
 }

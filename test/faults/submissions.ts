@@ -58,7 +58,7 @@ export class Practice {
     return new Practice(new Map(files), token, later)
   }
 
-  /** An operator whose folder contains these files, or files derived from them. */
+  /** Returns an operator whose folder contains the given files, by default those of this object. */
   place(files: Files = this.files): Operator {
     return operatorWith(files)
   }
@@ -120,7 +120,7 @@ export function operatorWith(files: Files, command?: readonly string[]): Operato
   return operator
 }
 
-/** The ids of the requests after one id. */
+/** Returns the ids of the stored requests that are higher than `id`. */
 function idsAfter(path: string, id: number): number[] {
   using database = new Database(path, { readonly: true })
   const select = 'SELECT id FROM booking_requests WHERE id > ? ORDER BY id'
@@ -165,7 +165,7 @@ export async function differences(path: string, sent: readonly Submission[], aft
       const member = body.user.external_user_id
       if (id > (newest.get(member)?.id ?? 0)) newest.set(member, { id, mark })
       const is = asStored(await store.findRequest(id), screenings.get(id))
-      // The id and number of an unanswered request are unknown: take the stored ones.
+      // The id and number of an unanswered request are unknown, so the stored ones count as correct.
       const should = asSubmitted(submission, is)
       if (!Bun.deepEquals(is, should)) found.push(`${mark} is corrupted: ${JSON.stringify({ is, should })}`)
     }
@@ -195,7 +195,7 @@ function asStored(request: RequestRecord | null, screening: readonly ScreeningAn
   }
 }
 
-/** The values of `asStored` as they were submitted and answered. */
+/** Returns the values that `asStored` must return for a submission and its answer. */
 function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asStored>): typeof stored {
   const { user, bookingData: slot, memberData, phq9Data } = body
   const [memberId] = stored.member

@@ -1,4 +1,4 @@
-/** A request with these header lines instead of a Host header. */
+/** A request that has the given header lines instead of a Host header. */
 export type HeadCase = readonly [name: string, outcome: Outcome, lines: readonly string[]]
 
 /** A request target, built from a path that ends in a slash and a query. */

@@ -57,7 +57,7 @@ function run(steps: readonly Step[], row: SocketCase): Promise<Exchange> {
   return exchange(port, steps, { due: mostAnswers(row) })
 }
 
-/** The email addresses of those of the case's two members that the service has stored. */
+/** Looks up the two members of a case. Returns the email addresses of the stored ones. */
 async function storedOf({ member, token }: Material): Promise<string[]> {
   const ids = [member, `${member}-hidden`]
   const found = await Promise.all(ids.map((id) => sandbox.get(`${paths.user}?external_user_id=${id}`, token)))

@@ -12,7 +12,7 @@ export interface WireAnswer {
 
 /** The responses on a connection, and the state of the connection after the last one. */
 export interface Exchange {
-  /** In the order of arrival. Excludes interim responses (100 Continue). */
+  /** The responses in the order of arrival, except interim responses (100 Continue). */
   readonly answers: readonly WireAnswer[]
   /** `closed` if the server closed the connection, `open` if nothing more arrived before the timeout. */
   readonly ending: 'closed' | 'open'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { FairQueue } from '../../src/http/admission'
 
-/** A queue whose clock advances only when a step is done. `done` contains the names of these steps in order. */
+/** A queue whose clock advances only when a step is done. `done` contains the names of the finished steps in order. */
 function world() {
   let now = 0
   const done: string[] = []

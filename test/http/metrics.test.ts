@@ -174,7 +174,7 @@ describe('http: metrics of partner requests', () => {
     const forged = Array.from({ length: 20 }, (_, at) =>
       service.get(`${search}?page=${at}`, `canary.${at}.x`),
     )
-    // The same path without the trailing slash.
+    // The path of the search without its trailing slash.
     const bare = Array.from({ length: 2 }, () =>
       service.get('/partners/v1/providers?page=1', 'canary.bare.x'),
     )
@@ -252,7 +252,7 @@ function measured(different: Partial<Measured> = {}): Measured {
   }
 }
 
-/** Scrapes a server with these measurements. */
+/** Scrapes a server with the given measurements. */
 async function metricsOf(different?: Partial<Measured>) {
   const { port, stop } = listenForMetrics(0, measured(different))
   try {

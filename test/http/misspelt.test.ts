@@ -15,7 +15,7 @@ const warningOf = async (body: unknown) =>
 
 const whole = booking('misspelt')
 
-describe('http: the sandbox warns of a misspelt member name', () => {
+describe('http: the sandbox warns of a misspelt field name', () => {
   test.each<[string, unknown, string]>([
     [
       'with a hyphen',
@@ -78,7 +78,7 @@ describe('http: there is no spelling warning', () => {
       'for a name with characters other than ASCII letters',
       { ...whole, bookingDatá: {}, '<bookingData>': {} },
     ],
-    ['for a name inside an unknown member', { ...whole, extra: { bookingdata: {} } }],
+    ['for a name inside an unknown field', { ...whole, extra: { bookingdata: {} } }],
     ['for a body that is not an object', [whole]],
   ])('%s', async (_, body) => {
     expect(await warningOf(body)).toBeNull()

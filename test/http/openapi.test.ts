@@ -233,7 +233,7 @@ test('http: the OpenAPI document describes each schema, property, parameter, hea
 })
 
 describe('http: the agreed copy of the OpenAPI document', () => {
-  test('is what the service serves', async () => {
+  test('equals the document that the service serves', async () => {
     // Builds the document without a service, so that its examples do not depend on the free slots.
     const text = await openApiDocument(endpoints, agreedBaseUrl)
     if (process.env.RENEW_OPENAPI) await Bun.write(agreedCopy, text)
@@ -288,7 +288,7 @@ describe('http: responses match the OpenAPI document', () => {
     }
   })
 
-  test('in production, where the example slot is fixed, so that free slots are shown only with a token', async () => {
+  test('in production, where the document has a fixed example slot and reveals no free slots', async () => {
     const { context, baseUrl } = service
     const fixed = await openApiDocument(endpoints, baseUrl)
     // Books the first free slot, because it could by chance be the fixed example slot.

@@ -47,7 +47,7 @@ function make(found: FoundPage, now: number, before?: ProviderPage, turn: Turn =
 const textOf = ({ representation }: ProviderPage) => (representation.plain.body as Blob).text()
 
 describe('http: a page of search', () => {
-  test('contains its entries, and is valid JSON without entries', async () => {
+  test('contains its entries, and is valid JSON even if it has none', async () => {
     expect(await textOf(await make(search([a, b]).found, 0))).toBe('{"results":[{"name":"a"},{"name":"b"}]}')
     expect(await textOf(await make(search([]).found, 0))).toBe('{"results":[]}')
   })
@@ -109,12 +109,12 @@ describe('http: a page of search', () => {
   })
 
   test.each<[change: string, items: readonly FoundProvider[], now: number]>([
-    ['another provider', [a, named('c')], 20],
-    ['another order', [c, a], 20],
-    ['one provider fewer', [a], 20],
-    ['one provider more', [a, c, b], 20],
-    ['expired slots', [a, c], 60],
-  ])('is not reused with %s', async (_, items, now) => {
+    ['one of its providers is another one', [a, named('c')], 20],
+    ['the order changes', [c, a], 20],
+    ['one provider fewer is found', [a], 20],
+    ['one provider more is found', [a, c, b], 20],
+    ['its slots have expired', [a, c], 60],
+  ])('is not reused if %s', async (_, items, now) => {
     expect(renewed(await make(search([a, c]).found, 10), search(items).found, now)).toBeNull()
   })
 

@@ -10,10 +10,7 @@ import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/**
- * The longest time that a request may wait, in ms. During a fault of a node, a command or a link: at nodes without the
- * fault. During a fault of the database server: at all nodes.
- */
+/** The longest time (ms) that a request may wait at a healthy node, and at a node without a working database server. */
 const [othersMillis, allMillis] = [500, 2_000]
 /** Extra time for a busy machine: at least a second, plus twice the longest request before the fault. */
 const slackMillis = ({ usualMillis }: Report) => 1_000 + 2 * usualMillis
@@ -32,7 +29,7 @@ function expectAnswersInTime(report: Report): void {
 const auditLock = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND (classid, objid, mode) = (x'416e7465'::int4::oid, 1, 'ExclusiveLock')`
 
-/** Tests too slow for the normal run. */
+/** Runs a test only in the long run, because it is slow. */
 const testInLong = test.skipIf(!isLong)
 
 const whyNot = whyNoCut()
@@ -122,7 +119,7 @@ describeOnPostgres('nodes: four nodes while partners book', () => {
             if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
             const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
             const command = nodes.command(...words)
-            // Freezes the command at a random time, or while it holds locks. It holds locks for only a few polls.
+            // Freezes a quarter of the commands at a random time, and the others once a session holds the audit lock.
             if (Math.random() < 0.25) await Bun.sleep(100 + Math.random() * 300)
             else await locked(command)
             await freeze((signal) => command.kill(signal))

@@ -3,10 +3,10 @@ import { type KnownSlot, type Nodes, searchPath } from './nodes'
 
 export interface Call {
   readonly node: number
-  /** Times are ms of `performance.now()`. */
+  /** The times are in ms of `performance.now()`. */
   readonly beganAt: number
   readonly endedAt: number
-  /** Null if the connection failed. */
+  /** The HTTP status. Null if the connection failed. */
   readonly status: number | null
   readonly code: string | null
 }
@@ -82,8 +82,8 @@ export class Load {
   }
 
   /**
-   * Returns the next submission. Of each five, two book the same slot, one books another slot, and two are intakes. Every
-   * second submission has an idempotency key.
+   * Returns the next submission. Of five submissions, two book the same slot, one books another slot, and two are
+   * intakes. Every second submission has an idempotency key.
    */
   #take(): Submission {
     const number = this.from++

@@ -125,7 +125,7 @@ export class Nodes implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const node of this.nodes) {
-      // A frozen process would not end.
+      // Continues a frozen node, because it could not end.
       if (node.isRunning) node.signal('SIGCONT')
       await node[Symbol.asyncDispose]()
     }

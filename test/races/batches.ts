@@ -182,7 +182,7 @@ export class BatchWorld implements AsyncDisposable {
     return answerOf(await service.get(`${paths.user}?${query}`, token))
   }
 
-  /** A model that runs the moves of a day one after another. @param kept the records that it must have in the end */
+  /** A model that runs the moves of a day one after another. @param kept the records that the model must end with */
   model(day: Day, kept: Kept): Model<Oracle, Move, Outcome> {
     const numbers = new Map(kept.requests.map(({ id, authorizationNumber }) => [id, authorizationNumber]))
     return {
@@ -267,7 +267,7 @@ export class BatchWorld implements AsyncDisposable {
         const { member, ...rest } = request
         return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) ?? null }
       }),
-      // Only the lines of changes. Those of look-ups and refused tokens are written later, asynchronously.
+      // Keeps only the lines of changes, because the lines of look-ups and refused tokens are written later.
       audit: audit
         .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
         .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
@@ -275,7 +275,7 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  /** The same records according to the model. */
+  /** Returns the records that a day must have according to the model. */
   keptBy(oracle: Oracle): Kept {
     const { partners, members, requests, audit } = oracle
     return {
@@ -289,7 +289,7 @@ export class BatchWorld implements AsyncDisposable {
           profile: { preferredSpokenLanguage: 'en', ...profile },
         }
       }),
-      // The model has null as the answers of an erased person, the database has none.
+      // For an erased person, the model has null as the answers, and the database has an empty list.
       requests: inOrder(requests).map(({ partner: _, ...request }) => {
         return { ...request, answers: request.answers ?? [] }
       }),

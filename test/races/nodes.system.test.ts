@@ -262,7 +262,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
     'nodes that book the same slots concurrently in opposite orders book each slot once and cause no deadlock',
     async () => {
       const waits: number[] = []
-      // Ten days of the two providers that no other test books then; the last round is below.
+      // Each round needs a day of a provider without bookings. Two providers have ten each. The last round is below.
       const rounds = times(3, 19)
       const askAll = async (round: number) => {
         const places = Array.from({ length: 24 }, (_, index) => index)

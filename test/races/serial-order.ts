@@ -28,7 +28,7 @@ export function serialOrder<State, Move, Result>(
   const waiting = done.toSorted((one, other) => one.answeredAt - other.answeredAt)
   const [first] = waiting
   if (!first) return model.isEnd(state) ? [] : null
-  // Of equal moves with equal results, tries only the first: swapping two of them makes no other order.
+  // If moves and their results are equal, tries only the first move, because swapping them gives the same order.
   const tried: Done<Move, Result>[] = []
   for (const one of waiting) {
     if (one.askedAt > first.answeredAt || tried.some((other) => isAlike(one, other))) continue

@@ -108,7 +108,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
     keys: oracle.partners.map(({ id }) =>
       keys.filter(({ partnerId }) => partnerId === id).map(({ startsAt, endsAt }) => [startsAt, endsAt]),
     ),
-    // Compares only the lines of changes. Those of look-ups and refused tokens are written later, asynchronously.
+    // Keeps only the lines of changes, because the lines of look-ups and refused tokens are written later.
     audit: audit
       .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
       .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
@@ -133,7 +133,7 @@ function countsOf(path: string, now: number) {
   }
 }
 
-/** The same records according to the oracle. */
+/** The members, requests, tokens and audit lines that the database must have according to the oracle. */
 function expectedInDatabase({ oracle }: World) {
   const { members, requests, audit, partners } = oracle
   return {

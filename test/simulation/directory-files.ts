@@ -4,7 +4,8 @@ import type { Dice } from './dice'
 import type { Absence } from './oracle-directory'
 import { dateOf, zoneNames } from './wall-clock'
 
-// Random directory files. All contain the same few regions and providers, but some lack one, and the details differ.
+// Random directory files. They contain the same few regions and providers with different details. Some files omit a
+// region or a provider.
 
 export const providerCount = 5
 

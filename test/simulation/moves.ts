@@ -72,7 +72,7 @@ export interface Retried extends Called {
    * or those of other partners. A request of another partner is sent with the texts of the calling partner.
    */
   readonly of: 'own' | 'own and moved' | 'another'
-  /** The index into these requests, modulo their number. */
+  /** The index into the requests that `of` selects, modulo their number. */
   readonly sent: number
   /** True to append a space to the body. */
   readonly isSpaced: boolean
@@ -307,7 +307,7 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
     act: 'crash amid',
     asked: Array.from({ length: 2 + below(5) }, (_, place) => ({
       ...submit(),
-      // Different persons, addresses and keys, so that none of them conflicts with another.
+      // The submissions have different persons, addresses and keys, so that none conflicts with another.
       via: 0,
       partner: 0,
       person: 50 + serial,

@@ -29,7 +29,7 @@ export interface KnownRegion {
 export interface KnownProvider {
   readonly id: number
   entry: ProviderInFile
-  /** `active` in the directory file. */
+  /** The value of `active` in the directory file. */
   active: boolean
   /** True if staff deactivated the provider. */
   suspended: boolean
@@ -100,7 +100,7 @@ export class OracleDirectory {
     return result
   }
 
-  /** The provider whose ref is p0, p1 and so on. */
+  /** Returns the provider whose ref is `p` and the given number. */
   providerAt(place: number): KnownProvider | undefined {
     return this.providers.find(({ entry }) => entry.ref === `p${place}`)
   }

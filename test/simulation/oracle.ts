@@ -28,7 +28,7 @@ export interface OraclePartner {
   /** The index into the organizations; null if the partner has none. */
   organization: number | null
   active: boolean
-  /** Oldest first. */
+  /** The tokens of the partner, oldest first. */
   readonly keys: OracleKey[]
 }
 
@@ -73,10 +73,10 @@ export interface Body {
   readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
 }
 
-/** The idempotency key of a submission. */
+/** The idempotency key and the body of a submission. */
 export interface Keyed {
   readonly key: string
-  /** The exact body. */
+  /** The exact text of the body. */
   readonly text: string
 }
 
@@ -108,7 +108,7 @@ const languageNames: Readonly<Record<string, string>> = {
 export class Oracle {
   readonly members: OracleMember[] = []
   readonly requests: OracleRequest[] = []
-  /** Oldest first. Each line consists of actor, action, record and outcome. */
+  /** The audit lines, oldest first. Each line consists of actor, action, record and outcome. */
   readonly audit: string[] = []
   #kept: KeptAnswer[] = []
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []

@@ -79,7 +79,7 @@ export class Site implements AsyncDisposable {
     const gone = this.running.splice(0)
     if (copy === null) this.#dropped.push(...gone)
     else {
-      // Closing them cannot change what the next process reads, because it opens the copy.
+      // Closing the dropped processes cannot change what the next process reads, because that process opens the copy.
       for (const { service } of gone) await service.close()
       this.#path = copy
     }
@@ -116,7 +116,7 @@ interface Template {
 
 let made: Promise<Template> | undefined
 
-/** Returns the database of which each world starts with a copy. Makes it at the first call. */
+/** Returns the template database, and makes it at the first call. Each world starts with a copy of it. */
 export function template(): Promise<Template> {
   made ??= makeTemplate()
   return made
