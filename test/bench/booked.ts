@@ -11,9 +11,10 @@ const searches = 50
 const searchesToWarmUp = 250
 
 /**
- * Searches of a page after a booking of one of its slots. wrk cannot do that, so one client alternates bookings and
- * searches on one connection. Only searches are timed, to their last byte. The bare server sends the page from the
- * beginning of the round; a booking precedes each of its requests too, so that both run under the same conditions.
+ * Measures searches of a page, each after a booking of one of its slots. wrk cannot do that, so one client alternates
+ * bookings and searches on one connection. Only searches are timed, to their last byte. The bare server sends the page
+ * from the beginning of the round. A booking precedes each of its requests too, so that both servers run under the same
+ * conditions.
  * @throws Error if a search still offers a booked slot
  */
 export async function searchAfterBooking(spec: RowSpec, serving: Serving, encoding: Encoding): Promise<Row> {

@@ -267,7 +267,7 @@ describe('contract: the limit of failed authentications', () => {
     ],
     ['a token without a signature', { Authorization: `Bearer ${segment('{}')}..` }, 'token_invalid'],
   ])(
-    'answers %s with 429 after too many from one address, and with 401 again later',
+    'answers %s with 429 after too many failures from one address, and with 401 again after Retry-After seconds',
     async (_, headers, code) => {
       await start({ failedAuthentications: perMinute(2) })
       for (const path of [regions, paths.user])

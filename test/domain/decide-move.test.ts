@@ -86,7 +86,7 @@ describe('domain: transitions of a request', () => {
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
-    'of a booking request from %s have the same results as of an intake (%j), except that assign is refused',
+    'from %s: a booking request gives the same results as an intake (%j), except that assign is refused',
     (state, ends) => {
       const booked = { ...inState(state), isIntake: false }
       expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))

@@ -164,7 +164,7 @@ describe('domain: the checks of a submission', () => {
     expect(ends).toEqual(['done', 'member_deactivated', ...slotFaults, 'done', 'email_taken'])
   })
 
-  test('are repeated for a slot that was taken before and is free now', () => {
+  test('give stale for a slot that was taken before and is free now, so that they are repeated', () => {
     const taken = { ...draft, slotState: 'taken' as const }
     expect(endOf(decideSubmission(taken, facts))).toBe('stale')
     const holder = { requestId: 80, memberId: 99, startsAt: nine }

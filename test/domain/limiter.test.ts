@@ -110,7 +110,7 @@ describe('domain: a rate limit budget', () => {
     )
   })
 
-  test('adds one second to Retry-After for each waiting call that costs more than one', () => {
+  test('adds one second to Retry-After for each earlier refused call with a cost above 1', () => {
     const retriesOf = (cost: number, most: number) => {
       const limiter = new Limiter<string>()
       limiter.spend('a', perMinute(most), most, now)
@@ -158,7 +158,7 @@ describe('domain: the clock of a rate limit', () => {
     expect(isAllowed(limiter.spend('a', perMinute(1), 1, before + 60_000))).toBe(true)
   })
 
-  test('may jump: calls get no more budget than the steps forward refill', () => {
+  test('may jump back and forth: only the time of the forward jumps is refilled', () => {
     const jumps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 60 })
     fc.assert(
       fc.property(jumps, (steps) => {
