@@ -74,11 +74,11 @@ export function hashesOf(steps: readonly string[]): Buffer {
 /** @throws Refusal database_unusable if other steps were applied to the database */
 export function requireSteps(hashes: Uint8Array | undefined, steps: readonly string[]): void {
   if (hashesOf(steps).equals(hashes ?? new Uint8Array())) return
-  throw unusable('the database was created or upgraded by a build with other migrations; use that build')
+  throw unusable('the database was created or upgraded by a build with other migrations', 'use that build')
 }
 
 export function newerSchema() {
-  return unusable('the database was written by a newer version of this program; install that version')
+  return unusable('the database was written by a newer version of this program', 'install that version')
 }
 
 export function olderSchema(way: string) {

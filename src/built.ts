@@ -25,6 +25,6 @@ declare const BUILT_NOTICES: string | undefined
 export function notices(): string {
   if (typeof BUILT_NOTICES === 'string') return BUILT_NOTICES
   throw new Refusal('record_unknown', 'only the built executable contains the licenses', {
-    hint: 'the license files in the folders of node_modules',
+    action: 'read the license files in the folders of node_modules',
   })
 }

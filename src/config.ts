@@ -46,8 +46,8 @@ const runtimeVariable = /^BUN_(OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/
 export function requireOwnRuntime(environment: Environment = process.env): void {
   const faults = Object.keys(environment)
     .filter((name) => environment[name] && runtimeVariable.test(name))
-    .map((name) => `${name}: changes how Bun runs this program; unset it`)
-  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'))
+    .map((name) => `${name}: changes how Bun runs this program`)
+  if (faults.length > 0) throw new Refusal('settings_invalid', faults.join('\n'), { action: 'unset it' })
 }
 
 /** @throws Refusal settings_invalid, listing every fault */

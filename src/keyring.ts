@@ -110,7 +110,7 @@ function makeNext(path: string, file: string | null): Uint8Array {
   const { uid, gid } = statSync(file)
   if (isThere(path) && !isPlainFile(path)) {
     throw new Refusal('database_unusable', `${path} is not a key file`, {
-      hint: 'move it away, then rotate again',
+      action: 'move it away, then rotate again',
     })
   }
   try {
@@ -121,7 +121,7 @@ function makeNext(path: string, file: string | null): Uint8Array {
   } catch (error) {
     if (!isNoPlace(error)) throw error
     throw new Refusal('database_unusable', `the key file ${file} cannot be replaced`, {
-      hint: '--new-key-file with another path',
+      action: 'use --new-key-file with another path',
     })
   }
 }

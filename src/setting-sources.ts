@@ -118,10 +118,8 @@ function givenFor(name: SettingName, flags: Flags, environment: Environment): So
 }
 
 function noSetting(source: string, name: string): string {
-  const meant = didYouMean(
-    name,
-    Object.values(settings).map(({ variable }) => variable),
-  )
+  const known = [...Object.values(settings).map(({ variable }) => variable), 'ANTEROOM_MASTER_KEY']
+  const meant = didYouMean(name, known)
   return `${source}: is not a setting${meant === null ? '' : `; did you mean ${meant}?`}`
 }
 

@@ -55,7 +55,7 @@ export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
 
 async function startOf(log: WalkedLog, chain: AuditChain): Promise<AuditHead> {
   const { state } = await log.stand()
-  if (!state) throw unusable('the seal of the audit log is missing or was altered; restore a backup')
+  if (!state) throw unusable('the seal of the audit log is missing or was altered', 'restore a backup')
   return state[chain].start
 }
 
@@ -124,7 +124,7 @@ async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Pr
   const verdict = await check(log, target, start)
   const isOurs = verdict.intact && verdict.archive.chain === chain
   if (isOurs && verdict.archive.head.id > start.id) return verdict.archive
-  throw new Refusal('field_invalid', '--output: the file already exists; choose another path')
+  throw new Refusal('field_invalid', '--output: the file already exists', { action: 'choose another path' })
 }
 
 async function remove(

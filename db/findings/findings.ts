@@ -37,18 +37,18 @@ export function sealedFinding(
   )
 }
 
-export function unusable(message: string, hint?: string): Refusal {
-  return new Refusal('database_unusable', message, hint === undefined ? {} : { hint })
+export function unusable(fault: string, action?: string | null): Refusal {
+  return new Refusal('database_unusable', fault, { action })
 }
 
 /** Returns the refusal for a file that cannot be written, and any other error unchanged. */
 export function fileFault(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
-  if (code === 'EEXIST') return unusable('the file already exists; choose another path')
+  if (code === 'EEXIST') return unusable('the file already exists', 'choose another path')
   return /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '') ? noRoomAt(path) : error
 }
 
 /** Names only the target: a backup uses several folders, and the error does not say which one is full. */
 export function noRoomAt(path: string): Refusal {
-  return unusable(`no sound copy could be made at ${path}; check the free disk space`)
+  return unusable(`no sound copy could be made at ${path}`, 'check the free disk space')
 }

@@ -88,7 +88,7 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   if (fault < 0) return JSON.stringify(Object.fromEntries(row))
   const { name, kind } = table.columns[fault] as CopiedColumn
   const record = nameOf(table, Object.fromEntries(row))
-  throw unusable(`${record} is damaged (${name} is not of type ${kind}); restore a backup`)
+  throw unusable(`${record} is damaged (${name} is not of type ${kind})`, 'restore a backup')
 }
 
 /** Undefined if the value does not fit the kind. Bytes are in PostgreSQL's hex format (PostgreSQL §8.4.1). */
@@ -123,7 +123,8 @@ function nameOf(table: CopiedTable, row: Row): string {
 export function constraintBroken(table: CopiedTable, line: string, constraint: string | null): Refusal {
   const rule = ['a constraint of the new database', constraint].filter(Boolean).join(', ')
   return unusable(
-    `${nameOf(table, JSON.parse(line))} violates ${rule}, so nothing was copied; correct it first`,
+    `${nameOf(table, JSON.parse(line))} violates ${rule}, so nothing was copied`,
+    'correct it first',
   )
 }
 

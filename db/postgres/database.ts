@@ -1,5 +1,5 @@
 import { parseDatabaseAddress, shownAddress } from '../../src/domain/addresses'
-import { Refusal } from '../../src/domain/errors'
+import { Refusal, splitAction } from '../../src/domain/errors'
 import type {
   DatabaseLocation,
   DatabaseLogin,
@@ -64,7 +64,7 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
     open: (opening) => openEngine(server, opening),
     async make({ keyFile, mustBeNew, fill }) {
       if (mustBeNew && (await find()))
-        throw unusable(`a database already exists at ${name}; choose another address`)
+        throw unusable(`a database already exists at ${name}`, 'choose another address')
       await fill(text, keyFile ?? '')
     },
     restore: () => Promise.reject(unusable(restoreWay)),
@@ -95,8 +95,9 @@ async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promis
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error
-  const remedy = cause.meaning === 'lost' ? '; check what was stored before you repeat the command' : ''
-  return new Refusal(error.kind, cause.message + remedy, { cause })
+  const [fault, { action }] = splitAction(cause.message)
+  const check = 'check what was stored before you repeat the command'
+  return new Refusal(error.kind, fault, { action: cause.meaning === 'lost' ? check : action, cause })
 }
 
 async function openEngine(server: Server, opening: Opening): Promise<Opened> {

@@ -51,7 +51,7 @@ export async function upgradeSchema(
   migrations: readonly Migration[],
 ): Promise<void> {
   if (!mayNodesGoOn(from, migrations) && (await hasLiveNodes(connection)))
-    throw unusable('the database has an older schema, but servers are running; stop all of them first')
+    throw unusable('the database has an older schema, but servers are running', 'stop all of them first')
   await runSteps(connection, from, migrations)
 }
 

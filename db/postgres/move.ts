@@ -1,4 +1,4 @@
-import { Refusal } from '../../src/domain/errors'
+import { Refusal, splitAction } from '../../src/domain/errors'
 import type { CopyNote, CopySource, MakingTarget, ReadingSource } from '../../src/domain/ports/database-copy'
 import { unusable } from '../findings/findings'
 import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
@@ -91,12 +91,13 @@ function requireOurSchema(schema: number): void {
   if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
     throw unusable(
-      'the database has the schema of a newer version of this program; use that version to copy it',
+      'the database has the schema of a newer version of this program',
+      'use that version to copy it',
     )
 }
 
 async function requireStopped(connection: Connection): Promise<void> {
-  if (await hasLiveNodes(connection)) throw new Refusal('storage_busy', serving)
+  if (await hasLiveNodes(connection)) throw new Refusal('storage_busy', ...splitAction(serving))
 }
 
 const serving =
@@ -137,7 +138,7 @@ export async function makeTarget<T>(
   return on(async (connection) => {
     await connection.send(connection.begin + migratingAlone(statementMillis, idleMillis).join(';'))
     if (await recognize(connection))
-      throw unusable(`a database already exists at ${place}; choose an empty one`)
+      throw unusable(`a database already exists at ${place}`, 'choose an empty one')
     await createSchema(connection, purpose, masterKey, ourMigrations)
     const run = running(connection, place)
     const target = await targetOver({

@@ -168,5 +168,5 @@ export async function proveDatabase(
 }
 
 function none(name: string): Refusal {
-  return unusable(`there is no database at ${name}`, 'the right --database, or anteroom init for a new one')
+  return unusable(`there is no database at ${name}`, 'check --database, or run anteroom init')
 }

@@ -71,7 +71,9 @@ export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, 
   try {
     return vault.open(sealed, place)
   } catch {
-    throw new Refusal('database_unusable', `the sealed data of ${record} was altered; restore a backup`)
+    throw new Refusal('database_unusable', `the sealed data of ${record} was altered`, {
+      action: 'restore a backup',
+    })
   }
 }
 

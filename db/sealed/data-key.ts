@@ -50,5 +50,5 @@ export function resealed(
 }
 
 function otherMasterKey() {
-  return unusable('the master key does not fit this database; use the one that the database was created with')
+  return unusable('the master key does not fit this database', 'use its current master key')
 }

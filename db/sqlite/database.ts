@@ -78,7 +78,7 @@ async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise
   // If an earlier attempt was killed before its last step, the key at the path belongs to this database.
   if (finishDatabase(path, keyFile)) return
   if (mustBeNew && keyFile !== null && isThere(keyFile)) {
-    throw unusable('a file already exists at the master key path; choose another path')
+    throw unusable('a file already exists at the master key path', 'choose another path')
   }
   await makeDatabase(path, keyFile, fill)
 }

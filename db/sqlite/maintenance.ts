@@ -43,7 +43,7 @@ export function createMaintenance(
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
       if (!isSealedUnder(plain, purpose, masterKey)) {
-        throw unusable('the master key was rotated during the backup; make the backup again')
+        throw unusable('the master key was rotated during the backup', 'make the backup again')
       }
       await protect(plain, encrypted, progress)
     }

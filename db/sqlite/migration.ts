@@ -81,7 +81,8 @@ function lockAlone(database: Database): void {
   } catch (error) {
     if (!isBusy(error)) throw error
     throw unusable(
-      'the database has an older schema, but another program has it open; stop that program first',
+      'the database has an older schema, but another program has it open',
+      'stop that program first',
     )
   }
 }
@@ -92,6 +93,6 @@ function migrate(database: Database, from: number, migrations: readonly Migratio
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
   if (countOrphans() > before)
-    throw unusable('the upgrade would leave records that refer to missing records; report it')
+    throw unusable('the upgrade would leave records that refer to missing records', 'report it')
   settingsOf(database).write(migrationsName, hashesOf(migrations))
 }

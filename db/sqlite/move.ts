@@ -78,7 +78,7 @@ function running(database: Database): Run {
     try {
       return database.query(text).values(...(params as string[]))
     } catch (error) {
-      if (isDamage(error)) throw unusable('the database file is damaged; restore a backup')
+      if (isDamage(error)) throw unusable('the database file is damaged', 'restore a backup')
       throw toRefusal(error)
     }
   }

@@ -62,7 +62,7 @@ export function openDatabase(opening: Opening): Database {
     opened?.close()
     const refusal = toRefusal(error)
     if (!(refusal instanceof Refusal) || refusal === error) throw error
-    throw new Refusal('database_unusable', refusal.message, { cause: error })
+    throw new Refusal('database_unusable', refusal.fault, { action: refusal.action, cause: error })
   }
 }
 
@@ -111,7 +111,7 @@ export function recognize(database: Database, migrations = ourMigrations): numbe
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
-  if (schema === 0 && !isEmpty) throw unusable('the database has no schema number; restore a backup')
+  if (schema === 0 && !isEmpty) throw unusable('the database has no schema number', 'restore a backup')
   if (schema > migrations.length) throw newerSchema()
   return schema
 }
@@ -123,9 +123,11 @@ function patiently<T>(work: () => T): T {
     try {
       return work()
     } catch (error) {
-      if (isDamage(error)) throw unusable('the file is not a readable database; restore a backup')
+      if (isDamage(error))
+        throw unusable('the file is not a readable database', 'check its path, or restore a backup')
       if (!isBusy(error)) throw error
-      if (performance.now() > deadline) throw new Refusal('storage_busy', 'the database is busy; try again')
+      if (performance.now() > deadline)
+        throw new Refusal('storage_busy', 'the database is busy', { action: 'try again' })
       Bun.sleepSync(retryMillis * (1 + Math.random()))
     }
   }

@@ -2,7 +2,7 @@ import { type Changes, type Database, SQLiteError } from 'bun:sqlite'
 import { sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { slotMillis } from '../../src/domain/booking-request'
-import { Refusal } from '../../src/domain/errors'
+import { Refusal, splitAction } from '../../src/domain/errors'
 import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Vault } from '../../src/domain/ports/vault'
 import type { QueryEngine } from '../queries/engine'
@@ -97,8 +97,10 @@ const storageFaults: readonly (readonly [code: RegExp, fault: string])[] = [
 
 /** Returns the refusal for a known SQLite error, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
-  if (isBusy(error)) return new Refusal('storage_busy', 'the service is busy; try again')
+  if (isBusy(error)) return new Refusal('storage_busy', 'the service is busy', { action: 'try again' })
   if (!(error instanceof SQLiteError)) return error
   const [, fault] = storageFaults.find(([code]) => code.test(error.code ?? '')) ?? []
-  return fault === undefined ? error : new Refusal('storage_failed', fault, { cause: error })
+  if (fault === undefined) return error
+  const [what, options] = splitAction(fault)
+  return new Refusal('storage_failed', what, { ...options, cause: error })
 }

@@ -13,7 +13,8 @@ export function versionFault(
   if (!heading || !/\] - \d{4}-\d{2}-\d{2}$/.test(heading)) {
     return `CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD"; add it, or change the version in package.json`
   }
-  if (tagged !== null && tagged !== commit) {
+  // With changed files, the commit ends with -dirty.
+  if (tagged !== null && tagged !== commit.replace('-dirty', '')) {
     return `version ${version} is already released: tag v${version} names another commit; increase the version in package.json`
   }
   return null

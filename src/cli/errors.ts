@@ -47,7 +47,17 @@ export function errorText(error: unknown, words: readonly string[]): string {
 }
 
 export function usageErrorText({ code, message }: CommanderError, command: Command): string {
-  return linesOf(ofUsage(code, message.replace(/^error: /, ''), command))
+  // A given word may contain line breaks.
+  return linesOf(
+    ofUsage(
+      code,
+      message
+        .replace(/^error: /, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+      command,
+    ),
+  )
 }
 
 interface Described {
@@ -63,8 +73,8 @@ function linesOf({ what, hint, usage }: Described): string {
 
 export function unknownCommand(above: Command, word: string, names: readonly string[]): Refusal {
   const meant = synonyms[word.toLowerCase()]?.find((name) => names.includes(name)) ?? didYouMean(word, names)
-  const hint = meant === null ? `${pathOf(above)} --help` : `${pathOf(above)} ${meant}`
-  return new Refusal('field_invalid', `unknown command '${word}'`, { hint })
+  const action = meant === null ? `${pathOf(above)} --help` : `${pathOf(above)} ${meant}`
+  return new Refusal('field_invalid', `unknown command '${word.replaceAll(/\s+/g, ' ')}'`, { action })
 }
 
 function pathOf(command: Command): string {
@@ -87,7 +97,9 @@ function ofUsage(code: string, message: string, command: Command): Described {
     case 'commander.unknownOption': {
       // Drops a value after =, which may be personal data.
       const [flag = ''] = named.split('=', 1)
-      return { what: `unknown option '${flag}'`, hint: didYouMean(flag, flagsOf(command)) ?? helpOf(command) }
+      const flags = flagsOf(command)
+      if (flags.includes(flag)) return { what: `option '${flag}' takes no value` }
+      return { what: `unknown option '${flag}'`, hint: didYouMean(flag, flags) ?? helpOf(command) }
     }
     case 'commander.invalidArgument':
       return { what: invalidValueText(message), hint: null }
@@ -117,19 +129,13 @@ function invalidValueText(message: string): string {
   return `${name} ${plain.replace(/\.$/, '')}`
 }
 
-/** Matches a message of one line that ends with an action: `the disk is full; free some space`. */
-const withAction = /^(.*?); (.*)$/
-
-function ofRefusal({ message, hint, candidates }: Refusal): Described {
-  if (candidates === null) {
-    const [, what = message, action] = (hint === null && withAction.exec(message)) || []
-    return { what, hint: hint ?? commandIn(action) }
-  }
+function ofRefusal({ fault, action, candidates }: Refusal): Described {
+  if (candidates === null) return { what: fault, hint: commandIn(action ?? '') }
   const meant = didYouMean(candidates.word, candidates.known)
-  return { what: message, hint: meant === null ? `anteroom ${candidates.noun} list` : shellWord(meant) }
+  return { what: fault, hint: meant === null ? `anteroom ${candidates.noun} list` : shellWord(meant) }
 }
 
-function commandIn(action = ''): string {
+function commandIn(action: string): string {
   return action.replace(/^run (?=anteroom|chmod)/, '').replace(/^try again$/, 'the same command again')
 }
 

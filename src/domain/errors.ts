@@ -52,25 +52,22 @@ export type Kind = PartnerKind | OperatorKind
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  /**
-   * @param message names the field and the fault, never a submitted value, an internal name or a secret. The remedy
-   *   follows a semicolon: `the disk is full; free some space`. A message has no other semicolon.
-   */
+  /** @param fault names the field and the fault, never a submitted value, an internal name or a secret */
   constructor(
     readonly kind: Kind,
-    message: string,
+    readonly fault: string,
     options: RefusalOptions = {},
   ) {
-    super(message, options)
+    super(options.action ? `${fault}; ${options.action}` : fault, options)
     this.retryAfterSeconds = options.retryAfterSeconds ?? null
-    this.hint = options.hint ?? null
+    this.action = options.action ?? null
     this.candidates = options.candidates ?? null
   }
 
   /** Null if waiting does not help, or if the time is unknown. */
   readonly retryAfterSeconds: number | null
-  /** A command or an action that helps. Shown to operators only. */
-  readonly hint: string | null
+  /** What helps against the fault, for example `run anteroom doctor`. Part of the message. */
+  readonly action: string | null
   /** Shown to operators only. */
   readonly candidates: Candidates | null
 }
@@ -83,9 +80,15 @@ export interface Candidates {
   readonly known: readonly string[]
 }
 
+/** Splits `fault; action`. Only for texts without inserted values, because a value may contain a semicolon. */
+export function splitAction(text: string): [fault: string, options: { action?: string }] {
+  const [fault = '', action] = text.split('; ', 2)
+  return [fault, action === undefined ? {} : { action }]
+}
+
 interface RefusalOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number
-  readonly hint?: string
+  readonly action?: string | null | undefined
   readonly candidates?: Candidates
 }
 

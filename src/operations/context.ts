@@ -52,5 +52,5 @@ export async function decideOnFreshSnapshot<T>(
     await directory.catchUp()?.catch(() => {})
     if (answer !== 'stale') return answer
   }
-  throw new Refusal('storage_busy', 'the provider is being changed; try again')
+  throw new Refusal('storage_busy', 'the provider is being changed', { action: 'try again' })
 }

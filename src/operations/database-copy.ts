@@ -84,7 +84,8 @@ async function copyTables(
     if (sha256 !== tables[name]?.sha256)
       throw new Refusal(
         'database_unusable',
-        `the copy of ${name} differs from the source, so no copy was made; run the command again`,
+        `the copy of ${name} differs from the source, so no copy was made`,
+        { action: 'run the command again' },
       )
   }
   progress('checking the audit log of the copy')

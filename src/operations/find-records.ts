@@ -56,7 +56,7 @@ export async function readProvider({ store }: Records, refOrId: string): Promise
 
 function unreadableProvider(): Refusal {
   return new Refusal('record_unknown', 'the record of that provider cannot be read', {
-    hint: 'anteroom directory load, with a JSON file that has this provider',
+    action: 'run anteroom directory load with a JSON file that has this provider',
   })
 }
 
@@ -81,7 +81,10 @@ export function readProviders({ store }: Records, items: readonly { readonly pro
 /** Finds a region by code, such as CA-ON, in any case. @throws Refusal region_unknown */
 export function requireRegion({ directory }: Context, ref: string): Region {
   const found = directory.listAllRegions().find((region) => regionRef(region) === ref.toUpperCase())
-  if (!found) throw new Refusal('region_unknown', 'there is no region with that code; write it like CA-ON')
+  if (!found)
+    throw new Refusal('region_unknown', 'there is no region with that code', {
+      action: 'write it like CA-ON',
+    })
   return found
 }
 

@@ -41,7 +41,9 @@ export function presentStart({ directory }: Context, provider: Provider, startsA
   const { id, ref, timeZone } = provider
   const listing = directory.findAnyListing(id)
   if (!listing)
-    throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run anteroom doctor`)
+    throw new Refusal('move_unknown', `provider ${ref} is left out of searches`, {
+      action: 'run anteroom doctor',
+    })
   const local = formatLocal(listing.calendar.schedule.zone, startsAt / minuteMillis)
   return { utcStartTime: formatInstant(startsAt), local, timeZone }
 }

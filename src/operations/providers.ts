@@ -121,7 +121,9 @@ async function readConcerned(
 function requireListing({ directory }: Context, { id, ref }: Provider): Listing {
   const listing = directory.findAnyListing(id)
   if (listing) return listing
-  throw new Refusal('move_unknown', `provider ${ref} is left out of searches; run anteroom doctor`)
+  throw new Refusal('move_unknown', `provider ${ref} is left out of searches`, {
+    action: 'run anteroom doctor',
+  })
 }
 
 /** Parses an absence. Boundaries have the format of directory files. @throws Refusal field_invalid */

@@ -50,10 +50,12 @@ export async function placeRequest(
       if (refusal) throw refusal
       const listing = directory.findListing(provider.id)
       if (!listing) {
-        const why = directory.findAnyListing(provider.id)
-          ? 'is deactivated'
-          : 'is left out of searches; run anteroom doctor'
-        throw new Refusal('move_unknown', `provider ${provider.ref} ${why}`)
+        const isListed = directory.findAnyListing(provider.id) !== null
+        throw isListed
+          ? new Refusal('move_unknown', `provider ${provider.ref} is deactivated`)
+          : new Refusal('move_unknown', `provider ${provider.ref} is left out of searches`, {
+              action: 'run anteroom doctor',
+            })
       }
       if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
         throw new Refusal('slot_unavailable', 'the slot is not available')
@@ -65,7 +67,7 @@ export async function placeRequest(
   } catch (error) {
     if (startsAt === null || !(error instanceof Refusal) || error.kind !== 'slot_unavailable') throw error
     const why = `anteroom provider why ${provider.ref} ${formatInstant(startsAt)}`
-    throw new Refusal('slot_unavailable', `the slot is not available; run ${why}`)
+    throw new Refusal('slot_unavailable', 'the slot is not available', { action: `run ${why}` })
   }
   return requireRequest(context, requestId)
 }

@@ -1,7 +1,7 @@
 import { createHash, type Hash, hkdfSync } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import type { Decrypter, Encrypter } from 'age-encryption'
-import { Refusal } from '../domain/errors'
+import { Refusal, splitAction } from '../domain/errors'
 import type { ReportProgress } from '../domain/measures'
 import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
@@ -47,7 +47,7 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
     await pass(plain, sealed, encrypt)
     await pass(sealed, null, readBack).catch(() => {})
     if (!written.digest().equals(found.digest()))
-      throw unusableBackup('the backup could not be decrypted again; check the disk, then make it again')
+      throw unusableBackup('the backup could not be decrypted again', 'check the disk, then make it again')
   }
 }
 
@@ -69,7 +69,8 @@ export async function openBackup(
     // Only system errors have codes. Errors of the library and the cipher have none.
     if ((error as { code?: string }).code !== undefined) throw error
     const isKeyless = error instanceof Error && error.message.startsWith('no identity matched')
-    throw unusableBackup(isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged; use another backup')
+    const text = isKeyless ? unopenedBy(keys, sealed) : 'the backup is damaged; use another backup'
+    throw new Refusal('database_unusable', ...splitAction(text))
   }
 }
 
@@ -192,6 +193,6 @@ function writeAll(file: number, chunk: Uint8Array): void {
   for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at)
 }
 
-function unusableBackup(message: string): Refusal {
-  return new Refusal('database_unusable', message)
+function unusableBackup(fault: string, action?: string): Refusal {
+  return new Refusal('database_unusable', fault, { action })
 }

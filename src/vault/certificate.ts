@@ -19,13 +19,14 @@ export function readCertificate(files: CertificateFiles, now: number): Certifica
   const chain = chainIn(cert, files.certificate)
   const key = readPem(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {
-    const first = `the first certificate in ${files.certificate}; put the server's certificate first`
-    throw unusableCertificate(`the TLS key ${files.key} does not match ${first}`)
+    const first = `the first certificate in ${files.certificate}`
+    const action = "put the server's certificate first"
+    throw unusableCertificate(`the TLS key ${files.key} does not match ${first}`, action)
   }
   const [from, until] = [Math.max(...chain.map(beginOf)), Math.min(...chain.map(end))]
   const what = `the TLS certificate ${files.certificate}`
   if (now < from) throw unusableCertificate(`${what} is not valid before ${day(from)}`)
-  if (now > until) throw unusableCertificate(`${what} expired on ${day(until)}; renew it`)
+  if (now > until) throw unusableCertificate(`${what} expired on ${day(until)}`, 'renew it')
   return { cert, key, validUntil: until }
 }
 
@@ -66,9 +67,12 @@ function chainIn(text: string, path: string): X509Certificate[] {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)
   const holdsKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text)
   if (holdsKey && blocks)
-    throw unusableCertificate(`${file} also contains a private key; move the key to a separate file`)
+    throw unusableCertificate(`${file} also contains a private key`, 'move the key to a separate file')
   if (holdsKey)
-    throw unusableCertificate(`${file} contains a private key; swap it with --tls-key, or name another file`)
+    throw unusableCertificate(
+      `${file} contains a private key`,
+      'swap it with --tls-key, or name another file',
+    )
   if (!blocks) throw unusableCertificate(`${file} contains no PEM certificate (-----BEGIN CERTIFICATE-----)`)
   return blocks.map((block, at) => {
     try {
@@ -83,7 +87,8 @@ function keyIn(text: string, path: string): KeyObject {
   if (/ENCRYPTED/.test(text)) {
     const remedy = `remove the passphrase with openssl pkey -in ${path}`
     throw unusableCertificate(
-      `the TLS key ${path} is encrypted with a passphrase, which the server cannot ask for; ${remedy}`,
+      `the TLS key ${path} is encrypted with a passphrase, which the server cannot ask for`,
+      remedy,
     )
   }
   try {
@@ -102,6 +107,6 @@ function day(at: number): string {
   return formatInstant(at).slice(0, 10)
 }
 
-function unusableCertificate(message: string): Refusal {
-  return new Refusal('settings_invalid', message)
+function unusableCertificate(fault: string, action?: string): Refusal {
+  return new Refusal('settings_invalid', fault, { action })
 }

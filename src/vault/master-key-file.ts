@@ -18,7 +18,9 @@ export function readMasterKey(path: string, owner?: number): Uint8Array {
 export function readMasterKeyCredential(path: string): Uint8Array {
   if (!existsSync(path)) {
     const way = 'set LoadCredential in the unit, or use --master-key-file'
-    throw new Refusal('database_unusable', `systemd passed no credential anteroom-master-key; ${way}`)
+    throw new Refusal('database_unusable', 'systemd passed no credential anteroom-master-key', {
+      action: way,
+    })
   }
   return parseMasterKey(readSecretFile(path, { what, anyMode: true }))
 }

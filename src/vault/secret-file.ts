@@ -38,7 +38,7 @@ function openSecret(path: string, what: string): number {
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     if ((error as { code?: string }).code !== 'ENOENT')
-      throw unusableFile(`the ${what} file cannot be read; check its permissions`)
+      throw unusableFile(`the ${what} file cannot be read`, 'check its permissions')
     throw unusableFile(`there is no ${what} file at ${path}`)
   }
 }
@@ -48,11 +48,12 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
   if (self === undefined) return
   if (![self, 0, owner].includes(uid)) {
     throw unusableFile(
-      `the ${what} file ${path} belongs to another user; change its owner, then run chmod 600 ${path}`,
+      `the ${what} file ${path} belongs to another user`,
+      `change its owner, then run chmod 600 ${path}`,
     )
   }
   if ((mode & 0o077) !== 0)
-    throw unusableFile(`other users can access the ${what} file ${path}; run chmod 600 ${path}`)
+    throw unusableFile(`other users can access the ${what} file ${path}`, `run chmod 600 ${path}`)
 }
 
 // In ms: how long to wait for the writer of a pipe, and the pause between two attempts to read.
@@ -62,7 +63,7 @@ const [timeoutMillis, pauseMillis] = [10_000, 10]
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
   if (found.isCharacterDevice() || found.isDirectory()) {
-    throw unusableFile(`the ${what}'s file descriptor is a device or folder; use a file or a pipe`)
+    throw unusableFile(`the ${what}'s file descriptor is a device or folder`, 'use a file or a pipe')
   }
   const pipe = found.isFIFO() ? openPatiently(descriptor) : null
   try {
@@ -102,7 +103,8 @@ function readToEnd(descriptor: number, what: string): string {
     if (length === mostBytes) throw unusableFile(`the ${what} from the file descriptor is too large`)
   }
   throw unusableFile(
-    `the ${what}'s file descriptor did not end within 10 s; close it in the program that writes it`,
+    `the ${what}'s file descriptor did not end within 10 s`,
+    'close it in the program that writes it',
   )
 }
 
@@ -117,6 +119,6 @@ function readSome(descriptor: number, into: Buffer, what: string): number | null
   }
 }
 
-function unusableFile(message: string): Refusal {
-  return new Refusal('database_unusable', message)
+function unusableFile(fault: string, action?: string): Refusal {
+  return new Refusal('database_unusable', fault, { action })
 }

@@ -269,7 +269,7 @@ describe('cli: restore', () => {
       [
         file('plain.sqlite'),
         other,
-        /: the master key does not fit this database\nTry: use the one that the database was created with$/,
+        /: the master key does not fit this database\nTry: use its current master key$/,
       ],
       [kept, ['--master-key-file', `${kept}.key`], /: the database is not a production database$/],
       [file('absent'), [], /: no such file or folder$/],

@@ -204,7 +204,7 @@ describe('cli: a temporary folder that cannot be created', () => {
       code: 6,
       signal: null,
       stdout: '',
-      stderr: `error: no folder can be made in ${nowhere}\nTry: TMPDIR with another folder\n`,
+      stderr: `error: no folder can be made in ${nowhere}\nTry: set TMPDIR to another folder\n`,
     })
   })
 })

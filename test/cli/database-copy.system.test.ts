@@ -237,7 +237,7 @@ async function expectDeactivated(from: string, to: string): Promise<void> {
   })
   const loss = `The database was ${note}. Later changes to the copy are not in this database.`
   expect(await operator.run(['database', 'reactivate', ...at(from)])).toEqual(
-    refused(2, 'there is no terminal to ask on\nTry: --yes'),
+    refused(2, 'there is no terminal to ask on\nTry: use --yes'),
   )
   expect(await operator.do('database', 'reactivate', '--yes', ...at(from))).toBe(
     `The database is active. ${loss} Make sure that no server uses the copy.\n`,
@@ -349,8 +349,7 @@ describeOnPostgres('cli: refusals of database copy', () => {
     await using server = await newDatabase()
     const wrong = file('wrong.key')
     writeFileSync(wrong, `${Buffer.alloc(32, 9).toString('base64')}\n`, { mode: 0o600 })
-    const message =
-      'the master key does not fit this database\nTry: use the one that the database was created with'
+    const message = 'the master key does not fit this database\nTry: use its current master key'
     expect(await copy(database, server.url, '--master-key-file', wrong)).toEqual(refused(6, message))
     expect(await tablesAt(server.url)).toBe(0)
     await copied(database, server.url)
@@ -457,10 +456,7 @@ describe('cli: database copy', () => {
     )
     const nothing = file('nothing.sqlite')
     expect(await copy(nothing, file('new.sqlite'))).toEqual(
-      refused(
-        6,
-        `there is no database at ${nothing}\nTry: the right --database, or anteroom init for a new one`,
-      ),
+      refused(6, `there is no database at ${nothing}\nTry: check --database, or run anteroom init`),
     )
   })
 
@@ -511,7 +507,7 @@ describeOnPostgres('cli: an interrupted database copy', () => {
     expect((await program.exit()).signal).toBe('SIGKILL')
     expect(await tablesAt(server.url)).toBe(0)
     expect((await operator.run(['status', ...at(server.url)])).stderr).toBe(
-      `error: there is no database at ${server.url}\nTry: the right --database, or anteroom init for a new one\n`,
+      `error: there is no database at ${server.url}\nTry: check --database, or run anteroom init\n`,
     )
     expect((await copied(large, server.url)).tables.members?.rows).toBe(many + 3)
     expect((await operator.run(['database', 'reactivate', '--yes', ...at(large)])).code).toBe(0)

@@ -143,7 +143,7 @@ describe('cli: the directory commands', () => {
       code: 2,
       signal: null,
       stdout: plan,
-      stderr: 'error: there is no terminal to ask on\nTry: --yes\n',
+      stderr: 'error: there is no terminal to ask on\nTry: use --yes\n',
     })
     expect(await operator.ask('directory', 'load', other, '--dry-run')).toEqual({
       dryRun: true,
@@ -238,7 +238,7 @@ describe('cli: the directory commands', () => {
       code: 2,
       signal: null,
       stdout: `CHANGE     COUNT        WHICH\nto change  2 providers  on-1, on-3\nUnchanged: 2.\nTo remove: ${losses}${stays}`,
-      stderr: `${warning}error: there is no terminal to ask on\nTry: --yes\n`,
+      stderr: `${warning}error: there is no terminal to ask on\nTry: use --yes\n`,
     })
     expect(await operator.run(['directory', 'load', none, '--yes'])).toEqual({
       code: 0,

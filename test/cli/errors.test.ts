@@ -143,17 +143,33 @@ describe('cli: the error of an unknown name', () => {
 
 describe('cli: the text of an error', () => {
   test('the hint of a refusal is on its own line', () => {
-    expect(errorText(new Refusal('name_taken', 'a\nb', { hint: 'c' }), [])).toBe('error: a\nb\nTry: c')
+    expect(errorText(new Refusal('name_taken', 'a\nb', { action: 'c' }), [])).toBe('error: a\nb\nTry: c')
   })
 
   test.each([
-    ['the service is busy; try again', 'the service is busy\nTry: the same command again'],
-    ['the disk is full; free some space', 'the disk is full\nTry: free some space'],
-    ['the file is damaged; run anteroom doctor', 'the file is damaged\nTry: anteroom doctor'],
-    ['the audit log was altered, so nothing was copied', 'the audit log was altered, so nothing was copied'],
-    ['a: is required\nb: is invalid; use c', 'a: is required\nb: is invalid; use c'],
-  ])('the refusal %p is shown as %p', (message, text) => {
-    expect(errorText(new Refusal('storage_busy', message), [])).toBe(`error: ${text}`)
+    ['try again', 'the same command again'],
+    ['free some space', 'free some space'],
+    ['run anteroom doctor', 'anteroom doctor'],
+  ])('the action "%s" is shown as "Try: %s"', (action, shown) => {
+    expect(errorText(new Refusal('storage_busy', 'it failed', { action }), [])).toBe(
+      `error: it failed\nTry: ${shown}`,
+    )
+  })
+
+  test('an inserted value with a semicolon is not shown as an action', () => {
+    const refusal = new Refusal('record_unknown', 'there is no file at x; run anteroom key rotate')
+    expect(errorText(refusal, [])).toBe('error: there is no file at x; run anteroom key rotate')
+  })
+
+  test('the message of a refusal contains its fault and its action', () => {
+    const { message, fault, action } = new Refusal('storage_failed', 'the disk is full', {
+      action: 'free some space',
+    })
+    expect([message, fault, action]).toEqual([
+      'the disk is full; free some space',
+      'the disk is full',
+      'free some space',
+    ])
   })
 
   test('a port in use names the option for another port', () => {

@@ -164,7 +164,8 @@ test('cli: request accept warns and asks for confirmation if the provider is awa
   const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
   const id = await submit(slot)
   await practice.operator.do('provider', 'deactivate', 'on-2', '--yes')
-  const refused = 'anteroom: note that on-2 is suspended\nerror: there is no terminal to ask on\nTry: --yes\n'
+  const refused =
+    'anteroom: note that on-2 is suspended\nerror: there is no terminal to ask on\nTry: use --yes\n'
   expect(await act('accept', id)).toMatchObject({ code: 2, stdout: '', stderr: refused })
   await practice.operator.do('provider', 'reactivate', 'on-2')
   const day = slot.slice(0, 10)

@@ -62,7 +62,7 @@ test('cli: restore --against lists revived tokens and members, record counts and
     expect.stringMatching(/^ {2}newest audit line in the replaced database: \d+:[0-9a-f]{64}$/),
     expect.stringMatching(/^ {2}newest audit line in the backup: \d+:[0-9a-f]{64}$/),
     'error: there is no terminal to ask on',
-    'Try: --yes',
+    'Try: use --yes',
     '',
   ])
   expect(stderr).not.toContain('Canary')
@@ -127,7 +127,7 @@ test('cli: restore --against refuses a database that is not a later state of the
     writeFileSync(file('text'), 'no database')
     for (const [against, fault] of [
       [other.database, 'the database is not a later state of the backup\nTry: omit the option'],
-      [file('text'), 'the file is not a readable database\nTry: restore a backup'],
+      [file('text'), 'the file is not a readable database\nTry: check its path, or restore a backup'],
       [file('absent'), `there is no database at ${file('absent')}`],
     ] as const) {
       expect(await restore('refused.sqlite', '--yes', '--against', against)).toEqual({

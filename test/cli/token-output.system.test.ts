@@ -39,7 +39,7 @@ describe('cli: token --output', () => {
       expect(await operator.runShell(`token issue Lantern ${stdout}`)).toMatchObject({
         code: 2,
         stderr:
-          'error: the token cannot be printed, because stdout is closed or /dev/null\nTry: --output <file>\n',
+          'error: the token cannot be printed, because stdout is closed or /dev/null\nTry: use --output <file>\n',
       })
     }
     expect(await tokens()).toEqual([])

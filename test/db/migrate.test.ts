@@ -106,7 +106,7 @@ describe('db: a SQLite database with an older schema', () => {
     const before = readFileSync(path)
     const other = { masterKey: Buffer.alloc(32, 9), upgrade: true }
     expect(await refusalOf(() => openTestDatabase(path, other, wider))).toBe(
-      'database_unusable: the master key does not fit this database; use the one that the database was created with',
+      'database_unusable: the master key does not fit this database; use its current master key',
     )
     expect(readFileSync(path).equals(before)).toBe(true)
     expect(existsSync(copyPathOf(path, wider))).toBe(false)

@@ -150,7 +150,7 @@ describe('db: opening a SQLite database', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     expect(refusalOf(() => openTestDatabase(path, { create: false }))).toEqual(
-      unusable(`there is no database at ${path}`),
+      unusable(`there is no database at ${path}; check --database, or run anteroom init`),
     )
     expect(readdirSync(folder.path)).toEqual([])
   })
@@ -186,12 +186,12 @@ describe('db: opening a SQLite database', () => {
     [
       'a file that is not a database',
       (path) => writeFileSync(path, Buffer.alloc(8192, 'garbage!')),
-      'the file is not a readable database; restore a backup',
+      'the file is not a readable database; check its path, or restore a backup',
     ],
     [
       'a short text file',
       (path) => writeFileSync(path, 'notes\n'),
-      'the file is not a readable database; restore a backup',
+      'the file is not a readable database; check its path, or restore a backup',
     ],
     [
       'a database with a damaged header',
@@ -201,7 +201,7 @@ describe('db: opening a SQLite database', () => {
         bytes.write('XXXX', 0)
         writeFileSync(path, bytes)
       },
-      'the file is not a readable database; restore a backup',
+      'the file is not a readable database; check its path, or restore a backup',
     ],
     [
       'a database of a newer version',
@@ -245,7 +245,7 @@ describe('db: opening a SQLite database', () => {
     const path = folder.file('a.sqlite')
     openTestDatabase(path).close()
     expect(refusalOf(() => openTestDatabase(path, { masterKey: Buffer.alloc(32, 8) }))).toEqual(
-      unusable('the master key does not fit this database; use the one that the database was created with'),
+      unusable('the master key does not fit this database; use its current master key'),
     )
     openTestDatabase(path, { masterKey: testKey }).close()
   })

@@ -144,12 +144,12 @@ test('db: init refuses to create a database next to the write-ahead log of anoth
 test('db: serve refuses a missing file and files that are not its database, and creates no lock file', async () => {
   expect(await endOfServe()).toEqual([
     6,
-    `error: there is no database at ${operator.database}\nTry: the right --database, or anteroom init for a new one\n`,
+    `error: there is no database at ${operator.database}\nTry: check --database, or run anteroom init\n`,
   ])
   writeFileSync(operator.database, 'x'.repeat(200))
   expect(await endOfServe()).toEqual([
     6,
-    'error: the file is not a readable database\nTry: restore a backup\n',
+    'error: the file is not a readable database\nTry: check its path, or restore a backup\n',
   ])
   rmSync(operator.database)
   const theirs = new Database(operator.database)

@@ -132,7 +132,7 @@ sleep 0.5
 holds 'its alert' 'anteroom-backup.service failed' "$(journalctl -p alert -o cat --no-pager)"
 mv /var/backups/anteroom /var/backups/away
 systemctl start anteroom-backup 2> /dev/null && wrong 'a backup into no folder was made'
-holds 'no folder for backups' 'is not there' "$(journalctl -u anteroom-backup -n 6 -o cat --no-pager)"
+holds 'no folder for backups' 'no such file or folder' "$(journalctl -u anteroom-backup -n 6 -o cat --no-pager)"
 mv /var/backups/away /var/backups/anteroom
 systemctl start anteroom-backup
 systemctl start anteroom-doctor

@@ -266,10 +266,9 @@ describe('domain: loading a compared directory', () => {
 
   test('is refused with the advice to run the command again', () => {
     expect(decideLoad(comparison, null)).toEqual(
-      new Refusal(
-        'directory_changed',
-        'the directory has changed in the meantime, so nothing was loaded; run the command again',
-      ),
+      new Refusal('directory_changed', 'the directory has changed in the meantime, so nothing was loaded', {
+        action: 'run the command again',
+      }),
     )
   })
 })

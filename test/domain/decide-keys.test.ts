@@ -51,7 +51,9 @@ describe('domain: issuing a token', () => {
   test('is refused with token_exists if a key is in force, even with a future end, or is waiting', () => {
     for (const keys of [[current], [{ ...replaced }], [waiting], [ended, current]]) {
       expect(decideIssue({ partner, keys }, newKey('n', 200), actAt(200))).toEqual(
-        new Refusal('token_exists', 'the partner already has a token', { hint: 'anteroom token rotate' }),
+        new Refusal('token_exists', 'the partner already has a token', {
+          action: 'run anteroom token rotate',
+        }),
       )
     }
   })
@@ -98,7 +100,9 @@ describe('domain: rotating a token', () => {
   test('is refused if the only keys are waiting or have ended', () => {
     for (const keys of [[], [waiting], [ended]]) {
       expect(decideRotation({ partner, keys }, newKey('n', 300), actAt(200))).toEqual(
-        new Refusal('record_unknown', 'the partner has no token to rotate', { hint: 'anteroom token issue' }),
+        new Refusal('record_unknown', 'the partner has no token to rotate', {
+          action: 'run anteroom token issue',
+        }),
       )
     }
   })

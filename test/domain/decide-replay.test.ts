@@ -68,7 +68,9 @@ describe('domain: a submission with a known idempotency key', () => {
 
   test('with another body is refused', () => {
     expect(decideSubmission(draft, { ...facts, kept: { ...kept, receipt: null } })).toEqual(
-      new Refusal('idempotency_key_reused', 'was already sent with a different body; use a new key'),
+      new Refusal('idempotency_key_reused', 'was already sent with a different body', {
+        action: 'use a new key',
+      }),
     )
   })
 

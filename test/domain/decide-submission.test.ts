@@ -280,13 +280,10 @@ describe('domain: email conflicts', () => {
   })
 
   const limitedAt = (conflictAt: number) =>
-    new Refusal(
-      'email_conflicts_limited',
-      'too many e-mail addresses of other members were sent; try again later',
-      {
-        retryAfterSeconds: Math.ceil((conflictAt + minutes(60) - now) / 1000),
-      },
-    )
+    new Refusal('email_conflicts_limited', 'too many e-mail addresses of other members were sent', {
+      action: 'try again later',
+      retryAfterSeconds: Math.ceil((conflictAt + minutes(60) - now) / 1000),
+    })
 })
 
 describe('domain: a submission stores', () => {

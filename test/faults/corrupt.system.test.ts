@@ -57,7 +57,7 @@ function overwrite(path: string, page: number): void {
   closeSync(file)
 }
 
-const unreadable = 'the file is not a readable database\nTry: restore a backup'
+const unreadable = 'the file is not a readable database\nTry: check its path, or restore a backup'
 const missing = 'there is no database at .*'
 const damaged = /^error: (the database is damaged|the file is not a readable database)\nTry: [^\n]+\n$/
 
@@ -204,7 +204,9 @@ describe('faults: a database file changed under a running server', () => {
     expect((await service.get('/readyz', '')).status).toBe(503)
     const { code, stderr } = await service.stop()
     expect(code).toBe(0)
-    expect(messagesIn(stderr)[0]).toStartWith('error: not ready: the database file was overwritten; ')
+    expect(messagesIn(stderr)[0]).toStartWith(
+      'error: not ready: the database file was overwritten and its data is lost; ',
+    )
     expect(readFileSync(operator.database).equals(readFileSync(backup))).toBe(true)
     await using again = await operator.serve()
     const look = (id: string) =>

@@ -36,8 +36,7 @@ beforeEach(async () => {
 afterEach(() => operator[Symbol.dispose]())
 
 const rotate = ['key', 'rotate', '--yes']
-const otherKey =
-  'error: the master key does not fit this database\nTry: use the one that the database was created with\n'
+const otherKey = 'error: the master key does not fit this database\nTry: use its current master key\n'
 const listWith = (file: string) => operator.run(['organization', 'list', '--master-key-file', file])
 const contentOf = (file: string) => readFileSync(file, 'utf8')
 
@@ -162,7 +161,7 @@ describe('faults: a rotation of the master key', () => {
       expect([exitCode, stdout.toString(), stderr.toString()]).toEqual([
         6,
         '',
-        `error: the key file ${place} cannot be replaced\nTry: --new-key-file with another path\n`,
+        `error: the key file ${place} cannot be replaced\nTry: use --new-key-file with another path\n`,
       ])
       expect(wrapping()).toEqual(before)
       expect(readdirSync(operator.folder.path).filter((name) => /next|unfinished/.test(name))).toEqual([])

@@ -1,5 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm'
-import { Refusal } from '../../../src/domain/errors'
+import { Refusal, splitAction } from '../../../src/domain/errors'
 
 const messages = {
   /** The connection broke or timed out, and something may have been committed. */
@@ -57,7 +57,7 @@ const codes: readonly Row[] = [
   [
     /^08P01$/,
     'ends',
-    "it does not follow PostgreSQL's protocol; PgBouncer must be 1.21 or newer, with max_prepared_statements above 0",
+    "it does not follow PostgreSQL's protocol; if it is PgBouncer, use 1.21 or newer with max_prepared_statements above 0",
   ],
   [
     /^3D000$/,
@@ -133,8 +133,8 @@ export function toRefusal(error: unknown): unknown {
   if (!(failure instanceof DatabaseFailure)) return failure
   const { meaning, code } = failure
   if (mayPass.has(meaning) || code === '53300') {
-    const how = { cause: failure, retryAfterSeconds: 1 }
-    return new Refusal('storage_busy', 'the service is busy; try again', how)
+    const how = { action: 'try again', cause: failure, retryAfterSeconds: 1 }
+    return new Refusal('storage_busy', 'the service is busy', how)
   }
   if (meaning === 'constraint' || meaning === 'refused') return failure
   return new Refusal('storage_failed', messages[meaning], { cause: failure })
@@ -145,12 +145,12 @@ export function openingRefusal(error: unknown, name: string): unknown {
   if (!(error instanceof DatabaseFailure)) return error
   const { meaning, code } = error
   if (meaning === 'retry' || meaning === 'busy' || meaning === 'lost')
-    return new Refusal('storage_busy', 'the database is busy; try again', { cause: error })
+    return new Refusal('storage_busy', 'the database is busy', { action: 'try again', cause: error })
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
   // The failure is not set as the cause, because the message of the refusal says more than that of the failure.
-  return remedy === undefined && passes !== undefined
-    ? new Refusal('storage_busy', `${place}: ${passes}`)
-    : new Refusal('database_unusable', `${place}: ${remedy ?? error.message}`)
+  const isPassing = remedy === undefined && passes !== undefined
+  const [fault, options] = splitAction(isPassing ? passes : (remedy ?? error.message))
+  return new Refusal(isPassing ? 'storage_busy' : 'database_unusable', `${place}: ${fault}`, options)
 }

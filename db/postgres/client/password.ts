@@ -42,13 +42,14 @@ function unescaped(field = ''): string {
 /** Null if there is no file. */
 function readPassFile(path: string, isCredential = false): string | null {
   let file: number | undefined
-  const invalid = (why: string) => new Refusal('settings_invalid', `the password file ${path} ${why}`)
+  const invalid = (why: string, action?: string) =>
+    new Refusal('settings_invalid', `the password file ${path} ${why}`, { action })
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const found = fstatSync(file)
     if (!found.isFile()) throw invalid('is not a file')
     if ((found.mode & 0o077) !== 0 && !isCredential && process.platform !== 'win32')
-      throw invalid('is accessible to other users; run chmod 600 on it')
+      throw invalid('is accessible to other users', `run chmod 600 ${path}`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof Refusal) throw error

@@ -25,12 +25,12 @@ const others: readonly (readonly [version: RegExp, name: string])[] = [
 export function requirePostgres(version: string, encoding: string): void {
   const needed = 'use PostgreSQL 15 or newer'
   const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []
-  if (name) throw unusable(`the server is ${name}, which has no exclusion constraints; ${needed}`)
+  if (name) throw unusable(`the server is ${name}, which has no exclusion constraints`, needed)
   const [, major] = /^PostgreSQL (\d+)/.exec(version) ?? []
   if (major === undefined || Number(major) < oldestMajor)
-    throw unusable(`the server runs ${major ? `PostgreSQL ${major}` : 'another program'}; ${needed}`)
+    throw unusable(`the server runs ${major ? `PostgreSQL ${major}` : 'another program'}`, needed)
   if (encoding !== 'UTF8')
-    throw unusable(`the database has the encoding ${encoding}; create one with the encoding UTF8`)
+    throw unusable(`the database has the encoding ${encoding}`, 'create one with the encoding UTF8')
 }
 
 /** Null if there are no tables. @throws Refusal database_unusable for an unsupported server or foreign tables */
@@ -44,7 +44,8 @@ export async function recognize(connection: Connection): Promise<Recognized | nu
   if (found) return found
   const where = schemas.map(([name]) => JSON.stringify(name)).join(', ')
   throw unusable(
-    `the database has tables of another application in the schema ${where}; create a separate database`,
+    `the database has tables of another application in the schema ${where}`,
+    'create a separate database',
   )
 }
 

@@ -111,7 +111,7 @@ function at<T>(path: string, work: () => T): T {
 /** Returns the refusal for a copy that cannot be made, and any other error unchanged. */
 export function toUnusable(error: unknown, path: string): unknown {
   const { code } = error as { code?: string }
-  if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged; run anteroom doctor')
+  if (code === 'SQLITE_CORRUPT') return unusable('the database file is damaged', 'run anteroom doctor')
   return code?.startsWith('SQLITE_') ? noRoomAt(path) : fileFault(error, path)
 }
 
@@ -140,7 +140,7 @@ function requireSound(lines: readonly unknown[]): void {
 }
 
 function unsound() {
-  return unusable('the copy is damaged; check the disk, then try again')
+  return unusable('the copy is damaged', 'check the disk, then try again')
 }
 
 /** Only for a copy that no other program has open. */

@@ -35,17 +35,18 @@ export function recognizeFile(path: string, mayBeVacant: boolean): void {
 function recognize(path: string, mayBeVacant: boolean): void {
   if (isVacant(path)) {
     if (mayBeVacant) return
-    throw unusable(`there is no database at ${path}`, 'the right --database, or anteroom init for a new one')
+    throw unusable(`there is no database at ${path}`, 'check --database, or run anteroom init')
   }
-  if (!isDatabase(path)) throw unusable('the file is not a readable database; restore a backup')
+  if (!isDatabase(path))
+    throw unusable('the file is not a readable database', 'check its path, or restore a backup')
   const head = readHead(path)
   requireOurs(head.applicationId, head.isEmpty)
   requireOneName(path)
   const log = `${path}-wal`
   if (ownsItsLog(path, log)) return
   throw unusable(
-    `${log} belongs to another database, for example because a backup was copied over a running database; ` +
-      `move ${log} and ${path}-shm away, then start again`,
+    `${log} belongs to another database, for example because a backup was copied over a running database`,
+    `move ${log} and ${path}-shm away, then start again`,
   )
 }
 
@@ -136,11 +137,13 @@ export class FileGuard {
       // The server must not stop: if the file was removed, only this process can still read it.
       const way =
         'do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
-      throw new Refusal('storage_failed', `the database file was removed or replaced; ${way}`)
+      throw new Refusal('storage_failed', 'the database file was removed or replaced', { action: way })
     }
     if (this.#isOverwritten) {
-      const way = 'its data is lost; stop the server, then start with the new file or restore a backup'
-      throw new Refusal('storage_failed', `the database file was overwritten; ${way}`)
+      const way = 'stop the server, then start with the new file or restore a backup'
+      throw new Refusal('storage_failed', 'the database file was overwritten and its data is lost', {
+        action: way,
+      })
     }
   }
 

@@ -62,7 +62,7 @@ export function isDatabase(path: string): boolean {
 /** @throws Refusal database_unusable unless the file has our id, or is an empty database */
 export function requireOurs(id: number, isEmpty: boolean): void {
   if (id === applicationId || (id === 0 && isEmpty)) return
-  throw unusable('the database file belongs to another application; choose another path')
+  throw unusable('the database file belongs to another application', 'choose another path')
 }
 
 export function headIn(bytes: Buffer) {

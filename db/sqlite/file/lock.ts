@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { chownSync, closeSync, lstatSync, openSync, realpathSync, statSync } from 'node:fs'
-import { Refusal } from '../../../src/domain/errors'
+import { Refusal, splitAction } from '../../../src/domain/errors'
 import { listUnfinished } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
 import { isBusy } from '../query-engine'
@@ -24,8 +24,8 @@ export function takeServeLock(
     const lock = lockFile(place, waitMillis)
     return { [Symbol.dispose]: lock.close.bind(lock) }
   } catch (error) {
-    if (isBusy(error)) throw new Refusal('storage_busy', busy)
-    throw unusable(`${place} cannot be locked; change its owner to the user that runs serve`)
+    if (isBusy(error)) throw new Refusal('storage_busy', ...splitAction(busy))
+    throw unusable(`${place} cannot be locked`, 'change its owner to the user that runs serve')
   }
 }
 
@@ -38,7 +38,7 @@ export function isServeLockHeld(path: string): boolean {
     return false
   } catch (error) {
     if (isBusy(error)) return true
-    throw unusable(`${place} cannot be used, so a running server cannot be detected; check its permissions`)
+    throw unusable(`${place} cannot be used, so a running server cannot be detected`, 'check its permissions')
   }
 }
 
@@ -62,20 +62,21 @@ export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
   // A second name is allowed if it remains from a process that was killed while it published the file.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
-    throw unusable('the database file has two names (a hard link); remove the unused name')
+    throw unusable('the database file has two names (a hard link)', 'remove the unused name')
 }
 
 function makeEmptyFile(place: string, database: string): void {
   const found = lstatSync(place, { throwIfNoEntry: false })
   if (found && !(found.isFile() && found.size === 0)) {
-    throw unusable(`${place} is in the way of the lock file; move it away first`)
+    throw unusable(`${place} is in the way of the lock file`, 'move it away first')
   }
   if (found) return
   try {
     closeSync(openSync(place, 'a', 0o600))
   } catch {
     throw unusable(
-      `${place} cannot be created; give the user that runs serve write access to the folder of the database`,
+      `${place} cannot be created`,
+      'give the user that runs serve write access to the folder of the database',
     )
   }
   const { uid, gid } = statSync(database)

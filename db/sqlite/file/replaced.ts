@@ -13,7 +13,7 @@ export function openReplaced(path: string): Database {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
     recognizeFile(path, false)
   } catch (error) {
-    throw error instanceof Refusal ? unusable(`--against: ${error.message}`) : error
+    throw error instanceof Refusal ? unusable(`--against: ${error.fault}`, error.action) : error
   }
   return openUntouched(path)
 }
@@ -25,7 +25,7 @@ export function compareWith(replaced: Database, backup: Database): RestoreDiff {
     return diffOf(backup, replaced)
   } catch (error) {
     if (error instanceof Refusal) throw error
-    throw unusable('--against: the database cannot be compared with the backup; omit the option')
+    throw unusable('--against: the database cannot be compared with the backup', 'omit the option')
   }
 }
 
@@ -40,7 +40,7 @@ function requireLater(later: Database, { id, hash }: AuditHead): void {
   const line = later.query<AuditHead, [number]>('SELECT id, hash FROM audit WHERE id = ?').get(id)
   const oldest = later.query<{ id: number | null }, []>('SELECT min(id) AS id FROM audit').get()?.id ?? 0
   if (line ? line.hash === hash : oldest > id) return
-  throw unusable('--against: the database is not a later state of the backup; omit the option')
+  throw unusable('--against: the database is not a later state of the backup', 'omit the option')
 }
 
 const counted = ['organizations', 'partners', 'partner_keys', 'providers', 'members', 'booking_requests']

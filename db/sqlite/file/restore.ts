@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite'
 import { chmodSync, copyFileSync, statSync } from 'node:fs'
+import { Refusal, splitAction } from '../../../src/domain/errors'
 import type { ReportProgress } from '../../../src/domain/measures'
 import type { Restoring } from '../../../src/domain/ports/database'
 import type { RestoreDiff } from '../../../src/domain/ports/database-copy'
@@ -31,7 +32,8 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
     throw unusable(
-      `${log} contains data that the file lacks; make a backup of the database with anteroom backup`,
+      `${log} contains data that the file lacks`,
+      'make a backup of the database with anteroom backup',
     )
   using replaced = against === undefined ? null : openReplaced(against)
   removeAbandoned(path)
@@ -53,10 +55,10 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
 /** @throws Refusal database_unusable if a file, or the log of a former database, is at the path */
 export function requireNothingAt(path: string, taken = 'the file already exists; choose another path'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
-  if (left === path) throw unusable(taken)
+  if (left === path) throw new Refusal('database_unusable', ...splitAction(taken))
   // A running server may still have the former database open, although the file was deleted.
   const way = 'check that no server runs, then move it away (docs/incident.md)'
-  if (left) throw unusable(`${left} belongs to another database; ${way}`)
+  if (left) throw unusable(`${left} belongs to another database`, way)
 }
 
 function diffFrom(replaced: Database, path: string): RestoreDiff {
@@ -68,7 +70,7 @@ async function compareContent(path: string, manifest: Manifest, progress: Report
   using database = openCopy(path)
   const found = await contentOf(database, progress)
   if (found.sha256 === manifest.sha256) return
-  throw unusable(`the backup was altered (${differenceOf(found, manifest)}); use another backup`)
+  throw unusable(`the backup was altered (${differenceOf(found, manifest)})`, 'use another backup')
 }
 
 function differenceOf(found: Content, manifest: Manifest): string {

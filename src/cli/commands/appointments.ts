@@ -125,10 +125,9 @@ function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
   if (name === undefined) return null
   const zone = zones.find(name)
   if (zone) return zone
-  throw new Refusal(
-    'field_invalid',
-    '--zone: the time zone is unknown; use an IANA name, for example America/Toronto',
-  )
+  throw new Refusal('field_invalid', '--zone: the time zone is unknown', {
+    action: 'use an IANA name, for example America/Toronto',
+  })
 }
 
 const csvTitles = [

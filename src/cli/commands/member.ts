@@ -283,5 +283,5 @@ function requirePurged(id: number, isPurged: boolean): void {
   if (isPurged) return
   const why =
     'the database file may still have traces of the erased data, because another program kept reading or the storage failed'
-  throw new Refusal('storage_busy', `${why}; run this again: anteroom member erase ${id}`)
+  throw new Refusal('storage_busy', why, { action: `run this again: anteroom member erase ${id}` })
 }

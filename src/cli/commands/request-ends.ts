@@ -123,7 +123,9 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
   // Without --provider, this is the current provider, whose record may be unreadable.
   if (!provider)
-    throw new Refusal('record_unknown', 'the provider of the request is unreadable; name one with --provider')
+    throw new Refusal('record_unknown', 'the provider of the request is unreadable', {
+      action: 'name one with --provider',
+    })
   warnOfMismatch(context, request.member, provider, flags.slot)
   const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]
   const to = appointmentText(context, provider, flags.slot)

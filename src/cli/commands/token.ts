@@ -250,10 +250,9 @@ function presentVerdict({ refusal, why, partner }: TokenVerdict) {
 
 async function verifyByKid(context: Records, { kid = '' }: VerifyFlags): Promise<Answer> {
   if (kid.includes('.')) {
-    throw new Refusal(
-      'field_invalid',
-      '--kid: this looks like a whole token, which is a secret; pass it on stdin instead',
-    )
+    throw new Refusal('field_invalid', '--kid: this looks like a whole token, which is a secret', {
+      action: 'pass it on stdin instead',
+    })
   }
   const { known, ...verdict } = await verifyKid(context, kid)
   const shown = presentVerdict(verdict)

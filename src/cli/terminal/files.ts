@@ -16,7 +16,7 @@ function begin(place: string) {
     return beginFolder(join(place, 'anteroom-backup'))
   } catch {
     throw new Refusal('database_unusable', `no folder can be made in ${place}`, {
-      hint: 'TMPDIR with another folder',
+      action: 'set TMPDIR to another folder',
     })
   }
 }
@@ -45,7 +45,7 @@ export function beginOutput(path: string): UnfinishedFile {
     return beginFile(path)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
-    throw new Refusal('field_invalid', '--output: the file already exists; choose another path')
+    throw new Refusal('field_invalid', '--output: the file already exists', { action: 'choose another path' })
   }
 }
 
@@ -70,6 +70,6 @@ export async function writeSecret(
     file.publish()
   } catch {
     const why = `the ${name} is in force, but it could not be written and cannot be shown again`
-    throw new Refusal('storage_failed', why, { hint: `rotate the ${name}` })
+    throw new Refusal('storage_failed', why, { action: `rotate the ${name}` })
   }
 }

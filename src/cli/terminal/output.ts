@@ -104,7 +104,7 @@ export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
   if (nowhere === undefined || fstatSync(stdout().fd).rdev !== nowhere.rdev) return
   throw new Refusal('field_invalid', `the ${name} cannot be printed, because stdout is closed or /dev/null`, {
-    hint: '--output <file>',
+    action: 'use --output <file>',
   })
 }
 
@@ -114,7 +114,7 @@ export function printSecret(flags: CommonFlags, name: string, secret: string): v
     writeSync(stdout().fd, `${secretText(flags, name, secret)}\n`)
   } catch {
     const why = `the ${name} is in force, but it could not be printed and cannot be shown again`
-    throw new Refusal('storage_failed', why, { hint: `rotate the ${name}` })
+    throw new Refusal('storage_failed', why, { action: `rotate the ${name}` })
   }
 }
 

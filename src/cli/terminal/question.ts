@@ -6,7 +6,7 @@ import { type CommonFlags, oneLine } from './output'
 export async function confirm(question: string, { yes }: CommonFlags): Promise<void> {
   if (yes) return
   if (!process.stdin.isTTY)
-    throw new Refusal('not_confirmed', 'there is no terminal to ask on', { hint: '--yes' })
+    throw new Refusal('not_confirmed', 'there is no terminal to ask on', { action: 'use --yes' })
   const answer = await ask(`${oneLine(question)} [y/N] `)
   if (!/^y(es)?$/i.test(answer.trim()))
     throw new Refusal('not_confirmed', 'not confirmed, so nothing was changed')

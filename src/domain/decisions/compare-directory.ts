@@ -105,8 +105,8 @@ export function requireFewChanges(
 export function decideLoad({ writes }: DirectoryComparison, since: readonly Change[] | null): Decision {
   const isAsCompared = since?.every(({ noun }) => noun !== 'region' && noun !== 'provider') ?? false
   if (isAsCompared) return outcome('directory.load', null, null, writes)
-  const why = 'the directory has changed in the meantime, so nothing was loaded; run the command again'
-  return new Refusal('directory_changed', why)
+  const why = 'the directory has changed in the meantime, so nothing was loaded'
+  return new Refusal('directory_changed', why, { action: 'run the command again' })
 }
 
 interface Difference {

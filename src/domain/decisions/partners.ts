@@ -101,7 +101,9 @@ export interface KeyFacts {
 export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   if (currentKeys(keys, at).length > 0) {
-    return new Refusal('token_exists', 'the partner already has a token', { hint: 'anteroom token rotate' })
+    return new Refusal('token_exists', 'the partner already has a token', {
+      action: 'run anteroom token rotate',
+    })
   }
   return outcome('token.issue', 'partner', partner.id, [addKey(partner, key, at)])
 }
@@ -112,7 +114,7 @@ export function decideRotation({ partner, keys }: KeyFacts, key: NewKey, { at }:
   if (key.startsAt < at) return new Refusal('field_invalid', 'the cutover must not be in the past')
   if (!currentKeys(keys, at).some((known) => keyStateAt(known, at) === 'in force')) {
     return new Refusal('record_unknown', 'the partner has no token to rotate', {
-      hint: 'anteroom token issue',
+      action: 'run anteroom token issue',
     })
   }
   return outcome('token.rotate', 'partner', partner.id, [

@@ -134,9 +134,9 @@ function refuseEmail(
 ): Refusal | Outcome<Refusal> | null {
   const isNew = !member || foldEmail(member.profile.email) !== foldEmail(draft.member.email)
   if (isNew && conflictAt !== null && draft.limits.emailConflicts !== null) {
-    const why = 'too many e-mail addresses of other members were sent; try again later'
+    const why = 'too many e-mail addresses of other members were sent'
     const retryAfterSeconds = Math.ceil((conflictAt + hourMillis - draft.submittedAt) / 1000)
-    return new Refusal('email_conflicts_limited', why, { retryAfterSeconds })
+    return new Refusal('email_conflicts_limited', why, { action: 'try again later', retryAfterSeconds })
   }
   if (emailOwnerId === null || emailOwnerId === member?.id) return null
   const refusal = new Refusal('email_taken', 'already belongs to a different member')
@@ -207,7 +207,9 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
   const { receipt } = kept
   if (!receipt) {
-    return new Refusal('idempotency_key_reused', 'was already sent with a different body; use a new key')
+    return new Refusal('idempotency_key_reused', 'was already sent with a different body', {
+      action: 'use a new key',
+    })
   }
   return { writes: [], taken: [], audit: null, answer: () => ({ ...receipt, isReplay: true }) }
 }

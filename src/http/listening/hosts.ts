@@ -40,7 +40,7 @@ export async function requireLoopback(host: string): Promise<void> {
     'or listen on loopback with --host 127.0.0.1',
   ]
   const why = `--host: without HTTPS, requests to ${host} cross the network unencrypted`
-  throw new Refusal('settings_invalid', `${why}; ${ways.join(', ')}`)
+  throw new Refusal('settings_invalid', why, { action: ways.join(', ') })
 }
 
 /** True if requests to the address would use plain HTTP to another machine. */

@@ -214,7 +214,7 @@ describeOnPostgres('postgres: maintenance', () => {
       // A rotation to a third key is refused if it starts from the previous key.
       const third = masterKeyOf(Buffer.alloc(32, 9))
       expect(await refusalOf(() => maintenance.rewrap(third, act))).toBe(
-        'database_unusable: the master key does not fit this database; use the one that the database was created with',
+        'database_unusable: the master key does not fit this database; use its current master key',
       )
     })
   })

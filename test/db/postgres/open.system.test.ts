@@ -54,7 +54,7 @@ describeOnPostgres('postgres: opening a database', () => {
     const takeKey = () => Promise.reject(new Error('the key was asked for'))
     const { port } = await sharedPostgres()
     expect(await opening(made, { create: false, takeKey })).toBe(
-      `database_unusable: there is no database at postgres://postgres@127.0.0.1:${port}/${made.url.split('/').at(-1)}`,
+      `database_unusable: there is no database at postgres://postgres@127.0.0.1:${port}/${made.url.split('/').at(-1)}; check --database, or run anteroom init`,
     )
     expect(await runSql(made.url, 'SELECT relname FROM pg_class WHERE relnamespace = 2200')).toEqual([])
   })
@@ -75,10 +75,10 @@ describeOnPostgres('postgres: opening a database', () => {
       'database_unusable: the database is not a production database',
     )
     expect(await opening(made, otherKey)).toBe(
-      'database_unusable: the master key does not fit this database; use the one that the database was created with',
+      'database_unusable: the master key does not fit this database; use its current master key',
     )
     expect(await opening(made, { ...otherKey, upgrade: true })).toBe(
-      'database_unusable: the master key does not fit this database; use the one that the database was created with',
+      'database_unusable: the master key does not fit this database; use its current master key',
     )
     expect(await contentOf(made.url)).toEqual(before)
     expect(await opening(made)).toBe('nothing')

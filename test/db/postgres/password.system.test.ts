@@ -72,7 +72,7 @@ test('postgres: a password file that others can read, or that is not a file, is 
   for (const mode of [0o640, 0o604, 0o620, 0o601]) {
     chmodSync(passFile, mode)
     expect(refused(passFile)).toThrow(
-      `the password file ${passFile} is accessible to other users; run chmod 600 on it`,
+      `the password file ${passFile} is accessible to other users; run chmod 600 ${passFile}`,
     )
   }
   // systemd gives a credential file this mode.
