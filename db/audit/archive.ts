@@ -30,7 +30,7 @@ const mostText = 1 << 20
 const mostEndBytes = 4_096
 
 /**
- * Removes the lines of a chain up to `upTo`, appends `entries`, and returns the number of removed lines. If the log
+ * Removes the lines of a chain up to `upTo`, then appends `entries`. Returns the number of removed lines. If the log
  * does not contain `upTo`, changes nothing and returns 0.
  */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
@@ -38,7 +38,7 @@ type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditE
 /** An archive is a file with one JSON line for each pruned line. Its last line is a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
-    /** Checks that an archive is unaltered and contains the audit line that an operator noted. */
+    /** Checks that an archive is unaltered and contains the line `noted`. */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
     /** Returns the number of lines removed. @throws Refusal field_invalid or database_unusable */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
@@ -85,7 +85,7 @@ function nextOf({ head }: AuditArchive, start: AuditHead): string {
   return head.id > start.id ? 'some of its lines are still in the log' : 'other archives are in between'
 }
 
-/** Writes the chain's lines to a new file, up to the first line with the time `before` or later. Null if none. */
+/** The file ends before the first line of time `before` or later. Returns null if there is nothing to write. */
 async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
   const { chain, target } = prune
   const start = await startOf(log, chain)
@@ -118,7 +118,7 @@ async function writeLines(log: WalkedLog, { chain, before }: AuditPrune, start: 
   return head
 }
 
-/** @throws Refusal field_invalid unless `target` is the archive of an interrupted prune, which can be continued */
+/** @throws Refusal field_invalid if `target` is not the archive of an interrupted prune */
 async function readUnfinished(log: WalkedLog, { chain, target }: AuditPrune): Promise<AuditArchive> {
   const start = await startOf(log, chain)
   const verdict = await check(log, target, start)

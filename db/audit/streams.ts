@@ -32,7 +32,7 @@ export function givenOf(stream: AuditStream): (keyof AuditStream)[] {
   return (['record', 'actor', 'action'] as const).filter((name) => stream[name] !== undefined)
 }
 
-/** The time range of a filter, in ms. @param afterAt time of the line `after`; undefined if there is none */
+/** @param afterAt time of the line `after`, in ms; undefined if there is no such line */
 export function timesOf({ since, until, after }: AuditFilter, afterAt: number | undefined) {
   const earliest = since ?? Number.MIN_SAFE_INTEGER
   return {
@@ -50,7 +50,7 @@ export function mergeStreams(
   limit: number,
   { after }: AuditFilter,
 ): AuditLine[] {
-  // A line in which a partner is both the actor and the record is in two streams.
+  // A line is in two streams if a partner is both its actor and its record.
   const once = [...new Map(found.map((line) => [line.id, line])).values()]
   const sorted = once.sort((a, b) => a.at - b.at || a.id - b.id)
   return after !== undefined ? sorted.slice(0, limit) : sorted.slice(-limit)

@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/ports/vault'
 
-/** Name of the setting that stores the state of the log. The trigger of the audit table also reads it. */
+/** Name of the setting with the state of the log. A trigger of the audit table reads this setting too. */
 export const auditStateName = 'audit'
 
 export function auditHashes(vault: Vault): AuditHashes {
@@ -44,7 +44,7 @@ export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
-/** Keeps a state of null, which means an invalid seal: a new seal would hide the fault from verification. */
+/** A null state means an invalid seal. It is kept, because a new seal would hide the fault. */
 export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: ends.last, head: ends.last }
   let state = ends.state ?? { acts: span, refusals: span }
@@ -72,7 +72,7 @@ export async function* linesOf(
   }
 }
 
-/** @param noted a line that an operator noted, which must be in the log */
+/** @param noted a line that the log must contain */
 export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promise<AuditVerdict> {
   for (;;) {
     const before = await log.stand()

@@ -8,7 +8,7 @@ export function finding(check: string, fault: string | false | undefined, otherw
 
 const mostNamed = 20
 
-/** Returns the fault with the records that have it; an empty text if there are none. */
+/** Returns an empty text if no record has the fault. */
 export function named(fault: string, records: readonly string[]): string {
   const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
   return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
@@ -19,7 +19,7 @@ export function auditFinding(verdict: AuditVerdict): Finding {
   return finding('audit log', undefined, `intact up to line ${verdict.head.id}`)
 }
 
-/** @param sample number of opened values, for example `1000 members, 12 notes`; null if all were opened */
+/** @param sample number of decrypted values, for example `1000 members, 12 notes`; null if all were decrypted */
 export function sealedFinding(
   unreadable: readonly string[],
   misplaced: readonly string[],
@@ -29,7 +29,8 @@ export function sealedFinding(
     named('cannot be opened', unreadable),
     named('the e-mail hash does not match', misplaced),
   ].filter(Boolean)
-  const checked = sample === null ? [] : [`a sample was opened (${sample}); doctor --all opens all`]
+  const checked =
+    sample === null ? [] : [`only a sample was decrypted (${sample}); doctor --all decrypts everything`]
   return finding(
     'sealed values',
     faults.length > 0 && [...faults, ...checked].join('; '),

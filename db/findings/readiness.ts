@@ -1,10 +1,10 @@
 import type { Report } from '../../src/domain/measures'
 
-/** For this long after a write, its outcome decides if the database counts as writable. */
+/** For this long, the outcome of a write shows if the database is writable. */
 const knownMillis = 1_000
 const trialMillis = 1_000
 
-/** Decides if the database can be written: from recent writes, or else from a trial write. */
+/** Decides if the database is writable. If there was no recent write, makes a trial write. */
 export class Readiness {
   #failedAt = -Infinity
   #storedAt = -Infinity

@@ -35,7 +35,7 @@ export interface Filling {
   readonly run: Run
   /** @throws Refusal database_unusable with the row that violates a constraint */
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
-  /** Returns SQL after which the table never generates an id up to $1 again. */
+  /** Returns SQL that makes the table generate only ids above $1. */
   keepIds(table: string): string
   openLog(): MaybePromise<AuditQueries>
 }

@@ -11,7 +11,7 @@ export interface CopiedColumn {
 export interface CopiedTable {
   readonly name: string
   readonly columns: readonly CopiedColumn[]
-  /** The primary key column. If the table has none, or a key of several columns, all its columns. */
+  /** The primary key column, or all columns if no single column is the primary key. */
   readonly key: readonly string[]
   readonly generatesIds: boolean
 }

@@ -32,16 +32,16 @@ export function sharing(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
 }
 
-/** SQL that locks records by their keyed hashes, and a slot, in a fixed order to prevent deadlocks. */
+/** SQL that locks the records with these keyed hashes, and the slot. The fixed order prevents deadlocks. */
 export function takingNamed(hashes: readonly Uint8Array[], slot: RequestedSlot | null): string {
   const names = [...hashes.map((hash) => Buffer.from(hash).readBigInt64BE(0)), ...cellsOf(slot)]
   const sorted = [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
   return `SELECT pg_advisory_xact_lock(name) FROM unnest('{${sorted.join()}}'::int8[]) AS name`
 }
 
-/** Names of the locks of a slot. Overlapping slots share a name. Otherwise inserts could deadlock in the constraint. */
+/** Overlapping slots share a name, so that their inserts cannot deadlock in the constraint. */
 function cellsOf(slot: RequestedSlot | null): bigint[] {
-  // An id that is not a safe integer belongs to no provider, so there is nothing to lock.
+  // An id that is not a safe integer belongs to no provider.
   if (!slot || !Number.isSafeInteger(slot.providerId)) return []
   const { providerId, startsAt } = slot
   return [startsAt, startsAt + slotMillis - 1].map((at) =>

@@ -143,7 +143,7 @@ async function findSchema(connection: Connection): Promise<Finding> {
 function backupFinding({ drilledAt }: LastBackups, now: number): Finding {
   const drill =
     drilledAt === null ? 'no drill yet' : `last drill ${Math.floor((now - drilledAt) / dayMillis)} days ago`
-  const detail = `made by the server or its provider, which this check cannot see; ${drill}`
+  const detail = `made by the server or its provider, so this check cannot see them; ${drill}`
   return { check: 'backup', state: 'note', detail }
 }
 

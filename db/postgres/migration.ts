@@ -26,7 +26,7 @@ export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatib
 
 export const currentSchema = ourMigrations.length
 
-/** @throws Refusal database_unusable if the applied steps differ; further steps are allowed if compatible */
+/** Further steps are allowed if they are compatible. @throws Refusal database_unusable if the applied steps differ */
 export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
   if (found.schema > migrations.length && found.oldestCompatible > migrations.length) throw newerSchema()
   const known = found.hashes.subarray(0, migrations.length * hashBytes)

@@ -104,7 +104,10 @@ const serving =
   'a server uses the source database, or did a moment ago; stop all servers first, or later bookings are missing from ' +
   'the copy. To try out the copy, use --while-serving'
 
-/** Returns false if the source cannot be marked, for example by a role without the privilege. The copy is complete. */
+/**
+ * Returns false if the source cannot be marked, for example because the role lacks the privilege. The copy is still
+ * complete.
+ */
 async function markCopied(connection: Connection, note: CopyNote): Promise<boolean> {
   try {
     await settingsOver(connection).markCopied(note)
@@ -116,7 +119,7 @@ async function markCopied(connection: Connection, note: CopyNote): Promise<boole
   }
 }
 
-/** Reads the sequence too: deleted rows had higher ids, which must not be generated again. */
+/** Reads the sequence too, because ids of deleted rows must not be generated again. */
 function lastIdOf(table: string): string {
   const generated = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`

@@ -25,7 +25,7 @@ export interface Named {
 }
 
 export interface Opening extends Named {
-  /** Called only if the database is empty or one of this program. */
+  /** Called only for an empty database or a database of this program. */
   readonly takeKey: () => Promise<MasterKey>
   /** Creates the tables of an empty database. */
   readonly create: boolean
@@ -53,9 +53,15 @@ const [tryingMillis, pauseMillis] = [10_000, 500]
 
 /**
  * Creates the tables, or checks the existing database before any change.
- * @throws Refusal database_unusable for an unsupported server, a foreign or copied database, a newer schema,
- *   an older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if
- *   another process blocks it for too long; errors of `takeKey`
+ * @throws Refusal database_unusable in each of these cases:
+ *   - The server is not supported.
+ *   - The database belongs to another program, or was copied to another place.
+ *   - Its schema is newer, or it is older and `upgrade` is false.
+ *   - It was created or upgraded with other migrations.
+ *   - It is a sandbox database instead of a production database, or the reverse.
+ *   - Its master key is another one.
+ * @throws Refusal storage_busy if another process blocks the database for too long
+ * @throws errors of `takeKey`
  */
 export async function openDatabase(
   on: OnConnection,
@@ -146,7 +152,7 @@ const inUse =
   'another upgrade or a transaction that reads the tables, for example a dump, blocks the upgrade, so nothing was changed; ' +
   'try again when it has ended'
 
-/** @throws Refusal database_unusable if there is no database, or one with another purpose */
+/** @throws Refusal database_unusable if there is no database, or its purpose differs */
 export async function requireDatabase(connection: Connection, { name, purpose }: Named): Promise<Recognized> {
   const found = await recognize(connection)
   if (!found) throw none(name)
@@ -154,7 +160,7 @@ export async function requireDatabase(connection: Connection, { name, purpose }:
   return found
 }
 
-/** @throws Refusal database_unusable for another purpose, another master key or other migrations */
+/** @throws Refusal database_unusable if the purpose, the master key or a migration differs */
 export async function proveDatabase(
   connection: Connection,
   named: Named,

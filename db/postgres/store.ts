@@ -56,7 +56,10 @@ function readingRefusal(error: unknown): unknown {
 
 const partMillis = 5_000
 
-/** Each part may use another connection: a change committed in between has a later version and is read again. */
+/**
+ * Each part may use another connection. A change committed in between has a later version, so the next read loads it
+ * again.
+ */
 export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))
 }

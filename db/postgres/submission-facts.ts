@@ -111,7 +111,7 @@ function versionOf({ version }: SubmissionDraft): number {
   return version as unknown as number
 }
 
-/** Null if changes may be missing: the first row must be the draft's own version. */
+/** The first row must be the draft's version. Returns null otherwise, because changes may then be missing. */
 function changesSince(draft: SubmissionDraft, changes: [number, ChangedNoun, number][]) {
   const [first, ...later] = changes
   return first?.[0] === versionOf(draft) ? later.map(([, noun, recordId]) => ({ noun, recordId })) : null
@@ -126,7 +126,7 @@ function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRo
   if (recordKey === null || active === null || sealedProfile === null) return null
   const { partnerId, externalUserId } = draft
   const id = Number(memberId)
-  // The sealed external id need not be opened: the profile opens only if the hash of the external id is right.
+  // The sealed external id is not opened. The profile opens only if the hash of the external id is right.
   const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
   return { id, partnerId, externalUserId, active, profile }
 }

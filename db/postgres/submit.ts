@@ -16,7 +16,10 @@ import { type Acts, type Done, transact } from './transaction'
 /** A refusal is returned instead of thrown if its audit line must be stored. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
 
-/** Parts of a call's timeout: the maximum for all attempts, the maximum for one, and the minimum to start one. */
+/**
+ * Shares of a call's timeout: the maximum for all attempts, the maximum for one attempt, and the minimum left to start
+ * an attempt.
+ */
 const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
 
 /** Receives the outcome of writes, for readiness. */
@@ -52,7 +55,7 @@ export class Submissions {
     return this.#failed
   }
 
-  /** @throws Refusal of the decision; storage_busy or storage_failed within the timeout of a call */
+  /** Ends within the timeout of a call. @throws Refusal of the decision, storage_busy or storage_failed */
   async submit(draft: SubmissionDraft): Promise<Answer> {
     const endsAt = performance.now() + allShare * timeouts.call
     const keys = keysOf(this.vault, draft)

@@ -19,7 +19,7 @@ export interface Done<T> {
   readonly recordKey?: string
 }
 
-/** For a write of the service itself that returns nothing, appends no audit line and changes no directory data. */
+/** Outcome of a write without a result, audit lines or directory changes. */
 export const noted = { answer: undefined, lines: [], changed: [] } as const
 
 export interface Transacting {
@@ -30,11 +30,11 @@ export interface Transacting {
   readonly noteFailed?: (error: unknown) => void
 }
 
-/** Maximum failed attempts. An attempt that fails because of a lock timeout does not count. */
+/** Maximum failed attempts. Lock timeouts do not count. */
 const mostFailures = 3
 
 /**
- * If the answer to COMMIT was lost, the next attempt takes the locks, then checks if the last attempt was stored.
+ * If the answer to COMMIT is lost, the next attempt first checks if the change was stored.
  * @throws DatabaseFailure `lost` if the outcome stays unknown; errors of the work
  */
 export async function transact<T>(

@@ -113,7 +113,7 @@ function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly
   })
 }
 
-/** Removes the chain's lines up to `start`; returns their number. Returns 0 if `start` is not a line of the chain. */
+/** Returns the number of removed lines; 0 if `start` is not a line of the chain. */
 function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise<number> {
   return then(all([stand(log), linesAfter(log, start.id - 1, 1)]), ([{ state }, [first]]) => {
     const isThere = first?.id === start.id && first.hash === start.hash && chainOf(first) === chain
@@ -136,7 +136,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     walked,
     /** Returns the new lines. On PostgreSQL, requires a transaction with the audit lock. */
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    /** Shows if a COMMIT succeeded whose answer was lost. */
+    /** If the answer to a COMMIT was lost, this shows if the COMMIT succeeded. */
     isThere: ({ id, hash }: AuditHead): MaybePromise<boolean> =>
       then(log.line({ id, hash }), ({ length }) => length > 0),
     conflictAt: whenCalled(() => conflictQuery(engine)),
@@ -175,7 +175,10 @@ export function archivesOf(log: WalkedLog, act: WithLog) {
   )
 }
 
-/** Lists matching lines, oldest first: the first that follow the line `after`, or without it the newest. */
+/**
+ * Lists matching lines, oldest first. With `after`, these are the first lines after it. Without `after`, these are the
+ * newest lines.
+ */
 export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'until', 'actor', 'record', 'action', 'afterAt', 'after', 'limit')
   const select = () => db.select().from(audit)
@@ -225,7 +228,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Counts the newest `most` failed authentications by record and outcome, most frequent first. */
+/** Counts failed authentications by record and outcome, most frequent first. Reads only the newest `most`. */
 export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'most', 'record')
   const prepareCount = (isOne: boolean) => {
@@ -267,7 +270,9 @@ export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: 
     )
 }
 
-/** Time (ms) of an e-mail conflict, counted from the newest: `back` 1 is the newest. Null if there are fewer. */
+/**
+ * Time of an e-mail conflict, in ms. `back` 1 is the newest conflict. Null if there are fewer conflicts than `back`.
+ */
 export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')
   const isConflict = eq(audit.action, 'member.email-conflict')

@@ -13,7 +13,7 @@ export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: Ta
 export interface Since {
   readonly version: Version
   readonly changes: readonly Change[]
-  /** New bookings by provider. Leaves out providers that `changes` lists as taken: all their slots are loaded again. */
+  /** New bookings by provider. Leaves out a provider with a change `taken`, because all its slots are loaded again. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
@@ -88,7 +88,7 @@ function toSince(version: Version, rows: readonly Row[]): Since {
   return { version: (rows.at(-1)?.[0] as unknown as Version | undefined) ?? version, changes, booked }
 }
 
-/** @param ids the record of each write, in order */
+/** @param ids the record id of each write */
 export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly number[]): Changed[] {
   const changed: Changed[] = []
   let slot: TakenSlot | undefined

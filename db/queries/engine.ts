@@ -27,7 +27,7 @@ export interface QueryEngine {
   prepare<Row>(query: Selecting<Row>): (values?: Values) => MaybePromise<Row[]>
   /** Rows as arrays in the order of the selected columns. Faster for many rows. */
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
-  /** Returns the generated id on SQLite, and 0 on PostgreSQL, which uses takeIds. */
+  /** Returns the generated id on SQLite. Returns 0 on PostgreSQL, where takeIds generates the ids. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
   /** Ids for new rows, never reused. Empty on SQLite, which generates ids on insert. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>

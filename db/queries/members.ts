@@ -42,7 +42,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
       return then(byExternalId(foundBy), ([row]) => {
         if (!row) return null
-        // The sealed external id need not be opened: the profile opens only if the hash of the external id is right.
+        // The sealed external id is not opened. The profile opens only if the hash of the external id is right.
         const profile = openProfile(vault, { ...row, ...foundBy })
         return { id: row.id, partnerId, externalUserId, active: row.active, profile }
       })

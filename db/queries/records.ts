@@ -107,7 +107,7 @@ function writeAll(
     const row = columnsOf(write.add, withIds(write.row, added), given)
     const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
     const inserted = add(tableNames[write.add], known === undefined ? row : { ...row, id: known })
-    // Only on SQLite may the id be unknown before the insert. SQLite returns it at once, not as a promise.
+    // Only on SQLite can the id be unknown before the insert. SQLite returns the id at once, not as a promise.
     const id = known ?? (inserted as number)
     added.set(write.add, id)
     ids.push(id)

@@ -43,7 +43,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
   return (): MaybePromise<Record<Kind, number>> => then(ids(), ([row]) => row ?? none)
 }
 
-/** @param isAll true to open all values instead of a sample, which takes 17 s for a million values */
+/** @param isAll true to open all values instead of a sample. This takes 17 s for a million values. */
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
   const newest = await queries.newestSealed()

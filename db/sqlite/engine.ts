@@ -49,7 +49,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // The check reads the log, so it must stop before the last checkpoint, which empties the log.
+      // The last checkpoint empties the log, so the check must stop reading it first.
       await check?.stop()
       await writer.drain()
       try {

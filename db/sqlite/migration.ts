@@ -89,7 +89,7 @@ function lockAlone(database: Database): void {
 
 function migrate(database: Database, from: number, migrations: readonly Migration[]): void {
   const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
-  // Records that referred to missing records before do not prevent an upgrade. Doctor reports them.
+  // Records may already refer to missing records. This does not prevent an upgrade. Doctor reports it.
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
   if (countOrphans() > before)

@@ -37,9 +37,14 @@ const cacheKibibytes = 16 * 1024
 const logBytes = 64 * 2 ** 20
 
 /**
- * @throws Refusal database_unusable for a missing or foreign file, another database's log, a newer schema, an
- *   older one without `upgrade`, other migrations, another purpose or another master key; storage_busy if
- *   another process locks the file for too long
+ * @throws Refusal database_unusable in each of these cases:
+ *   - The file is missing, or belongs to another program.
+ *   - The log next to the file belongs to another database.
+ *   - The schema is newer, or it is older and `upgrade` is false.
+ *   - The database was created or upgraded with other migrations.
+ *   - It is a sandbox database instead of a production database, or the reverse.
+ *   - Its master key is another one.
+ * @throws Refusal storage_busy if another process locks the file for too long
  */
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
@@ -133,7 +138,7 @@ function patiently<T>(work: () => T): T {
   }
 }
 
-/** @throws Refusal database_unusable for another purpose, another master key or other migrations */
+/** @throws Refusal database_unusable if the purpose, the master key or a migration differs */
 export function prove({ database, purpose, masterKey }: KeyedDatabase, migrations = ourMigrations): void {
   const settings = settingsOf(database)
   requirePurpose(settings.readPurpose(), purpose)

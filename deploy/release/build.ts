@@ -10,13 +10,12 @@ export interface Platform {
   readonly target: Bun.Build.CompileTarget
   /** Path of Bun for that platform, so that the bundler downloads nothing. */
   readonly bun: string
-  /** The Bun must have the hash that is pinned for this platform. */
+  /** `bun` must have the hash that is pinned for this platform. */
   readonly pin: PinnedPlatform
 }
 
 /**
- * Builds the executable, which loads no configuration from its working directory. The same commit gives the same bytes
- * in any folder.
+ * The executable loads no configuration from its working directory. The same commit gives the same bytes in any folder.
  *
  * @param entry the entry module; benchmarks build others
  * @throws AggregateError if bundling fails; Error if the Bun does not have the pinned hash

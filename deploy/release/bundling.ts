@@ -5,7 +5,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * `debug`, an indirect dependency of Elysia, uses supports-color if it is installed. Only development tools install it.
- * Without this plugin it would be bundled, or searched for in the working directory.
+ * Without this plugin, supports-color would be bundled, or searched for in the working directory.
  */
 const withoutSupportsColor: Bun.BunPlugin = {
   name: 'without supports-color',

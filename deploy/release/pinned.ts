@@ -9,7 +9,7 @@ export function isPinned(platform: string): platform is PinnedPlatform {
   return Object.hasOwn(executables, platform)
 }
 
-/** @throws Error if a file is not the pinned Bun of a platform */
+/** @throws Error if the file does not have the hash that is pinned for the platform */
 export function requirePinned(file: string, platform: PinnedPlatform): void {
   const found = hashOf(file, 'sha512')
   if (found === executables[platform].sha512) return

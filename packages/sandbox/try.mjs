@@ -139,7 +139,7 @@ async function trySandbox(client, words, home) {
   await eventually(() => !fs.existsSync(database), 'the temporary database is gone')
   assert.equal(lines.length, 1, 'nothing else on stdout')
   assert.deepEqual(fs.readdirSync(folder), [], 'nothing left in the working folder')
-  // npx may end by the signal, although the sandbox ended normally: the checks above show that it removed its files.
+  // npx may end by the signal even if the sandbox ended normally. The checks above show that the sandbox cleaned up.
   assert.ok(code === 0 || signal === 'SIGTERM', `ended with ${code ?? signal}; on stderr: ${errors}`)
   return ready
 }

@@ -117,7 +117,7 @@ test('db: a check decrypts a sample of 1,000 values of each kind, or all of them
   const sealed = async (isAll: boolean) =>
     (await maintenance.check(0, null, isAll)).find(({ check }) => check === 'sealed values')
   const sample =
-    'a sample was opened (1000 members, 1000 requests, 0 notes, 0 responses); doctor --all opens all'
+    'only a sample was decrypted (1000 members, 1000 requests, 0 notes, 0 responses); doctor --all decrypts everything'
   const bad = (detail: string) => ({ check: 'sealed values', state: 'bad' as const, detail })
 
   expect(await sealed(false)).toEqual({ check: 'sealed values', state: 'ok', detail: sample })

@@ -20,7 +20,7 @@ export interface Opening {
 /** Default of idle_in_transaction_session_timeout. A transaction may set another value. */
 const idleMillis = 60_000
 
-/** A COMMIT must have no timeout: if it is canceled while it waits for a standby, the server reports success. */
+/** COMMIT has no timeout. The server reports success even if a COMMIT is canceled while it waits for a standby. */
 export const committing = 'SET LOCAL statement_timeout = 0;COMMIT'
 
 export class Connection {
@@ -60,7 +60,7 @@ export class Connection {
     }
   }
 
-  /** Raises statement_timeout if it is lower than `millis`. Never lowers it: that would cost an extra message. */
+  /** Never lowers statement_timeout, because that would cost an extra message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
@@ -83,7 +83,7 @@ export class Connection {
     const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
     const last = ended.at(-1)
     this.isOpen = last === undefined ? wasOpen : last === 'BEGIN' || last === 'START TRANSACTION'
-    // The server answers ROLLBACK to the COMMIT of a failed transaction.
+    // If a transaction has failed, the server answers ROLLBACK to its COMMIT.
     if (ended.includes('ROLLBACK') && !/\bROLLBACK\b/i.test(text)) throw new DatabaseFailure('retry', '25P02')
     return answers
   }
@@ -102,7 +102,7 @@ export class Connection {
     this.mayHaveCommitted = true
     // COMMIT must have no timeout (see `committing`).
     const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
-    // A tagged template, which the driver sends at once. It sends other forms of COMMIT only after all answers.
+    // The driver sends a tagged template at once. It would send other forms of COMMIT only after all answers.
     const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
     const results = await Promise.allSettled([...pending, unlimited, committed])
     this.isOpen = false
@@ -148,7 +148,7 @@ export async function inTransaction<T>(
   return done
 }
 
-/** The first message. Sets search_path: by default, a schema with the name of the role is searched first. */
+/** Sets search_path, because by default the server first searches a schema with the role's name. */
 function firstText({ statementMillis }: Opening): string {
   return `SELECT pg_is_in_recovery(); SET search_path = public; SET statement_timeout = ${statementMillis};
     SET idle_in_transaction_session_timeout = ${idleMillis}`
@@ -170,8 +170,8 @@ function eachOf(answers: Answer | Answer[]): Answer[] {
 }
 
 /**
- * A number that is no safe integer becomes null, which matches nothing. Unknown types throw before COMMIT:
- * the driver would skip the statement but still commit.
+ * A number that is not a safe integer becomes null, which matches no row. An unknown type throws before COMMIT, because
+ * the driver would skip the statement and still commit.
  */
 function toParameter(value: unknown): unknown {
   const isKnown = value == null || value instanceof Uint8Array || plain.has(typeof value)

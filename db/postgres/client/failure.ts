@@ -149,7 +149,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // The failure is not set as the cause, because the message of the refusal says more than that of the failure.
+  // No cause is set, because the failure's message says less than this one.
   const isPassing = remedy === undefined && passes !== undefined
   const [fault, options] = splitAction(isPassing ? passes : (remedy ?? error.message))
   return new Refusal(isPassing ? 'storage_busy' : 'database_unusable', `${place}: ${fault}`, options)

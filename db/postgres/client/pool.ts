@@ -30,12 +30,15 @@ interface Place<On> {
 const pauseMillis = 100
 /** Connections idle for longer are not reused: load balancers and firewalls drop them silently. */
 const idleMillis = 60_000
-/** The part of a call's timeout in which it waits for a connection, so that it fails fast under overload. */
+/** Maximum wait for a connection, as a share of a call's timeout. Under overload, calls thus fail fast. */
 const waitingShare = 0.75
-/** The part of a call's timeout for one statement. A slow statement fails before its connection has to be closed. */
+/**
+ * Maximum time for one statement, as a share of a call's timeout. A slow statement then fails before its connection has
+ * to be closed.
+ */
 const statementShare = 0.9
 
-/** The last is the most severe: it takes an operator the most effort. */
+/** Ordered by the effort that a repair takes, least first. */
 const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
 /** Connections to the primary server. */
@@ -45,7 +48,7 @@ export class Pool<On> {
   private used = 0
   /** Connections of earlier generations are not reused, because their server was lost. */
   private generation = 0
-  /** Index into the hosts: the host of the newest connection. */
+  /** Index of the host with the newest connection. */
   private primary = 0
   private failure: { readonly error: unknown; readonly until: number } | null = null
   private isClosed = false

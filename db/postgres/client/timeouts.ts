@@ -2,7 +2,10 @@
 export const timeouts = {
   /** For one call. Below 2 s, because timers are late on a busy machine. */
   call: 1_800,
-  /** For one wait for a lock. Below `idle`, or a frozen node could get its lock again in a second transaction. */
+  /**
+   * For one wait for a lock. Must be below `idle`. Otherwise a frozen node could get its lock again in a second
+   * transaction.
+   */
   lock: 350,
   /** For an open transaction whose client sends nothing. */
   idle: 400,
@@ -12,8 +15,8 @@ export const timeouts = {
 const ticks = 10
 
 /**
- * Counts ticks of a timer. A suspension of this process counts as only one tick, so that an answer that arrived
- * meanwhile is still read.
+ * Counts ticks of a timer. A suspension of this process counts as one tick. Answers that arrived meanwhile are still
+ * read.
  */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>

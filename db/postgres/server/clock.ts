@@ -21,7 +21,7 @@ export async function readClock(connection: Connection, now: () => number = Date
   return { difference: Number(row?.[0]) - (before + after) / 2, doubt: (after - before) / 2 }
 }
 
-/** True if the clocks differ by more than a limit, even if the reading is off by `doubt`. */
+/** True if even the smallest possible difference exceeds the limit. */
 export function isApart({ difference, doubt }: ClockReading, limitMillis = warnMillis): boolean {
   return Math.abs(difference) - doubt > limitMillis
 }

@@ -47,7 +47,7 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   const [row] = await connection.run(own, [])
   const [isEncrypted, version, isLocal] = (row ?? []) as [boolean?, string?, boolean?]
   if (isEncrypted) return { check, state: 'ok', detail: `encrypted, ${version?.replace('v', ' ')}` }
-  if (isLocal) return { check, state: 'ok', detail: 'not encrypted, within this machine' }
+  if (isLocal) return { check, state: 'ok', detail: 'not encrypted, but it does not leave this machine' }
   const detail =
     'not encrypted; the address is on this machine, but the server sees a connection from another machine'
   return { check, state: 'note', detail, remedy: 'check which program forwards the connection, and to where' }

@@ -8,7 +8,7 @@ import { beatMillis, type Node } from './nodes'
 
 const sizeMillis = 60_000
 
-/** Failures that do not show a fault, because they also occur while the database server accepts writes. */
+/** These failures show no fault. They also occur while the database server accepts writes. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
 /** Derives write readiness from the writes of callers and the heartbeats of this node. */

@@ -3,7 +3,7 @@ import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'
 
-/** Tables whose deleted rows are secret: personal data, and in `settings` the data key under former master keys. */
+/** Deleted rows of these tables are secret. They contain personal data, or the data key under a former master key. */
 const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']
 
 /** Maximum wait for transactions that may still see deleted rows. */

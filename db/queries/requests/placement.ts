@@ -15,7 +15,7 @@ interface Sources {
 
 export function placementQueries({ directory, requests, slots, changes }: Sources) {
   return {
-    /** Returns the facts for a decision to assign a provider, and a slot unless `startsAt` is null. */
+    /** Returns the facts for an assignment. If `startsAt` is null, only a provider is assigned, and no slot. */
     find(requestId: number, { providerId, startsAt, version }: Placed): MaybePromise<PlacementFacts> {
       const found = all([
         requests.find(requestId),

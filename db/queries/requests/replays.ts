@@ -30,7 +30,7 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
         row ? toKeptAnswer(vault, row, partnerId, retry) : null,
       ),
 
-    /** Ids of the oldest `most` requests that were submitted at `until` (ms) or before, oldest first. */
+    /** Ids of at most `most` requests submitted by `until` (ms, inclusive), oldest first. */
     submittedBy: (until: number, most: number): MaybePromise<number[]> =>
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 

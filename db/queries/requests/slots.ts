@@ -41,13 +41,13 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   )
 
   return {
-    /** Requests that have reserved a slot of the provider, if it overlaps the slot that starts at `startsAt` (ms). */
+    /** Requests with a slot of the provider that overlaps the new slot. @param startsAt start of the new slot, in ms */
     touching: (providerId: number, startsAt: number) =>
       touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
         SlotHolder[]
       >,
 
-    /** Taken slots that end after `after` (ms), by provider and ordered by start. */
+    /** Taken slots by provider, ordered by start. @param after leaves out slots that end by this time (ms) */
     takenSlots: (
       providerIds: readonly number[],
       after: number,
@@ -63,7 +63,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
         return found
       }),
 
-    /** Slots of a member that end after `after` (ms). */
+    /** Slots of a member. @param after leaves out slots that end by this time (ms) */
     heldBy: (id: number, after: number) => held({ id, from: after - slotMillis }) as MaybePromise<HeldSlot[]>,
   }
 }

@@ -83,7 +83,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
   }
 }
 
-/** Returns false for a record that violates a constraint, which another finding of doctor reports. */
+/** Returns false for a record that violates a constraint. Another finding of doctor reports such records. */
 export function isPageFault(line: unknown): boolean {
   return line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(String(line))
 }

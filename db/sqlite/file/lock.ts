@@ -60,7 +60,7 @@ function lockFile(place: string, millis: number): Database {
 /** Rejects a file with two names: each name gets its own log, which destroys data. @throws Refusal database_unusable */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
-  // A second name is allowed if it remains from a process that was killed while it published the file.
+  // A process that was killed while it published the file may have left a second name. That is allowed.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
     throw unusable('the database file has two names (a hard link)', 'remove the unused name')
 }

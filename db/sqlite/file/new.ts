@@ -10,13 +10,13 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// Names of the database and the master key in a temporary folder next to the target. The key is published first. If
-// a process is killed after that, only the last step is missing: publishing the database, which any process can do.
+// Names of the database and the master key in a temporary folder next to the target. The key is published first. If the
+// process is then killed, another process can publish the database.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * If the process is killed, nothing is left, or a state that finishDatabase completes. Of concurrent calls, the first
- * to publish its database wins, and the others use that database.
+ * If the process is killed, it leaves nothing, or a state that finishDatabase completes. If several processes call this
+ * at once, all use the database that is published first.
  * @param key null if the master key is not in a file
  */
 export async function makeDatabase(
@@ -45,7 +45,9 @@ export async function makeDatabase(
   }
 }
 
-/** Publishes the database of a process that was killed after it published the key. False if there is none. */
+/**
+ * Completes makeDatabase if its process was killed after it published the key. Returns false if there is nothing to do.
+ */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)
@@ -72,7 +74,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** Links the file. If the path is on another disk, copies it instead; only the key can be on another disk. */
+/** Links the file. If the path is on another disk, copies the file instead. Only the key can be on another disk. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)
