@@ -35,7 +35,7 @@ const mostEndBytes = 4_096
  */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
-/** An archive is a file with one JSON line for each pruned line. Its last line is a sealed description. */
+/** An archive is a file with one JSON line for each pruned line. After these lines comes a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
     /** Checks that an archive is unaltered and contains the line `noted`. */
@@ -169,7 +169,6 @@ async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchiv
   return parseArchiveEnd(hashes, end.trimEnd().split('\n').at(-1) ?? '')
 }
 
-/** Yields the audit lines of an archive, but not the description at its end. */
 async function* linesIn(path: string): AsyncGenerator<AuditLine> {
   const decoder = new TextDecoder()
   let [rest, previous]: [string, string | null] = ['', null]

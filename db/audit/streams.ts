@@ -6,7 +6,7 @@ import {
   auditActions,
 } from '../../src/domain/audit'
 
-/** The lines of one action, optionally only those of one actor or record. An index returns them by time. */
+/** The lines of one action. The optional fields select one actor or one record. An index returns the lines by time. */
 export interface AuditStream extends AuditSubject {
   readonly action: AuditAction
 }

@@ -39,7 +39,7 @@ export interface WalkedLog {
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
-/** Returns the highest id ever used. Its line may have been pruned, but ids are never reused. */
+/** Returns the highest id ever used. Ids are never reused, even if their line was pruned. */
 export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
@@ -77,7 +77,7 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // A concurrent prune can look like a fault, so verify again if the log was pruned.
+    // A concurrent prune can look like a fault. In this case, verifies again.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }

@@ -49,7 +49,7 @@ export function fileFault(error: unknown, path: string): unknown {
   return /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '') ? noRoomAt(path) : error
 }
 
-/** Names only the target: a backup uses several folders, and the error does not say which one is full. */
+/** Names only the target. A backup uses several folders, and the error does not say which one is full. */
 export function noRoomAt(path: string): Refusal {
   return unusable(`no sound copy could be made at ${path}`, 'check the free disk space')
 }

@@ -38,7 +38,7 @@ export class Readiness {
     return this.#isDamaged
   }
 
-  /** Call it if a check found no damage. The database is then ready after the next successful write. */
+  /** Call this if a check found no damage. The next successful write then makes the database ready. */
   noteSound(): void {
     this.#isDamaged = false
   }
@@ -51,7 +51,7 @@ export class Readiness {
     this.#report(`not ready: ${fault}`, 'error')
   }
 
-  /** At most one trial write a second. @param attempt a write that reaches the disk and changes nothing */
+  /** Makes at most one trial write a second. @param attempt a write that reaches the disk and changes nothing */
   async isReady(attempt: () => Promise<void>): Promise<boolean> {
     const isShown = this.#fault === null && isKnown(this.#storedAt)
     if (!this.#isDamaged && !isKnown(this.#failedAt) && !isShown) {

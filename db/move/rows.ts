@@ -10,7 +10,7 @@ export type Run = (text: string, params: readonly unknown[]) => MaybePromise<rea
 /** Rows in one batch. A row may have 100 kB, so larger batches would need much memory. */
 export const rowsAtOnce = 250
 
-/** @param lastIdOf returns SQL for the highest id that a table ever generated */
+/** @param lastIdOf returns SQL for the highest id ever generated for a table */
 export async function sourceOver(
   run: Run,
   log: AuditQueries,

@@ -46,7 +46,7 @@ function kindOf(column: SQLiteColumn): CopiedColumn['kind'] {
   return type === 'blob' ? 'bytes' : 'number'
 }
 
-/** Settings that are copied. All others, for example the migrations, belong to one engine, server or location. */
+/** Settings that are copied. The other settings, for example the migrations, belong to one database. */
 const copiedSettings = [dataKeyName, 'purpose', 'zone_data']
 
 export const isCopiedSetting = `name IN ('${copiedSettings.join("', '")}')`

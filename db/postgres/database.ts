@@ -91,7 +91,7 @@ async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promis
   }
 }
 
-/** Adds the cause for the operator of a command. Partners only see that the service is busy. */
+/** Adds the cause for the operator. Partners only see that the service is busy. */
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error

@@ -24,7 +24,7 @@ const lockMillis = 5_000
 
 const names = copiedTables.map(({ name }) => name).join(', ')
 
-/** Locks the tables before the snapshot is taken, so that the snapshot includes the result of a running upgrade. */
+/** Locks the tables before the snapshot is taken. The snapshot then includes the result of a running upgrade. */
 const readingOneMoment = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   `SET LOCAL lock_timeout = ${lockMillis}`,
@@ -81,7 +81,7 @@ async function readSnapshot<T>(
     },
     markCopied: async (note) => blocker !== null && markCopied(blocker, note),
   })
-  // All data was read, so a failed rollback is ignored.
+  // A failed rollback is ignored, because all data was read.
   await rollBack(reader).catch(() => {})
   return done
 }
@@ -149,7 +149,7 @@ export async function makeTarget<T>(
       add: (table, lines) => at(place, () => add(connection, table, lines)),
       keepIds: (table) => `SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`,
       async openLog() {
-        // Without statistics, the planner would expect empty tables and scan them.
+        // Without statistics, the planner would assume that the tables are empty, and scan them.
         await run(`ANALYZE ${names}`, [])
         return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },

@@ -46,7 +46,7 @@ export interface OpenedDatabase {
 const lockMillis = 5_000
 const openingMillis = 15_000
 const upgradeMillis = 6 * 60 * 60 * 1_000
-/** Lock timeout of an upgrade step. It is short, because all other statements wait behind the step. */
+/** Lock timeout of an upgrade step. Short, because all other statements wait behind the step. */
 const tableMillis = 200
 /** Maximum time for all attempts to upgrade, and the pause between two attempts. */
 const [tryingMillis, pauseMillis] = [10_000, 500]
@@ -93,7 +93,6 @@ function requireNotCopied(connection: Connection): Promise<void> {
   )
 }
 
-/** Creates the tables, unless another process has created them meanwhile. */
 function make(
   connection: Connection,
   purpose: Purpose,

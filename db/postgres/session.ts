@@ -10,7 +10,7 @@ import { submissionQueries } from './submission-facts'
 
 const whole = (name: string) => bigint(name, { mode: 'number' })
 
-/** Cast to the column types of SQLite, so that one set of queries serves both engines. */
+/** Cast to SQLite's column types, so that both engines share one set of queries. */
 const columnTypes = {
   table: pgTable,
   generatedId: (name = 'id') => whole(name).primaryKey().generatedByDefaultAsIdentity(),
@@ -79,7 +79,7 @@ export function queryEngine(run: Run): QueryEngine {
   }
 }
 
-/** Formats an element of an array literal. A number that is not a safe integer becomes NULL, which matches nothing. */
+/** A number that is not a safe integer becomes NULL, which matches no row. */
 function toElement(value: number | string | Uint8Array): string {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : 'NULL'
   if (typeof value === 'string') return JSON.stringify(value)

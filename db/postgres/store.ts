@@ -15,7 +15,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
     change: acts.change,
     async submit(draft) {
       const answer = await submissions.submit(draft)
-      // A refusal with an audit line is thrown here, after COMMIT. Throwing it earlier would roll back the line.
+      // A refusal with an audit line is thrown only after COMMIT. Throwing it earlier would roll back the line.
       if (answer instanceof Refusal) throw answer
       return answer
     },

@@ -54,7 +54,7 @@ FROM (SELECT) AS one
   LEFT JOIN members AS member ON member.partner_id = $1::int8 AND member.external_user_id_hash = $2::bytea
   LEFT JOIN replays AS kept ON kept.partner_id = $1::int8 AND kept.key_hash = $4::bytea`
 
-/** A row of `reading`. The server returns int8 as text, and lists as JSON text or null. */
+/** A row of `reading`. The server returns int8 as text. It returns lists as JSON text or null. */
 type FoundRow = readonly [
   ...ids: [memberId: string, requestId: string],
   ...member: [recordKey: string, active: boolean, sealedProfile: Buffer] | [null, null, null],

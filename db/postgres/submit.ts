@@ -13,7 +13,7 @@ import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
 
-/** A refusal is returned instead of thrown if its audit line must be stored. */
+/** A refusal with an audit line is returned, not thrown, so that the line is stored. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
 
 /**
@@ -79,7 +79,7 @@ export class Submissions {
   async #store(asked: PendingSubmission): Promise<Answer> {
     const answer = await this.#transact(asked, false)
     if (answer !== 'to be audited') return answer
-    // A deadline, because earlier acts in the queue may take long.
+    // The deadline is needed because earlier acts in the queue may take long.
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(asked.endsAt - performance.now(), () => late.reject(new DatabaseFailure('busy')))
     const audited = this.acts.inTurn(() => this.#transact(asked, true)) as Promise<Answer>

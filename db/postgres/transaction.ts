@@ -14,7 +14,7 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
-  /** Results that are awaited only with COMMIT. */
+  /** Results that are awaited together with COMMIT. */
   readonly pending?: unknown
   readonly recordKey?: string
 }
@@ -88,7 +88,7 @@ interface Attempted<T> {
   readonly recordKey?: string
 }
 
-/** Searches for the attempt's audit line or request. Work that writes neither can safely be repeated. */
+/** Searches for the attempt's audit line or request. Work without either can safely be repeated. */
 async function isStored(
   { audit, submissions }: Session,
   { line, recordKey }: Attempted<unknown>,
@@ -104,7 +104,7 @@ export async function begin(
 ): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
-    // The idle timeout alone is not enough: it does not apply while the database server receives or runs a statement.
+    // The idle timeout is not enough: it does not apply while the database server receives or runs a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
   ]
@@ -116,7 +116,7 @@ export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
 ): Promise<void> {
-  // The lock `directory` excludes submissions that were decided on the old directory.
+  // The lock `directory` excludes submissions whose decision used the old directory.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
@@ -144,7 +144,7 @@ export async function rollBack(connection: Connection): Promise<void> {
   if (connection.isOpen && !connection.hasEnded) await connection.send('ROLLBACK')
 }
 
-/** SQLSTATEs of exclusion and unique constraints, which are violated if another transaction wrote first. */
+/** SQLSTATEs of exclusion and unique constraints. They occur if another transaction wrote first. */
 const overtaken = /^23(P01|505)$/
 
 export function isWorthAnotherAttempt(error: unknown): boolean {
@@ -162,7 +162,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
 
-/** Timeout for all attempts of an act together, and the default for one attempt. */
+/** Timeout for all attempts of an act together. It is also the default for one attempt. */
 const actMillis = () => 2 * timeouts.call
 const largeMillis = 120_000
 
@@ -175,7 +175,7 @@ interface Acting {
 /** Runs acts of staff and of the service one at a time, each in a transaction with the audit lock. */
 export function createActs(pool: Pool<Session>) {
   let last: Promise<unknown> = Promise.resolve()
-  /** One at a time, because an act that waits for the audit lock holds a connection. */
+  /** One at a time, because an act keeps its connection while it waits for the audit lock. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
     last = done.catch(() => {})

@@ -124,7 +124,7 @@ function removeUpTo(log: Log, chain: AuditChain, start: AuditHead): MaybePromise
   })
 }
 
-/** The database rejects every change of the log except appending and pruning. */
+/** The database rejects all changes of the log except appending and pruning. */
 export function auditQueries(engine: QueryEngine, vault: Vault) {
   const log = openLog(engine, vault)
   const walked: WalkedLog = {
@@ -259,7 +259,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Returns the given requests whose screening answers staff have read. Seeing the flag in a list is not enough. */
+/** Returns the given requests whose screening answers staff have read. Seeing the flag in a list does not count. */
 export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../../src/domain/ports/store'
 import { type Change, type ChangedNoun, directoryNouns, type Outcome } from '../../src/domain/ports/writes'
 import { placeholders, type QueryEngine, then } from './engine'
 
-/** Number of changes kept. A reader that is further behind loads the whole directory. */
+/** Number of changes kept. If a reader is further behind, it loads the whole directory. */
 export const keptChanges = 10_000
 
 /** A booking includes its slot, so that readers need not load the provider's other slots. */
@@ -17,7 +17,7 @@ export interface Since {
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
-/** The values from requestId on are null unless the change is a booking. */
+/** Only a booking has values from requestId on. In other changes they are null. */
 type Row = readonly [
   version: number,
   noun: ChangedNoun,
@@ -53,14 +53,14 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
     newestVersion: (): MaybePromise<Version> =>
       then(newest(), ([row]) => (row?.version ?? 0) as unknown as Version),
 
-    /** Null if the row of `version` is missing, because later rows may then be missing too. */
+    /** Null if the row of `version` is missing. Later rows may then be missing too. */
     since: (version: Version): MaybePromise<Since | null> =>
       then(from({ version }), (rows) => {
         const [first, ...rest] = rows as unknown as readonly Row[]
         return first?.[0] === (version as unknown as number) ? toSince(version, rest) : null
       }),
 
-    /** Like `since`, but without taken slots: they are many, and do not make a decision stale. */
+    /** Like `since`, but without taken slots. They are many, and do not make a decision stale. */
     sinceExceptTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
       then(untaken({ version }), (rows) =>
         rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,

@@ -19,7 +19,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
   const idOf = engine.prepare(db.select({ id: providers.id }).from(providers).where(eq(providers.ref, ref)))
   const refs = engine.prepare(db.select({ ref: providers.ref }).from(providers))
   const timeZones = engine.prepare(db.selectDistinct({ timeZone }).from(providers))
-  // Raw SQL: Drizzle would omit the table names, and the ids would be ambiguous.
+  // Raw SQL, because Drizzle would omit the table names, and the ids would be ambiguous.
   const rowsOf = (table: string, columns: string, order: string) =>
     sql`(select ${engine.jsonRows(sql.raw(columns), sql.raw(order))} from ${sql.raw(table)} where provider_id = providers.id)`
   const some = engine.prepareArrays(

@@ -29,7 +29,7 @@ export interface QueryEngine {
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
   /** Returns the generated id on SQLite. Returns 0 on PostgreSQL, where takeIds generates the ids. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
-  /** Ids for new rows, never reused. Empty on SQLite, which generates ids on insert. */
+  /** Ids for new rows; never reused. Empty on SQLite, which generates ids on insert. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   isAmong(column: SQLWrapper, list: Placeholder): SQL
   list(values: readonly (number | string | Uint8Array)[]): string
@@ -64,7 +64,7 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
 
 const chunkSize = 1_000
 
-/** Yields rows in order of id. @param after reads the next `most` rows above an id */
+/** Yields rows in order of id. @param after reads up to `most` rows above an id */
 export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
 ) => AsyncGenerator<Row>
@@ -92,7 +92,7 @@ export async function* unreadable<Row extends { readonly id: number }>(
   }
 }
 
-/** Lazy, because preparing all statements takes longer than a command that runs five of them. */
+/** Prepares lazily, because preparing all statements takes longer than a command that runs five of them. */
 export function whenNeeded<Made extends object>(make: () => Made): Made {
   let made: Made | undefined
   return new Proxy({} as Made, {

@@ -35,7 +35,8 @@ export function directoryFeed(readPart: ReadPart): DirectoryFeed {
 }
 
 async function readChanges(read: Read, since: Since | null, after: number): Promise<DirectoryChanges> {
-  // The version is read before the data: a change committed in between has a later version and is read again next time.
+  // The version is read before the data. A change committed in between has a later version, so the next read loads it
+  // again.
   const version = since?.version ?? (await read(({ changes }) => changes.newestVersion()))
   const isChanged = (noun: ChangedNoun) => since === null || since.changes.some((row) => row.noun === noun)
   const chunksOf = (noun: ChangedNoun) => (since ? chunksIn(idsOf(noun, since)) : chunksOfAll(read))

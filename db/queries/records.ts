@@ -22,13 +22,13 @@ export interface Known {
 }
 
 export interface Written {
-  /** For each write the id of its record. */
+  /** Record id of each write. */
   readonly ids: readonly number[]
   /** Not awaited, so that COMMIT can be sent at once. */
   readonly pending: MaybePromise<unknown>
 }
 
-/** Maximum statements that are sent before their results are awaited: a large load must not fill the connection. */
+/** After this many statements, results are awaited, so that a large load does not fill the connection. */
 const mostSent = 200
 
 const tableNames = {
@@ -43,7 +43,7 @@ const tableNames = {
   replay: 'replays',
 } as const satisfies Record<Noun, keyof Tables>
 
-/** Nouns with generated ids. The caller sets the id of a region, and a kept response has the id of its request. */
+/** Nouns with generated ids. The caller sets the id of a region. A kept response has the id of its request. */
 const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
 
 /** Requires an open transaction. */
@@ -131,8 +131,8 @@ function writeAll(
 type Alike = readonly [Write, ...Write[]]
 
 /**
- * Returns the writes from `first` on that can share one statement. These are removals of records of one noun, or
- * changes of requests to the same values.
+ * Returns the write at index `first` and the next writes that can share its statement. These are removals of records
+ * of one noun, or changes of requests to the same values.
  */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write

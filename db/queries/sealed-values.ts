@@ -5,9 +5,9 @@ import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
-/** Number of values of each kind that are opened, unless `isAll` is set. */
+/** Number of values of each kind that a sample contains. */
 const sampleSize = 1_000
-/** Half of a sample are the newest rows. The other half are groups of adjacent rows, spread over all ids. */
+/** Half of a sample are the newest rows. The other half are groups of adjacent rows from the whole range of ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
 

@@ -77,7 +77,7 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       gender: text('gender'),
       bio: text('bio'),
       timeZone: text('time_zone').notNull(),
-      // Text that contains JSON. It is parsed for each provider, so that an invalid list affects only that provider.
+      // JSON text. It is parsed for each provider, so that an invalid list affects only that provider.
       languagesSpoken: text('languages_spoken').notNull(),
       modalities: text('modalities').notNull(),
       workingHours: text('working_hours').notNull(),

@@ -38,7 +38,9 @@ export function createMaintenance(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /** Fails if the master key was rotated meanwhile: the copy would be sealed under one key and encrypted for another. */
+  /**
+   * Fails if the master key was rotated meanwhile. The copy would be sealed under one key and encrypted for another.
+   */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
@@ -153,7 +155,7 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
   return finding('schema', named('unexpected or changed', schemaFaults(keyed)), version)
 }
 
-/** Finds for example triggers of another program. They could undo writes, which a check of the pages does not detect. */
+/** Finds, for example, triggers of another program. They could undo writes. A check of the pages does not find them. */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })

@@ -116,7 +116,7 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
   const target = await targetOver({
     run: running(database),
     add: (table, lines) => add(database, table, lines),
-    // Nothing to do without AUTOINCREMENT: rows of such tables are never deleted, so the highest id is known.
+    // Without AUTOINCREMENT there is nothing to do: rows of such tables are never deleted.
     keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
       SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
     openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),

@@ -93,7 +93,7 @@ function setUp(database: Database, opening: Opening): void {
   const schema = recognize(database, migrations)
   // Done before WAL mode is set, so that the file itself contains the first transaction counter.
   if (schema === 0) createSchema(keyed, migrations)
-  // Checks the key even if there were no tables: another process may have created them meanwhile with another key.
+  // Checks the key even if there were no tables. Another process may meanwhile have created them with another key.
   prove(keyed, migrations)
   if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {
@@ -121,7 +121,9 @@ export function recognize(database: Database, migrations = ourMigrations): numbe
   return schema
 }
 
-/** Retries: SQLite itself does not wait while another process enters WAL mode, or closes the file as the last one. */
+/**
+ * Retries, because SQLite itself does not wait while another process enters WAL mode or is the last to close the file.
+ */
 function patiently<T>(work: () => T): T {
   const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {

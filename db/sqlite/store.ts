@@ -47,7 +47,7 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // A refusal with an audit line is thrown here, after COMMIT. Throwing it earlier would roll back the line.
+  // A refusal with an audit line is thrown only after COMMIT. Throwing it earlier would roll back the line.
   if (answer instanceof Refusal) throw answer
   return answer
 }

@@ -3,10 +3,10 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { countTransaction } from './file/head'
 import { isBusy, toRefusal } from './query-engine'
 
-/** Maximum time that a write waits for another process. */
+/** Maximum wait of a write for another process. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
-/** Maximum writes in one transaction, during which all other requests wait. */
+/** Maximum writes in one transaction. All other requests wait during a transaction. */
 const largestGroup = 128
 
 /** Checks the database file, and receives the outcome of writes. */
@@ -17,7 +17,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-/** If a turn of the event loop took less time than this, it was idle. */
+/** A turn of the event loop that took less time than this was idle. */
 const idleTurnMillis = 0.05
 
 interface Job {
@@ -100,7 +100,9 @@ export class Writer {
     this.#gather(performance.now() + this.#lastTook)
   }
 
-  /** While requests arrive, waits as long as the last group took: reads get equal time, and more writes share a sync. */
+  /**
+   * While requests arrive, waits as long as the last group took. Reads get equal time, and more writes share a sync.
+   */
   #gather(until: number): void {
     const beganAt = performance.now()
     setImmediate(() => {
@@ -142,7 +144,7 @@ export class Writer {
         this.#stamp++
       }
       this.database.run('COMMIT')
-      // If the file was removed meanwhile, the writes are lost, so they must fail.
+      // The writes must fail if the file was removed meanwhile, because they are lost.
       this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)

@@ -10,8 +10,7 @@ const rule = '='.repeat(80)
 
 /**
  * Returns the licenses and notices of everything in the executable: packages, zone data, Bun and its libraries.
- *
- * @throws Error if a package has no license text, and texts/ has none for its license
+ * @throws Error if neither a package nor texts/ contains the text of its license
  */
 export function noticesOf(packages: ReadonlyMap<string, BundledPackage>): string {
   const sections = [

@@ -88,7 +88,7 @@ function licensesOf(id: string): object[] {
   return [{ license: { id } }]
 }
 
-/** Describes the Bun executable that a platform's executable is built from. */
+/** Describes the Bun executable from which a platform's executable is built. */
 function bunOf(platform: Source['platforms'][number]): object {
   const pin = executables[platform]
   return {

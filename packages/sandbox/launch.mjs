@@ -39,7 +39,7 @@ function findExecutable() {
 
 function start(path) {
   let child
-  // Set up before the start: a signal between the start and the set-up would leave the executable running.
+  // Set up before the start. A signal between the start and the set-up would leave the executable running.
   for (const signal of endingSignals) {
     process.on(signal, () => {
       // On Windows, the console sends Ctrl-C to the executable too. kill() would end it without cleaning up.

@@ -126,7 +126,7 @@ function findExecutables(): Omit<Packing, 'folder'> {
   return { executables: Object.fromEntries(files), notices: join(release, 'THIRD-PARTY-NOTICES.txt') }
 }
 
-/** Returns why the executables must not be packed. Checks the version only of the executable for this machine. */
+/** Returns why the executables must not be packed. Checks the version of only one: the executable for this machine. */
 function packingFault({ executables }: Omit<Packing, 'folder'>): string | undefined {
   const missing = Object.values(executables).find((path) => !existsSync(path))
   if (missing) return `there is no ${missing.replace(root, '')}; run npm run build`

@@ -27,7 +27,7 @@ export class Connection {
   /** True while a transaction may be open. */
   isOpen = false
   hasEnded = false
-  /** True if a statement sent since the last BEGIN may have been committed. */
+  /** True if a statement since the last BEGIN may have been committed. */
   mayHaveCommitted = false
   readonly begin = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;'
 
@@ -77,7 +77,7 @@ export class Connection {
     if (/\bCOMMIT\b/i.test(text) || !(begins || this.isOpen)) this.mayHaveCommitted = true
     else if (begins) this.mayHaveCommitted = false
     const wasOpen = this.isOpen
-    // Set before the answer, because a message that fails midway leaves a transaction open.
+    // Set before the answer arrives: a message that fails midway leaves a transaction open.
     if (begins) this.isOpen = true
     const answers = eachOf(await this.answerOf(this.reserved.unsafe(text).simple().values()))
     const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
@@ -88,7 +88,7 @@ export class Connection {
     return answers
   }
 
-  /** Calls in a row, without `await` in between, are sent together and in order. @throws DatabaseFailure */
+  /** Sends calls together and in order, if there is no `await` between them. @throws DatabaseFailure */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     if (!this.isOpen) this.mayHaveCommitted = true
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
@@ -122,7 +122,6 @@ export class Connection {
     close(this.client)
   }
 
-  /** The meaning to report if the connection breaks now. */
   get whenBroken(): Meaning {
     return this.mayHaveCommitted ? 'lost' : 'retry'
   }
@@ -154,7 +153,7 @@ function firstText({ statementMillis }: Opening): string {
     SET idle_in_transaction_session_timeout = ${idleMillis}`
 }
 
-/** Prevents unhandled rejections: callers that send several statements stop at the first failure. */
+/** Prevents unhandled rejections. A caller that sends several statements stops at the first failure. */
 function handled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined)
   return answer
@@ -181,7 +180,7 @@ function toParameter(value: unknown): unknown {
 
 const plain = new Set(['string', 'number', 'boolean'])
 
-/** Sets each option that Bun would otherwise read from the environment variables of libpq. */
+/** Bun reads options that are not set here from libpq's environment variables. Therefore all are set. */
 function clientFor({ address, host, password }: Opening, onclose: () => void): SQL {
   const isSocket = host.host.startsWith('/')
   return new SQL({

@@ -20,7 +20,7 @@ const messages = {
 
 export type Meaning = keyof typeof messages
 
-/** Does not contain the server's message, which may contain values of rows and parameters. */
+/** Does not contain the server's message, because that may contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
@@ -34,7 +34,7 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** `ends` means that the connection has ended. The caller then chooses `lost`, `retry` or `unreachable`. */
+/** If the connection has ended (`ends`), the caller chooses `lost`, `retry` or `unreachable`. */
 type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
 /** SQLSTATEs (PostgreSQL, appendix A) and codes of the driver. The first match counts. */
@@ -127,7 +127,7 @@ const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readO
 /** Returns the refusal that clients see, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   const failure = unwrapped(error)
-  // A new connection fails with this error if, for example, the certificate file is being rewritten.
+  // A new connection fails with this error, for example, while the certificate file is rewritten.
   if (failure instanceof Refusal && failure.kind === 'settings_invalid')
     return new Refusal('storage_failed', failure.message, { cause: failure })
   if (!(failure instanceof DatabaseFailure)) return failure

@@ -4,8 +4,8 @@ import { Refusal } from '../../../src/domain/errors'
 import type { DatabaseLogin } from '../../../src/domain/ports/database'
 
 /**
- * Searches the address, the environment and the password file, in this order.
- * @throws Refusal settings_invalid if others can read the password file, or it cannot be read
+ * Searches the address, then the environment, then the password file.
+ * @throws Refusal settings_invalid if the password file cannot be read, or other users can read it
  */
 export function passwordFor(
   address: DatabaseAddress,

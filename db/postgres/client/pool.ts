@@ -26,7 +26,7 @@ interface Place<On> {
   freeSince: number
 }
 
-/** After a failed connection attempt, calls fail at once for this long. */
+/** If a connection attempt fails, calls fail at once for this long. */
 const pauseMillis = 100
 /** Connections idle for longer are not reused: load balancers and firewalls drop them silently. */
 const idleMillis = 60_000
@@ -66,7 +66,7 @@ export class Pool<On> {
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // The wait may have used all the time if this process was suspended. The work still gets its share.
+    // The wait may have used up the time if this process was suspended. The work still gets its share.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -131,7 +131,7 @@ export class Pool<On> {
     }
   }
 
-  /** The most recently used connection. If it was idle for too long, all others were too. */
+  /** The most recently used connection. If it was idle for too long, so were all others. */
   private popFree(): Place<On> | undefined {
     const place = this.free.pop()
     if (place && performance.now() - place.freeSince < idleMillis) return place

@@ -1,4 +1,4 @@
-/** In ms. With these timeouts, a call ends within 2 s, and a frozen node blocks other nodes for at most 0.5 s. */
+/** In ms. A call ends within 2 s. A frozen node blocks other nodes for at most 0.5 s. */
 export const timeouts = {
   /** For one call. Below 2 s, because timers are late on a busy machine. */
   call: 1_800,

@@ -3,7 +3,10 @@ import type { Connection } from '../client/connection'
 
 /** The operator gets a warning if the clocks differ by more than this. */
 const warnMillis = 100
-/** The node is not ready if the clocks differ by more than this. It could offer past slots or accept tokens early. */
+/**
+ * The node is not ready if the clocks differ by more than this. Otherwise it could offer past slots or accept tokens
+ * too early.
+ */
 const unfitMillis = 60_000
 
 /** All fields are in ms. */
@@ -52,7 +55,7 @@ export class ClockWatch {
   note(reading: ClockReading, report: Report): void {
     this.#reading = reading
     const was = this.#state
-    // Hysteresis: a difference that varies around a limit is not reported again and again.
+    // Hysteresis prevents repeated reports of a difference that varies around a limit.
     const isUnfit = isApart(reading, was === 'unfit' ? unfitMillis / 2 : unfitMillis)
     const isOff = isApart(reading, was === 'right' ? warnMillis : warnMillis / 2)
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'

@@ -43,7 +43,7 @@ export class Health extends Readiness {
     if (isServer && this.#beating === undefined) {
       this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
-      // The first heartbeat is sent at once: upgrades to an incompatible schema must see that this node runs.
+      // Sends the first heartbeat at once. An upgrade to an incompatible schema must see that this node runs.
       this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
@@ -58,7 +58,7 @@ export class Health extends Readiness {
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
-  /** One heartbeat at a time. If reading the clock or size fails, the heartbeat reports the fault. */
+  /** Sends one heartbeat at a time. Failed readings of clock and size are ignored: the heartbeat shows the fault. */
   #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())

@@ -7,7 +7,7 @@ import { timeouts } from '../client/timeouts'
 import { type ClockReading, readClock } from './clock'
 
 export const beatMillis = 5_000
-/** A node counts as running until this long after its last heartbeat. */
+/** A node counts as running for this long after its last heartbeat. */
 const aliveMillis = 15_000
 /** A node that was killed stays in the list for this long. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
@@ -25,13 +25,13 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Commits like a booking, so that it fails if a disk or a synchronous standby fails.
+   * Commits like a booking: the heartbeat fails if the disk or a synchronous standby fails.
    * @throws DatabaseFailure, or Refusal database_unusable if the database was copied
    */
   beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
-    // A short timeout is enough, because other nodes lock this row only briefly, to delete it.
+    // A short timeout is enough. Other nodes lock this row only briefly, to delete it.
     const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
       const [, , rows, , copied] = await connection.send(
@@ -58,7 +58,7 @@ export class Node {
     return this.on((connection) => readClock(connection))
   }
 
-  /** In bytes. This is slow, because the database server reads the size of each file. @throws DatabaseFailure */
+  /** In bytes. Slow, because the database server reads the size of each file. @throws DatabaseFailure */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
       const [row] = await connection.run('SELECT pg_database_size(current_database())::float8', [])
@@ -86,8 +86,8 @@ export class Node {
 }
 
 /**
- * SQL that deletes the rows of nodes that were replaced, or stopped long ago. Skips locked rows, so that nodes do not
- * wait for each other.
+ * SQL that deletes the rows of replaced nodes and of nodes that stopped long ago. Skips locked rows, so that nodes do
+ * not wait for each other.
  */
 function forgetGone(id: string): string {
   const age = `${serverNow} - gone.seen_at`

@@ -11,7 +11,10 @@ const waitMillis = 2_000
 const pauseMillis = 50
 const vacuumMillis = 10 * 60 * 1_000
 
-/** Erases deleted rows. Returns false if some remain because older transactions may see them. @throws DatabaseFailure */
+/**
+ * Erases deleted rows. Returns false if some rows remain, because older transactions may see them.
+ * @throws DatabaseFailure
+ */
 export async function purge(on: OnConnection): Promise<boolean> {
   const endsAt = performance.now() + waitMillis
   try {

@@ -21,7 +21,7 @@ const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/-YB-|Yugabyte/i, 'YugabyteDB'],
 ]
 
-/** @throws Refusal database_unusable unless the server is PostgreSQL 15 or newer and the encoding is UTF8 */
+/** @throws Refusal database_unusable if the server is not PostgreSQL 15 or newer, or the encoding is not UTF8 */
 export function requirePostgres(version: string, encoding: string): void {
   const needed = 'use PostgreSQL 15 or newer'
   const [, name] = others.find(([pattern]) => pattern.test(version)) ?? []

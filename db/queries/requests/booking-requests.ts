@@ -12,7 +12,7 @@ import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/re
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** Any upper bound makes the planner expect few rows, and use the index on the time of submission. */
+/** With any upper bound, the planner expects few rows and uses the index on the time of submission. */
 const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
@@ -27,7 +27,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = engine.prepare(select().where(eq(id, open.id)))
   const ofIds = engine.prepare(select().where(engine.isAmong(id, open.ids)))
-  // This condition is always true. It lets the planner use the index on slots, which begins with the provider.
+  // This condition is always true. With it, the planner can use the index on slots, which begins with the provider.
   const ofProviders = inArray(providerId, db.select({ id: providers.id }).from(providers))
   const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
   const held = engine.prepare(
@@ -59,7 +59,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
     list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
       const order = orderOf(part)
-      // Selects the ids of the page first, so that other members are not joined and sealed values are not sorted.
+      // Selects the ids of the page first. Other members are then not joined, and sealed values are not sorted.
       const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
       const rows = engine.prepare(
         select()

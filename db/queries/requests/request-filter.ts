@@ -6,7 +6,7 @@ const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned
 
 export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
-  // Literals instead of parameters, because the planner then uses the partial indexes with the same condition.
+  // Literals instead of parameters. The planner then uses the partial indexes with the same condition.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
@@ -29,7 +29,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
 
     theirPartner,
 
-    /** @param isFew true if the filter selects waiting requests, which are few */
+    /** @param isFew true if the filter selects only waiting requests */
     isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
       // The plus sign stops the planner from using the index of all requests by submission.

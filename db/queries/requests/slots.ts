@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../../src/domain/ports/store'
 import { placeholders, type QueryEngine, then } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** Shared by all providers without taken slots, to save memory. */
+/** Providers without taken slots share this value, to save memory. */
 const none: readonly TakenSlot[] = []
 
 const endOfTime = Number.MAX_SAFE_INTEGER

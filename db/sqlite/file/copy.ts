@@ -14,7 +14,8 @@ export function copyDatabase(database: Database, path: string): UnfinishedFile {
   const file = begin(path, true)
   try {
     const line = newestLine(database)
-    // The file exists, is empty and private. SQLite keeps its mode, but would create a file that all users can read.
+    // The file already exists, is empty and private. SQLite keeps this mode. A file created by SQLite could be read by
+    // all users.
     database.query('VACUUM INTO ?').run(file.path)
     stamp(file.path, line)
     using copy = openCopy(file.path)
@@ -116,7 +117,7 @@ export function toUnusable(error: unknown, path: string): unknown {
 }
 
 /**
- * Makes a copy independent of the original: a log of the original no longer matches it, and it has no manifest.
+ * Makes a copy independent: it does not match the original's log, and has no manifest.
  * @param line the copy must contain the audit line with this id, or a newer one
  * @throws Refusal database_unusable if it does not
  */
@@ -134,7 +135,7 @@ export async function checkCopy(path: string, progress: ReportProgress): Promise
   requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 
-/** Accepts records that violate a constraint: the original has them too, and a copy helps to repair them. */
+/** Accepts records that violate a constraint. The original has them too, and a copy helps to repair them. */
 function requireSound(lines: readonly unknown[]): void {
   if (lines.some(isPageFault)) throw unsound()
 }
@@ -148,7 +149,7 @@ export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
 }
 
-/** Opens a database for reading. Unlike SQLite by default, creates no files next to it. */
+/** Opens a database for reading. Creates no files next to it, unlike SQLite by default. */
 export function openUntouched(path: string): Database {
   if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
   const uri = `${Bun.pathToFileURL(path)}?immutable=1`

@@ -20,7 +20,7 @@ import { requireOneName } from './lock'
 /**
  * Must not be called for a file that this process has open: closing a descriptor releases SQLite's locks.
  * @param mayBeVacant true if the file may be missing or empty
- * @throws Refusal database_unusable for a foreign file, or a log of another file
+ * @throws Refusal database_unusable if the file belongs to another program, or the log to another file
  */
 export function recognizeFile(path: string, mayBeVacant: boolean): void {
   try {
@@ -51,7 +51,9 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/** If the log still changes after this many readings, a program is using it with this file, so the two match. */
+/**
+ * If the log still changes after this many readings, a program is using it together with this file. They match then.
+ */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -97,7 +99,10 @@ function countsIn(log: string): number[] | null {
   }
 }
 
-/** Null if there is no file. It may vanish at any time: the last program that closes a database deletes its log. */
+/**
+ * Null if there is no file. The last program that closes a database deletes its log, so the file may vanish at any
+ * time.
+ */
 function openIfThere(path: string): number | null {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null
   try {
@@ -108,7 +113,7 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/** Detects that the file was deleted or replaced. Writes to it would still succeed, but be lost at the next start. */
+/** Detects that the file was deleted or replaced. Writes would still succeed, but be lost at the next start. */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
   // Never closed, because that would release SQLite's locks.
@@ -147,7 +152,7 @@ export class FileGuard {
     }
   }
 
-  /** Saves a file that was copied over the database, because on close SQLite writes its log into that file. */
+  /** Replaces an overwritten file by a copy. On close, SQLite then writes its log into the old file, not the copy. */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })

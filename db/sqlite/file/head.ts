@@ -2,7 +2,8 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { unusable } from '../../findings/findings'
 
-// Reads the header of a file (sqlite.org/fileformat.html §1.3) without SQLite, which changes files that it opens.
+// Reads the header of a file (sqlite.org/fileformat.html §1.3) without SQLite, because SQLite changes files that it
+// opens.
 
 /** "Ante" in ASCII. Marks a file as a database of this program. */
 export const applicationId = 0x416e7465

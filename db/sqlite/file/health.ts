@@ -23,7 +23,9 @@ export class Health extends Readiness implements Watch {
     else this.noteFault(refusal.message)
   }
 
-  /** Records a failed read. It affects readiness only if it shows damage: a write to a damaged file is not safe. */
+  /**
+   * Records a failed read. It affects readiness only if it shows damage, because writing to a damaged file is not safe.
+   */
   noteUnread(error: unknown): void {
     if (isDamage(error)) this.noteFailed(error)
   }

@@ -5,7 +5,7 @@ import { listUnfinished } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
 import { isBusy } from '../query-engine'
 
-/** A starting server waits this long, because a process that only checks the lock also takes it briefly. */
+/** A starting server waits this long. A process that only checks the lock also takes it briefly. */
 const waitMillis = 200
 
 /**
@@ -80,6 +80,6 @@ function makeEmptyFile(place: string, database: string): void {
     )
   }
   const { uid, gid } = statSync(database)
-  // The owner of the database owns the lock file, so that the service can start after root has started it once.
+  // The owner of the database also owns the lock file. The service can then start even if root has started it before.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)
 }

@@ -33,7 +33,7 @@ export async function makeDatabase(
     await make(made, hadKey ? key : join(aside, keyName))
     // A copy is published, because SQLite may not have closed the original yet.
     copyFileSync(made, join(aside, wholeName))
-    // A published key means that key and database are complete, so both are synced first.
+    // If the key is published, the database must be complete too. Both are synced first.
     sync(join(aside, wholeName))
     sync(aside)
     sync(dirname(aside))
