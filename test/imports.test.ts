@@ -137,9 +137,7 @@ const processHomes: Record<string, Home> = {
   'the runtime: listening, hashing, compression, printing and storage': {
     what: /\bBun\./,
     where: [
-      ...['listening/listen', 'documents/docs', 'representation', 'content-coding'].map(
-        (name) => `src/http/${name}.ts`,
-      ),
+      ...['listening/listen', 'documents/docs', 'representation'].map((name) => `src/http/${name}.ts`),
       'src/cli',
       'db/sqlite',
       // db/settings.ts hashes the migrations.

@@ -92,12 +92,12 @@ describe('cli: request decline with --partner and --since', () => {
     expect(dry.stdout).toMatch(
       new RegExp(`^ID +STATE +SUBMITTED +SLOT +MEMBER\n${first} +pending .*\n${second} +accepted .*\n`),
     )
-    expect(dry.stdout).toEndWith(`\n\n${which} would be declined.\n${stay}`)
+    expect(dry.stdout).toEndWith(`\n\nThis would decline ${which}.\n${stay}`)
     expect(await act(...words)).toMatchObject({ code: 2, stdout: '' })
     const shown = () => practice.slotsOf('on-2').then((free) => slots.map((slot) => free.includes(slot)))
     expect(await shown()).toEqual([false, false, false])
 
-    expect(await act(...words, '--yes')).toMatchObject({ code: 0, stdout: `${which} are declined.\n${stay}` })
+    expect(await act(...words, '--yes')).toMatchObject({ code: 0, stdout: `Declined ${which}.\n${stay}` })
     expect(await shown()).toEqual([false, true, true])
     expect((await show(first)).declinedAt).not.toBeNull()
     expect([(await show(early)).declinedAt, (await show(intake)).declinedAt]).toEqual([null, null])
@@ -107,7 +107,7 @@ describe('cli: request decline with --partner and --since', () => {
         log.filter((line) => line.includes('request.decline') && line.includes(`"request ${id}"`)),
       ).toHaveLength(1)
     }
-    expect((await act(...words, '--yes')).stdout).toBe(`${which.replace('2', '0')} are declined.\n${stay}`)
+    expect((await act(...words, '--yes')).stdout).toBe(`Declined ${which.replace('2', '0')}.\n${stay}`)
     expect((await act(...words, '--dry-run')).stdout).toStartWith('There are no requests to decline.\n')
   })
 

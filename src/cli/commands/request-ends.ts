@@ -236,13 +236,13 @@ async function declineSince(
     const listed = table(first, declinedColumns, 'There are no requests to decline.')
     return {
       json: { ...json, declinable: ids },
-      text: [listed, '', `${ids.length} requests ${which} would be declined.`, stay],
+      text: [listed, '', `This would decline ${counted(ids.length, 'request')} ${which}.`, stay],
     }
   }
   const reason = await reasonOf(flags)
-  if (ids.length > 0) await confirm(`Decline ${ids.length} requests ${which}?`, flags)
+  if (ids.length > 0) await confirm(`Decline ${counted(ids.length, 'request')} ${which}?`, flags)
   const declined = await declineRequests(context, ids, makeAct(), reason)
-  return { json: { ...json, declined }, text: [`${declined} requests ${which} are declined.`, stay] }
+  return { json: { ...json, declined }, text: [`Declined ${counted(declined, 'request')} ${which}.`, stay] }
 }
 
 const declinedColumns: Columns<RequestRecord> = {
