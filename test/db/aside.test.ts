@@ -5,10 +5,7 @@ import { beginQuickCheck, runAside, type Verdict } from '../../db/sqlite/file/as
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
-/**
- * Calls `read` on a database with 5 MB in its write-ahead log, which the writer never checkpoints. Checks that the log is
- * checkpointed afterwards.
- */
+/** Calls `read` on a database with a write-ahead log of 5 MB. Checks that the log is checkpointed afterwards. */
 async function withLargeLog(folder: Folder, read: (path: string) => Promise<unknown>): Promise<void> {
   const path = folder.file('a.sqlite')
   const writer = openTestDatabase(path)
@@ -19,7 +16,6 @@ async function withLargeLog(folder: Folder, read: (path: string) => Promise<unkn
   expect(statSync(path).size).toBeLessThan(1_000_000)
   await read(path)
   expect(statSync(path).size).toBeGreaterThan(5_000_000)
-  // The next write overwrites the log from its start, so the log does not grow.
   const log = statSync(`${path}-wal`).size
   write("x'00'")
   expect(statSync(`${path}-wal`).size).toBe(log)

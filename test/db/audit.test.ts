@@ -31,7 +31,6 @@ function bytesOf({ path }: OpenPlace): Uint8Array {
   return database.serialize()
 }
 
-/** Copies a database that has no audit lines yet, so that both have the same keys. Adds other lines to the copy. */
 async function openOther(place: OpenPlace): Promise<OpenPlace> {
   const path = `${place.path}-other`
   writeFileSync(path, bytesOf(place))
@@ -104,7 +103,7 @@ test.each([
   "DELETE FROM settings WHERE name = 'audit'",
   "UPDATE settings SET value = CAST(replace(CAST(value AS TEXT), ':10,', ':8,') AS BLOB) WHERE name = 'audit'",
 ])(
-  'db: after the seal of the audit log was damaged, new lines are logged and verification still fails (%s)',
+  'db: verification fails after damage to the seal, even if new lines are logged (%s)',
   async (statement) => {
     await using place = await openPlace()
     await tenLines(place.store)
@@ -183,7 +182,7 @@ describe('db: pruning the audit log', () => {
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
   })
 
-  test('a prune of no lines writes no file, and a prune of all lines leaves the line that records it', async () => {
+  test('a prune of no lines writes no file, and a prune of all lines leaves one line', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     expect(await prune(place, 'acts', now)).toBe(0)
@@ -236,7 +235,6 @@ describe('db: pruning the audit log', () => {
     const before = database.serialize()
     database.close()
     expect(await prune(place, 'acts', now + 6)).toBe(4)
-    // The database as it was after the archive got its name, but before any line was removed.
     const again = `${place.path}-again`
     writeFileSync(again, before)
     const engine = await place.openAgain(again)
@@ -250,7 +248,7 @@ describe('db: pruning the audit log', () => {
     expect((await engine.store.listAudit(100)).map(({ id }) => id)).toEqual([3, 6, 7, 8, 9, 10, 11])
   })
 
-  test('a prune rejects an archive that starts after the log does, and an archive of another log with the same key', async () => {
+  test('a prune rejects an archive that does not belong to the start of the log', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
     await tenLines(place.store)
@@ -285,7 +283,6 @@ describe('db: pruning the audit log', () => {
     const database = openTestDatabase(place.path)
     const { audit } = queriesOn(database, settingsOf(database).openVault('sandbox', masterKeyOf(testKey)))
     const verifying = audit.verify(null)
-    // By now `verify` has read where the log starts, but none of its lines.
     expect(audit.removeUpTo('acts', auditStart)).toBe(0)
     expect(audit.removeUpTo('acts', { id: 2_400, hash: 'f'.repeat(64) })).toBe(0)
     expect(audit.removeUpTo('acts', { id: 2_400, hash })).toBe(2_400)
@@ -329,12 +326,11 @@ describe('db: verifying an archive of the audit log', () => {
     if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
   })
 
-  test('an archive fails the check if the log does not continue from its last line, even if both have the same key', async () => {
+  test('verification of an archive fails if the log does not continue from its last line', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
     await tenLines(place.store)
     const [ours, theirs] = [place.freeTarget, `${place.freeTarget}-theirs`]
-    // Both archives end with line 5. In our log the next line is a refused authentication.
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
     const check = (path: string) => other.maintenance?.checkArchive(path, null)

@@ -31,13 +31,15 @@ export interface Connection {
 export interface Place extends Connection, AsyncDisposable {
   /** Absent for engines without maintenance. */
   readonly maintenance?: Maintenance
-  /** Opens another connection to this database, or to the copy at `target`. */
+  /** Opens another connection to this database. With `target`, opens a connection to the copy at that path. */
   openAgain(target?: string): Promise<Connection>
   /** Deletes all rows of the changes table except the newest two. */
   forgetChanges(): Promise<void>
-  /** Begins a transaction that renames a provider, on a new connection. The returned function commits it. */
+  /**
+   * Begins a transaction on a new connection, which renames a provider. The returned function commits the transaction.
+   */
   beginRenaming(providerId: number, firstName: string): Promise<() => Promise<void>>
-  /** An unused path for a backup. Null for an engine whose server makes the backups. */
+  /** An unused path for a backup. Null if the database server makes the backups. */
   readonly freeTarget: string | null
 }
 
@@ -122,8 +124,8 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
 }
 
 /**
- * Returns the changes since an earlier read. An engine may report only the new bookings of a provider. This function adds
- * the earlier bookings, so that the results of both engines can be compared.
+ * Returns the changes since an earlier read. If an engine reports only new bookings, this function adds the earlier
+ * bookings.
  */
 export async function changesAfter(
   { feed }: Pick<Connection, 'feed'>,
@@ -173,7 +175,7 @@ export async function takenOf(connection: Pick<Connection, 'feed'>, providerId: 
   return (taken.get(providerId) ?? []).map(({ startsAt }) => startsAt)
 }
 
-/** How a write ends: "stored", "stale", or the kind of its refusal. */
+/** The outcome of a write: "stored", "stale", or the kind of its refusal. */
 export async function endOf(promise: Promise<unknown>): Promise<string> {
   try {
     return (await promise) === 'stale' ? 'stale' : 'stored'

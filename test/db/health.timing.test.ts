@@ -38,7 +38,6 @@ afterEach(async () => {
 
 const watch = () => engine.watch((line) => logged.push(line), false)
 const write = (name: string) => endOf(engine.store.addOrganization(name, act))
-/** Returns an audit entry that moves the database file away while the entry is written. */
 function removingOnTheWay() {
   const entry = { ...act, action: 'member.export', record: null, outcome: 'done' } as const
   return [
@@ -145,10 +144,10 @@ test('db: the server is ready again a second after the last failure, even if a w
   expect(await watched.isReady()).toBe(true)
 })
 
-test('db: a commit to a file that was removed meanwhile is not reported as stored', async () => {
+test('db: a commit to a removed file is not reported as stored', async () => {
   const watched = watch()
   const found = engine.store.addOrganization('North', act)
-  // Joins the queued group of writes, which has not begun. This write moves the database file away.
+  // This write moves the database file away.
   const removing = engine.store.appendAudit(removingOnTheWay())
   const ends = await Promise.all([endOf(found), endOf(removing)])
   expect(ends).toEqual(['storage_failed', 'storage_failed'])
@@ -219,7 +218,7 @@ describe('db: the page check at start', () => {
     while (logged.length === 0) await Bun.sleep(5)
     expect(await watched.isReady()).toBe(false)
     const file = openSync(path, 'r+')
-    // The file is closed after the engine. Closing it earlier would release the locks that SQLite holds on it.
+    // Closing the file earlier would release the locks of SQLite.
     opened.push(file)
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)

@@ -28,10 +28,7 @@ function watched(opened: (place: SealedCell) => void): MasterKey {
 
 const requestCount = 20
 
-/**
- * Opens an engine with a member who has many intakes, and runs `work`. Returns the table of each value that
- * was decrypted.
- */
+/** Opens an engine with a member and many intakes, and runs `work`. Returns a table name for each decrypted value. */
 async function openedFor(
   work: (engine: Connection, memberId: number) => Promise<unknown>,
   onOpen: (path: string) => void = () => {},

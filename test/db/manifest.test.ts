@@ -58,7 +58,7 @@ test('db: two texts that differ after a NUL character have different content has
   expect((await withText('b')).sha256).not.toBe((await withText('c')).sha256)
 })
 
-test('db: hashing a database reads rows one at a time, and yields to other work after every 4,096 rows', async () => {
+test('db: hashing a database yields to other work after every 4,096 rows', async () => {
   using database = new Database(':memory:')
   database.run(tables)
   const rows = 10_000

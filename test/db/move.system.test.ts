@@ -31,7 +31,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
   return lines.map((line) => JSON.parse(line).id)
 }
 
-/** Checks that reading a source does not return rows that are written during the read. */
+/** Checks that a read of the source does not return rows that are written meanwhile. */
 async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
@@ -74,7 +74,6 @@ async function isRefusedOnceCopied(
   )
   const [request] = await store.listRequests({})
   expect(await store.readScreening(request?.id ?? 0, act)).toEqual(answers)
-  // The mark of the source is not copied, so the copy can be opened.
   const free = freeAt()
   const before = await place.readSource(whileServing, async (source) => {
     await free.makeTarget({ ...making, fill: (target) => fillFrom(source, target) })
@@ -101,7 +100,7 @@ async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
   await target.continueLog(spans)
 }
 
-/** Checks that the source refuses all writes after its snapshot was taken, until it is marked as copied. */
+/** Checks that the source refuses all writes until it is marked as copied. */
 async function blocksWriters(place: DatabaseLocation, connection: Place): Promise<void> {
   const { partner, intake } = await fill(connection)
   const { store } = connection
@@ -184,13 +183,13 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(await place.maintenance?.findCopyNote()).toBeNull()
   })
 
-  test('a server that was frozen and dropped from the node list is not ready once its database was copied', async () => {
+  test('a server without a row in the node list is not ready after its database was copied', async () => {
     await using place = await openPostgresPlace()
     const server = await openPostgresEngine(place.url)
     const reported: string[] = []
     const watched = server.watch((line) => void reported.push(line), false)
     expect(await watched.isReady()).toBe(true)
-    // The other nodes delete the row of a server that is frozen for too long.
+    // Other nodes delete the row of a frozen server.
     await runSql(place.url, 'DELETE FROM nodes')
     await onServer(place.url).readSource(stopped, (source) => source.markCopied(elsewhere))
     await Bun.sleep(1_100)
@@ -206,7 +205,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     await readsOneSnapshot(onServer(place.url), place)
   })
 
-  test('a copy contains what an upgrade committed while the copy waited for its table lock', async () => {
+  test('a copy waits for a running upgrade and contains its changes', async () => {
     await using place = await openPostgresPlace()
     await using client = new SQL(place.url, { max: 1, idleTimeout: 0 })
     const upgrade = await client.reserve()
@@ -226,7 +225,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(await seen).toEqual([1])
   })
 
-  test('copying sets long idle timeouts, so that the server does not end its open transactions', async () => {
+  test('copying sets long idle timeouts for its transactions', async () => {
     await using place = await openPostgresPlace()
     const begun = new Set<Connection>()
     const { send } = Connection.prototype
@@ -234,7 +233,6 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
       if (/^BEGIN\b/.test(text)) begun.add(this)
       return send.call(this, text)
     })
-    // The idle timeouts of two connections: the first blocks writers, the second reads.
     const limits = await onServer(place.url).readSource(stopped, () =>
       Promise.all([...begun].map((each) => each.send('SHOW idle_in_transaction_session_timeout'))),
     )
@@ -260,7 +258,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     )
   })
 
-  test('a copy fails if its connection is lost before the last row was read, and succeeds if it is lost later', async () => {
+  test('a copy fails if its connection is lost before the last row was read', async () => {
     await using place = await openPostgresPlace()
     const cut = () =>
       runSql(

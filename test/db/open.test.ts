@@ -51,7 +51,6 @@ describe('db: an open SQLite database', () => {
       foreign_keys: 1,
       secure_delete: 1,
       trusted_schema: 0,
-      // A wait inside SQLite would block the event loop, and with it every request.
       busy_timeout: 0,
       application_id: 0x416e7465,
     })
@@ -63,7 +62,6 @@ describe('db: an open SQLite database', () => {
     await openTestEngine(folder.file('a.sqlite')).close()
     using prepared = spyOn(Database.prototype, 'prepare')
     const engine = openTestEngine(folder.file('a.sqlite'))
-    // Statements on records come from Drizzle, which quotes table names.
     const ofNouns = () => prepared.mock.calls.filter(([text]) => /"\w+"/.test(text))
     expect(ofNouns()).toEqual([])
     await engine.store.listPartners()
@@ -137,7 +135,7 @@ describe('db: permissions of the SQLite files', () => {
 })
 
 describe('db: opening a SQLite database', () => {
-  test('an empty file, as an interrupted start leaves it, becomes a new database', () => {
+  test('an empty file becomes a new database if creation is allowed', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     writeFileSync(path, '')
@@ -155,7 +153,7 @@ describe('db: opening a SQLite database', () => {
     expect(readdirSync(folder.path)).toEqual([])
   })
 
-  test('an empty file is refused unless creation is allowed, because its data must have been lost', () => {
+  test('an empty file is refused unless creation is allowed', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     writeFileSync(path, '')
@@ -288,13 +286,12 @@ test('db: a write-ahead log that grew during a long read is truncated after the 
   write(80 * 2 ** 20)
   expect(logBytes()).toBeGreaterThan(80 * 2 ** 20)
   reader.run('COMMIT')
-  // The first write checkpoints the log, the second restarts it.
   for (let round = 0; round < 2; round++) write(1)
   expect(logBytes()).toBeLessThanOrEqual(64 * 2 ** 20)
   database.close()
 })
 
-test('db: rows with dangling references do not prevent a start, and a key without a partner authenticates no caller', async () => {
+test('db: rows with dangling references do not prevent a start', async () => {
   using folder = new Folder()
   const path = folder.file('a.sqlite')
   const engine = openTestEngine(path)

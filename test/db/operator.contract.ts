@@ -98,7 +98,6 @@ export function operatorContract(open: () => Promise<Place>): void {
         ['b', 500, 'cancelled'],
       ])
       expect(await endOf(store.cancelCutover(partner.id, actAt(400)))).toBe('record_unknown')
-      // A new cutover can be planned. It cannot be cancelled once it has taken effect.
       await store.rotateKey(partner.id, key('c', 600), actAt(400))
       expect(await endOf(store.cancelCutover(partner.id, actAt(600)))).toBe('record_unknown')
       expect(await ends()).toEqual([
@@ -238,7 +237,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await since(() => store.addTimeOff(first, absence, act))).toEqual([
         { ...before, staffTimeOff: [absence] },
       ])
-      // Loading a directory does not undo a change by staff. Only staff can undo it.
+      // Only staff can undo a change by staff.
       await store.setProviderActive(first, false, act)
       await load(place, [ontario, quebec], [entry('first', { bio: 'New' }), entry('second')])
       const loaded = (await everything(place)).providers.find(({ id }) => id === first)
@@ -281,7 +280,6 @@ export function operatorContract(open: () => Promise<Place>): void {
       const { book, intake, first, second, partner } = await fillWithIntake(place)
       const day = minutes(24 * 60)
       await book('late', nine + day, { localOffsetMinutes: 0, submittedAt: now + 1 })
-      // In the provider's local time this slot is on the previous day.
       await book('soon', nine, { providerId: second, localOffsetMinutes: -600, submittedAt: now + 2 })
       const { id: accepted } = await stored(book('done', nine + minutes(90), { submittedAt: now + 3 }))
       await store.accept(accepted, act)
@@ -864,7 +862,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         { at: now, actor: '::1', action: 'authentication.refuse', record: null, outcome: 'token_invalid' },
       ])
       const head = await store.auditHead()
-      // Refused authentications have a separate chain, which may be pruned earlier.
+      // Refused authentications have a separate chain. It may be pruned earlier.
       expect(head.id).toBe(noted.id + 1)
       expect(await store.verifyAudit(noted)).toEqual({ intact: true, head })
       expect(await store.verifyAudit({ ...noted, hash: 'f'.repeat(64) })).toMatchObject({
@@ -977,7 +975,6 @@ export function operatorContract(open: () => Promise<Place>): void {
         expect(await ids(2, { ...filter, after: 5 })).toEqual([3, 4])
         expect(await ids(2, { ...filter, after: 3 })).toEqual([4, 1])
         expect(await ids(2, { ...filter, after: 6 })).toEqual([])
-        // No line has the id 0, so the list starts at its beginning.
         expect(await ids(2, { ...filter, after: 0 })).toEqual([2, 5])
       }
       expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])

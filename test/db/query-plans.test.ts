@@ -3,11 +3,10 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { openPlace, openTestDatabase, openTestEngine } from './place'
 import { callMaintenance, callStore, counted } from './use-everything'
 
-/** The statements that the engine prepares or runs on an existing database while each method of its ports is called. */
+/** Calls each method of the engine's ports. Returns the statements that the engine prepares or runs. */
 async function statementsOf(): Promise<Set<string>> {
   await using place = await openPlace()
   const statements = new Set<string>()
-  // Excludes the reference schema of doctor, which is built in memory.
   const note = ({ filename }: Database, text: string) => {
     if (filename !== ':memory:') statements.add(text)
   }
@@ -115,7 +114,6 @@ let place: Awaited<ReturnType<typeof openPlace>>
 let statements: string[]
 
 beforeAll(async () => {
-  // Excludes the table unkeyed_audit, which exists only during an upgrade.
   const isOfUpgrade = (statement: string) => statement.includes('unkeyed_audit')
   statements = [...(await statementsOf())].filter((one) => isPlannable(one) && !isOfUpgrade(one))
   place = await openPlace()
@@ -168,7 +166,7 @@ test('db: email conflicts of a partner are counted from a covering index', () =>
 describe('db: query plans of filtered audit lines', () => {
   const ordered = () => statements.filter((text) => / order by "audit"."at" (asc|desc), /.test(text))
 
-  test('filtered audit lines are read in the order of an index, so that no line is sorted or read beyond the limit', () => {
+  test('filtered audit lines are read in the order of an index', () => {
     const shapes = ordered().map((text) => planOf(text).join())
     const range = '(?:at>\\? AND at<\\?)'
     const allowed = [
@@ -177,7 +175,6 @@ describe('db: query plans of filtered audit lines', () => {
       `SEARCH audit USING INDEX audit_action \\(action=\\? AND ${range}\\)`,
     ].map((plan) => new RegExp(`^${plan}$`))
     expect(shapes.filter((plan) => !allowed.some((one) => one.test(plan)))).toEqual([])
-    // Each index is used for both sort orders. Without a condition on the action, SQLite would sort the lines.
     expect(allowed.map((one) => shapes.filter((plan) => one.test(plan)).length)).toEqual([3, 2, 2])
     const [unbound = ''] = ordered().filter((text) =>
       text.includes('"audit"."actor" = ? and "audit"."action" = ?'),
@@ -219,8 +216,7 @@ describe('db: query plans of request lists for operators', () => {
   test('waiting requests are read from a partial index, however old they are', () => {
     const isOfWaiting = /"state" (in \('unas|= 'unas)/
     const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(/.test(text))
-    // 18 lists = 3 states x 2 kinds (all requests, or only intakes) x 3 ways of paging (one of them without pages). 10
-    // counts = 5 states x 2 kinds. Each count also returns when the oldest waiting request was submitted.
+    // Lists: 3 states, 2 kinds, 3 ways of paging. Counts: 5 states, 2 kinds.
     expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
     for (const statement of listed) {
       const index = /"state" = 'unas/.test(statement) ? '(unassigned|waiting)' : 'waiting'
@@ -231,7 +227,7 @@ describe('db: query plans of request lists for operators', () => {
     }
   })
 
-  test('a page of requests first selects ids, and joins members only for the rows with these ids', () => {
+  test('a page of requests reads only the members of its rows', () => {
     expect(pages()).toHaveLength(5 * 2 * 2)
     for (const statement of pages()) {
       const plan = planOf(statement)
@@ -275,7 +271,7 @@ describe('db: query plans of taken slots', () => {
     }
   })
 
-  test('a query for taken slots would scan the whole table if the states were parameters, and no exception allows that scan', () => {
+  test('a query for taken slots would scan the whole table if the states were parameters', () => {
     expect(ofProviders().length).toBe(onSlots().length - 1)
     for (const statement of ofProviders()) {
       const bound = statement.replace(heldIn, 'in (?, ?)')

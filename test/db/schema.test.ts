@@ -45,7 +45,7 @@ describe('db: the tables that queries declare', () => {
         .map((column) => ({
           name: column.name,
           type: column.type.toLowerCase(),
-          // SQLite does not report a primary key as NOT NULL, although it is.
+          // SQLite does not report a primary key as NOT NULL.
           notNull: column.notnull === 1 || column.pk > 0,
         }))
       const seen = Object.values(getTableColumns(table)).map((column) => ({

@@ -34,7 +34,7 @@ async function furnished(folder: Folder): Promise<Connection> {
   return engine
 }
 
-/** Each row: what an attacker with write access to the file changes, how, and the read that must then fail. */
+/** Each row: a change by an attacker, and the read that must then fail. */
 const moves: [what: string, move: string, ask: (engine: Connection) => Promise<unknown>, refused: RegExp][] =
   [
     [
@@ -176,10 +176,7 @@ async function opensAll(engine: Connection): Promise<void> {
   if (found?.state === 'bad') throw new Refusal('database_unusable', found.detail)
 }
 
-/**
- * Copies a table, then changes the record keys in the original. A record key must be unique. So without the change, no
- * value could be copied back to another row of the original together with its record key.
- */
+/** Copies a table. Then changes the record keys in the original, because a copied record key would not be unique. */
 function copyAside(database: Database, table: string, to: string): void {
   database.run(`CREATE TABLE ${to} AS SELECT * FROM ${table}`)
   database.run(`UPDATE ${table} SET record_key = record_key || '-was' WHERE id > 1`)

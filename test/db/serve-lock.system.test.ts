@@ -50,7 +50,7 @@ test('db: a second serve on the same file is refused, even through a link, but o
   expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
   const stopped = await service.stop()
   expect([stopped.code, messagesIn(stopped.stderr)]).toEqual([0, stopping])
-  // The lock file is not removed, but it is empty and does not block the next server.
+  // The lock file remains. It is empty and does not block the next server.
   expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
     'anteroom.sqlite.serving',
   ])
@@ -107,7 +107,7 @@ describe('db: the path of the serve lock file', () => {
   )
 })
 
-test('db: a database with a hard link is refused by either name, because each name would have a log', async () => {
+test('db: a database with a hard link is refused by either name', async () => {
   await operator.do('init')
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
@@ -120,7 +120,7 @@ test('db: a database with a hard link is refused by either name, because each na
   expect((await service.stop()).code).toBe(0)
 })
 
-test('db: starting a server removes the files of an init that was killed near its end, including a copy of the master key', async () => {
+test('db: starting a server removes the files of an interrupted init', async () => {
   await operator.do('init')
   const left = `${operator.database}.unfinished-0-1-00000000`
   mkdirSync(left)

@@ -34,7 +34,7 @@ test('db: the last 10,000 changes are kept, and a reader that missed more gets t
   expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
 })
 
-test('db: reading a large directory yields to the event loop, and providers with equal values share them in memory', async () => {
+test('db: reading a large directory yields to the event loop', async () => {
   await using place = await openPlace()
   const entries = Array.from({ length: 1_200 }, (_, index) => entry(`p-${index}`))
   await load(place, [ontario], entries)
@@ -55,7 +55,7 @@ test('db: reading a large directory yields to the event loop, and providers with
   }
 })
 
-test('db: the bytes of a retry receipt are overwritten once its member is erased or it has expired', async () => {
+test('db: an expired retry receipt is overwritten in the file, and so is the receipt of an erased member', async () => {
   await using place = await openPlace()
   const { store, maintenance, path } = place
   const { intake } = await fill(place)

@@ -47,7 +47,6 @@ const large = [{ question: 'Q', answer: 'x'.repeat(100_000) }]
 const pages = () =>
   database.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count as number
 
-/** Each row: the state of the storage, its error message, and functions that break the storage and repair it. */
 const faults: [what: string, fault: string, stop: () => void, mend: () => void][] = [
   [
     'full',
@@ -128,7 +127,7 @@ describe.each(faults)('db: storage that is %s', (_, fault, stop, mend) => {
 })
 
 describe('db: a failing commit', () => {
-  test('all writes of a group fail with its commit, nothing is stored, and later writes succeed', async () => {
+  test('all writes of a group fail if its commit fails', async () => {
     const version = await versionOf(connection)
     const submit = (name: string) =>
       endOf(furniture.intake(name, { version, member: { ...update, email: `${name}@example.com` } }))

@@ -265,10 +265,8 @@ export function storeContract(open: () => Promise<Place>): void {
       await store.accept(id, act)
       expect(await endOf(limited(slots[3] as number))).toBe('too_many_open_requests')
       const waiting = await stored(intake('robin', { limits }))
-      // A closed request does not count as open.
       await store.close(waiting.id, act)
       expect(await endOf(book('kim', slots[3] as number, { limits }))).toBe('stored')
-      // The first slot has started by then, so its request no longer counts.
       expect(await endOf(limited(slots[4] as number, { submittedAt: nine }))).toBe('stored')
       await store.decline(id, act)
       expect(await endOf(limited(slots[2] as number))).toBe('too_many_open_requests')
@@ -322,7 +320,6 @@ export function storeContract(open: () => Promise<Place>): void {
           endOf(intake(`m-${index}`, { limits, version, member: update })),
         ),
       )
-      // The submissions may be decided in any order.
       const [limited, taken] = [Array(45).fill('email_conflicts_limited'), Array(5).fill('email_taken')]
       expect(ends.toSorted()).toEqual([...limited, ...taken])
       expect(await place.store.listAudit(1_000, { record: `member ${robin.member.id}` })).toHaveLength(5)
@@ -333,7 +330,6 @@ export function storeContract(open: () => Promise<Place>): void {
       const { store } = place
       const { partner, first, book } = await fill(place)
       await book('robin', nine, { authorizationNumber: 'AUTH-TWICE' })
-      // The authorization number is already used, which is found only after the failing submission wrote its member.
       const submissions = [
         book('kim', nine + minutes(45)),
         book('failing', nine + minutes(90), { authorizationNumber: 'AUTH-TWICE' }),
@@ -875,7 +871,6 @@ export function storeContract(open: () => Promise<Place>): void {
       const all = await everything(place)
       expect(all.providers).toHaveLength(2)
       expect(await place.feed.changesSince(early, 0)).toEqual(all)
-      // A reader at the version just before the oldest recorded change misses no change.
       const changes = await changesAfter(place, late)
       expect(changes).toEqual({
         ...nothing,
@@ -902,7 +897,7 @@ export function storeContract(open: () => Promise<Place>): void {
   })
 
   describe('taken slots of a reader that follows changes', () => {
-    /** Starts following. The returned function checks that the reader's slots equal the stored ones. */
+    /** Starts following. The returned function compares the reader's slots with the stored slots. */
     async function follow(place: Place) {
       const { feed } = await place.openAgain()
       let shown = await everything(place)
@@ -1096,7 +1091,6 @@ export function storeContract(open: () => Promise<Place>): void {
 
       const finish = await place.beginRenaming(first, 'Slow')
       const quick = other.store.setProviderActive(second, false, act)
-      // PostgreSQL commits the quick transaction during these reads, before the one that began earlier.
       for (let looks = 0; looks < 100; looks++) await look()
       expect(seen.has(first)).toBe(false)
       await finish()
@@ -1126,7 +1120,6 @@ export function storeContract(open: () => Promise<Place>): void {
         const date = formatDate(newYear + added++)
         await place.store.addTimeOff(id, { from: date, until: date }, act)
       }
-      // SQLite's writer pauses before a write as long as the previous one took.
       await write()
       for (let writes = 1; writes <= 8; writes++) {
         const reading = everything(other)
@@ -1161,7 +1154,6 @@ export function storeContract(open: () => Promise<Place>): void {
         version = changes?.version ?? version
         for (const provider of changes?.providers ?? []) found = [...found, absencesOf(provider).length]
       }
-      // The last read has the 28 new absences and the existing one. No read has fewer than the previous read.
       expect(found.at(-1)).toBe(29)
       expect(found).toEqual(found.toSorted((a, b) => a - b))
     })
@@ -1204,7 +1196,7 @@ export function storeContract(open: () => Promise<Place>): void {
   })
 }
 
-/** Contract of engines that several processes share: after a booking the feed reports only the booked slots. */
+/** Contract of engines that several processes share. */
 export function bookingFeedContract(open: () => Promise<Place>): void {
   test('changes list only the newly booked slots of a provider, or all taken slots of the provider after a decline', async () => {
     await using place = await open()

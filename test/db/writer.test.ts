@@ -34,7 +34,6 @@ test('db: closing an engine first commits the queued writes', async () => {
 })
 
 describe('db: SQLite writer', () => {
-  /** A table with a unique name, and a child table whose foreign key is checked at COMMIT. */
   const openTable = () => {
     const database = new Database(':memory:')
     database.run('PRAGMA foreign_keys = ON')
@@ -93,7 +92,7 @@ describe('db: SQLite writer', () => {
   )
 
   test.each(cases)(
-    '%s in one write of a group, at position %i, does not prevent the other writes from being stored',
+    '%s in the write at position %i of a group does not affect the other writes',
     async (...row) => {
       const [, place, fail, error] = row
       using database = openTable()

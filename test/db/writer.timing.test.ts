@@ -14,7 +14,7 @@ describe('db: fairness of the SQLite writer', () => {
     const groups = 20
     let written = 0
     let turns = 0
-    // Acts as a client that sends its next write as soon as the previous one is done.
+    // Sends each write as soon as the previous write is done.
     const write = async () => {
       for (; written < groups; written++) await writer.write(() => busyFor(5))
     }
@@ -25,7 +25,6 @@ describe('db: fairness of the SQLite writer', () => {
       turns++
     }
     await writing
-    // About 25 turns fit in the pause after a group. Without the pause there would be one turn.
     expect(turns / groups).toBeGreaterThan(5)
   })
 

@@ -22,7 +22,7 @@ const fileRefusal = (...providers: unknown[]) =>
   refusalOf(() => readDirectoryFile({ regions: [region()], providers }, (name) => name === 'America/Toronto'))
 
 describe('directory-files: the faults of a directory', () => {
-  test('many faults of one kind in one column are printed on one line, although `faults` lists each of them', () => {
+  test('many faults of one kind in one column are printed on one line', () => {
     const rows = Array.from({ length: 159 }, (_, index) => `on-1,CA-ON,4/${index + 1}/2012,2030-01-01\n`)
     const mangled = tableRefusal(`ref,region,from,until\n${rows.join('')}nobody,CA-ON,2012-01-04,\n`)
     expect(mangled.lines).toEqual([
@@ -42,7 +42,7 @@ describe('directory-files: the faults of a directory', () => {
     ])
   })
 
-  test('many faults of one kind in a JSON file are printed on one line, even if they are in several lists', () => {
+  test('many faults of one kind in a JSON file are printed on one line', () => {
     const many = Array.from({ length: 4 }, (_, index) =>
       provider(`p-${index}`, {
         timeZone: 'Mars/One',

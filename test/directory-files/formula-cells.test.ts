@@ -51,7 +51,7 @@ describe('directory-files: a cell that a spreadsheet would run as a formula', ()
 
 describe('directory-files: CSV rows', () => {
   test('CSV rows are read back as they were written', () => {
-    // Every row begins with a text: a reader skips empty rows, and a row with one empty cell looks empty.
+    // Each row begins with a text, because a reader skips rows that look empty.
     const rows = fc.array(fc.tuple(fc.constant('row'), text, text), { minLength: 1 })
     fc.assert(
       fc.property(rows, (before) => {

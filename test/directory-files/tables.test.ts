@@ -102,7 +102,7 @@ test('directory-files: CSV rows end in CR LF, and cells are quoted only if neces
   )
 })
 
-test('directory-files: data of the tables that are not loaded stays as it is stored', () => {
+test('directory-files: tables that are not loaded do not change', () => {
   const before = exportDirectory(service.context)
   const { providers, regions } = readDirectoryTables(service.context, [
     file('l.csv', 'until,ref,region,from\n,ünlicensed,CA-ON,2024-01-01\n'),
@@ -189,7 +189,7 @@ test('directory-files: a schedule row may fill only the cells that belong to its
   ])
 })
 
-test('directory-files: a region that the file lacks is reported with each stored provider that refers to it', () => {
+test('directory-files: a missing region is reported with each stored provider that refers to it', () => {
   const regions =
     'countryCode,stateProvinceCode,stateProvinceNameLocal,stateProvinceLabel\nCA,ON,Ontario,Province\n'
   expect(faultsOf(file('r.csv', regions))).toEqual([

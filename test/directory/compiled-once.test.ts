@@ -7,7 +7,7 @@ import { provider } from '../domain/values'
 const utc: TimeZone = { name: 'UTC', transitions: [], offsets: [0] }
 const away = [{ from: '2027-01-04', until: '2027-01-05' }]
 
-test('directory: providers share a compiled schedule only if all lists that it is compiled from are the same objects', () => {
+test('directory: providers share a compiled schedule only if their lists are the same objects', () => {
   const compiled = new CompiledOnce()
   const first = compiled.scheduleOf(provider, utc)
   expect(compiled.scheduleOf({ ...provider, id: 6, bio: 'Another' }, utc)).toBe(first)

@@ -62,7 +62,7 @@ const slot = (requestId: number, startsAt: number): TakenSlot => ({
   localOffsetMinutes: -300,
 })
 
-/** Calls `look` in each turn of the event loop until a promise settles. Returns the results of the calls. */
+/** Calls `look` in each turn of the event loop until a promise settles. Returns the results. */
 async function seenUntil<Seen>(ended: Promise<unknown>, look: () => Seen): Promise<Seen[]> {
   const seen: Seen[] = []
   let isDone = false
@@ -210,7 +210,7 @@ describe('directory: providers with identical list objects', () => {
 })
 
 describe('directory: taken slots of the past', () => {
-  test('slots that ended a week ago are removed a few at a time as changes are read, and other slots stay', async () => {
+  test('each reading of changes removes a few slots that ended a week ago', async () => {
     const { feed, clock, load } = follow()
     const coming = slot(2, now + 10 * day)
     const providers = named('Booked').slice(0, 100)
@@ -233,7 +233,6 @@ describe('directory: taken slots of the past', () => {
       await read()
       left.push(pastHeld().length)
     }
-    // Each reading removes the past slots of only a few providers.
     expect(Math.max(...left.slice(1).map((count, index) => (left[index] ?? 0) - count))).toBeLessThan(20)
     expect(left.at(-1)).toBe(0)
     expect(held()).toEqual(providers.map(({ id }) => id % 2))
@@ -268,7 +267,7 @@ describe('directory: catching up', () => {
     }
   })
 
-  test('catchUp reads again after a reading during which something was committed', async () => {
+  test('catchUp reads again if a commit happened during the previous reading', async () => {
     const { feed, stamped, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()

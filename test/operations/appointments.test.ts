@@ -15,7 +15,7 @@ let service: Awaited<ReturnType<typeof startService>>
 beforeEach(async () => {
   service = await startService({
     listens: false,
-    // On Tuesday it is 09:30 in Toronto and 07:30 in Vancouver. In Auckland it is already Wednesday.
+    // Tuesday, 09:30 in Toronto. In Auckland it is already Wednesday.
     now: '2026-12-01T14:30:00Z',
     directory: {
       regions: [region(), region({ stateProvinceCode: 'BC', stateProvinceNameLocal: 'British Columbia' })],
@@ -113,8 +113,7 @@ describe('operations: the appointments of a day', () => {
   })
 
   test("a day is a date in each provider's time zone, or in the given time zone for all providers", async () => {
-    // Auckland: 09:00 on 3 December, which is 15:00 on 2 December in Toronto. Vancouver: 09:00 on 2 December
-    // (UTC-7), which is 05:00 on 3 December in Auckland.
+    // Both slots begin at 09:00 in the time zones of their providers.
     const auckland = await book('a', 'nz-1', '2026-12-02T20:00:00Z')
     const vancouver = await book('v', 'bc-1', '2026-12-02T16:00:00Z')
     expect(await idsOn('2026-12-02')).toEqual([['2026-12-02'], [vancouver]])
@@ -152,7 +151,7 @@ describe('operations: the appointments of a day', () => {
 
   test('the day of a clock change begins and ends at local midnight', async () => {
     service.setNow('2027-03-12T14:30:00Z')
-    // Monday, 00:00 in Toronto, the day after the clock change. On Sunday, midnight was at 05:00 UTC.
+    // Monday, 00:00 in Toronto. The clock changed on Sunday.
     const monday = await book('m', 'night', '2027-03-15T04:00:00Z')
     const at = async (on: string) => (await idsOn(on, { zone: 'America/Toronto' }))[1]
     expect([await at('2027-03-14'), await at('2027-03-15')]).toEqual([[], [monday]])

@@ -55,7 +55,6 @@ test('operations: the audit lines about an erased member do not include those ab
   await noteAct(context, service.act(), 'request.show', 'request 1')
   const member = await actsOf(context).findMemberById(1)
   if (member) await eraseMember(context, member, service.act())
-  // Attempts to export or erase the erased member, which were refused and audited.
   await noteAct(context, service.act(), 'member.export', 'member 1', 'record_unknown')
   await noteAct(context, service.act(), 'member.erase', 'member 1', 'record_unknown')
   expect(await findMemberRecords(context, 1)).toEqual({ records: ['member 1'], isErased: true })
@@ -69,7 +68,6 @@ test('operations: the audit lines about an erased member do not include those ab
 
 test('operations: a query for the audit lines about a member who never existed is refused with record_unknown', async () => {
   expect(await endOf(findMemberRecords(service.context, 99))).toBe('record_unknown')
-  // A refused attempt to erase member 98 does not prove that the member existed.
   await service.context.store.appendAudit([
     { ...service.act(), action: 'member.erase', record: 'member 98', outcome: 'record_unknown' },
   ])

@@ -20,8 +20,7 @@ const slot = (requestId: number, startsAt: number, localOffsetMinutes: number): 
 })
 
 /**
- * A provider in Toronto with two bookings. The first was made when its time had the offset UTC-4, the second with
- * UTC-5. The zone data now has UTC-5 for both.
+ * A provider in Toronto with two bookings. They were stored with offsets UTC-4 and UTC-5. The zone data now has UTC-5.
  */
 function recordsOf() {
   const taken = [slot(booking.id, nine, -240), slot(booking.id + 1, nine + minutes(45), -300)]

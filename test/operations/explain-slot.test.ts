@@ -17,10 +17,7 @@ import { daily, type Practice, practice } from '../scheduling/provider'
 const quebec: Region = { ...ontario, id: 2, code: 'QC', localName: 'Québec' }
 const zones = builtInZones()
 
-/**
- * A directory of one provider, whose licenses alternate between Ontario and Québec. The request with id N has
- * taken slot number N.
- */
+/** A directory of one provider, with licenses that alternate between Ontario and Québec. Request N has taken slot N. */
 async function directoryOf(
   { taken, licenses, ...schedule }: Practice,
   different: Partial<Provider> = {},
@@ -68,7 +65,7 @@ async function whyOf(
 
 const nineToFive = practice({ workingHours: [daily('09:00', '12:00'), daily('13:00', '17:00')] })
 
-test('operations: explainSlot agrees with listFreeSlots whether a slot is offered, in a region or in any', async () => {
+test('operations: explainSlot and listFreeSlots agree on each slot', async () => {
   const picks = fc.array(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), {
     minLength: 12,
     maxLength: 12,
@@ -243,7 +240,6 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
       workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
       overrides: [{ date: '2026-12-04', windows: [{ start: '00:10', end: '06:00' }] }],
     }),
-    // 23:30 is the third slot from 22:00. Its last five minutes belong to the window of the second day.
     '2026-12-04T04:30:00Z',
     'override',
     'an override replaces the hours of Fri 2026-12-04: 00:10 to 06:00',
@@ -254,7 +250,6 @@ const cases: [name: string, practice: Practice, startsAt: string, reason: string
       workingHours: [daily('22:00', '00:10'), daily('00:00', '06:00')],
       overrides: [{ date: '2026-12-03', windows: [] }],
     }),
-    // Slots from Thursday 22:00 would include Friday 01:00. Thursday is off, so slots count from Friday 00:00.
     '2026-12-04T06:00:00Z',
     'off_grid',
     'no slot starts at this time; the nearest slots start at Fri 2026-12-04 00:45 and Fri 2026-12-04 01:30',
@@ -330,7 +325,7 @@ test('operations: explainSlot reports a deactivated provider or region before an
   })
 })
 
-test('operations: explainSlot does not report a deactivated region if the license for the region is not valid at the slot', async () => {
+test('operations: explainSlot does not report a deactivated region if its license is not valid at the slot', async () => {
   const closed = [{ ...ontario, active: false }, quebec]
   const ended = { from: '2020-01-01', until: '2021-12-31' }
   const toCome = { from: '2026-12-04', until: null }
@@ -355,7 +350,7 @@ test('operations: explainSlot reports not_listed in a region if the license of t
   expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
 })
 
-test('operations: explainSlot reports a slot over midnight as offered if one license ends and the next starts at that midnight', async () => {
+test('operations: explainSlot reports a slot over midnight as offered if its license is renewed at midnight', async () => {
   const given = practice({
     workingHours: [daily('23:30', '00:15')],
     licenses: [

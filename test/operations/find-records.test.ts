@@ -4,7 +4,6 @@ import { requireOrganization, requirePartner, requireProvider } from '../../src/
 import { organization, partner, provider } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
-// The ref or name of each record below is the id of another record.
 const otherProvider = { ...provider, id: provider.id + 1, ref: String(provider.id) }
 const otherPartner = { ...partner, id: partner.id + 1, name: String(partner.id) }
 const otherOrganization = { ...organization, id: organization.id + 1, name: String(organization.id) }
@@ -19,13 +18,13 @@ const context = {
   }),
 } as unknown as Context
 
-test('operations: requireProvider returns the provider with a given ref, even if the text is also the id of another provider', () => {
+test("operations: requireProvider prefers a provider's ref to another provider's id", () => {
   expect(requireProvider(context, String(provider.id))).toBe(otherProvider)
   expect(requireProvider(context, String(otherProvider.id))).toBe(otherProvider)
   expect(requireProvider(context, provider.ref)).toBe(provider)
 })
 
-test('operations: requirePartner and requireOrganization return the record with a given name, even if the text is also the id of another record', async () => {
+test("operations: requirePartner and requireOrganization prefer a record's name to another record's id", async () => {
   expect(await requirePartner(context, String(partner.id))).toBe(otherPartner)
   expect(await requirePartner(context, String(otherPartner.id))).toBe(otherPartner)
   expect(await requireOrganization(context, String(organization.id))).toBe(otherOrganization)

@@ -17,9 +17,7 @@ test('operations: expired replays are removed in batches of a hundred, and no mo
   const maintenance = { forgetChanges: async () => void rounds++ }
   const context = { store, maintenance, clock: { now: () => now } } as unknown as Context
   await forgetReplays(context, new AbortController().signal)
-  // forgetReplays also removes old changes of the directory, once.
   expect(rounds).toBe(1)
   expect(removed()).toEqual(kept.map((id) => ({ remove: 'replay', id })))
-  // Each of the three batches is read twice: without a lock, and again in the transaction that removes it.
   expect(asked).toEqual(Array(6).fill([now - 86_400_000, 100]))
 })

@@ -41,8 +41,8 @@ beforeEach(async () => {
 afterEach(() => service.stop())
 
 /**
- * Returns the file with changed providers. `different` maps a ref to the changed fields of the provider, or to null to
- * remove it.
+ * Returns the file with changed providers. `different` contains the changed fields by provider ref. Null removes the
+ * provider.
  */
 function fileWith(different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) {
   const providers = file.providers.flatMap((one) => {
@@ -61,7 +61,7 @@ function preview(entries: DirectoryEntries) {
   return previewLoad(context, compareWithDirectory(context, entries), context.clock.now())
 }
 
-/** Loads a file without a confirmation, as a nightly job does. Returns the preview and the result. */
+/** Loads a file without a confirmation. Returns the preview and the result. */
 async function nightly(document: unknown) {
   const { context } = service
   const comparison = compareWithDirectory(context, read(document))
@@ -95,7 +95,6 @@ describe('operations: a suspension and time off that staff set', () => {
     expect(previewed).toMatchObject({ changes: [], staySuspended: ['on-1'] })
     expect(done.unchanged).toBe(6)
     expect(needsConfirmation(previewed)).toBe(false)
-    // The suspension and the time off also stay if the load changes the two providers.
     const other = { bio: 'New', timeOff: [{ from: '2027-01-04', until: '2027-01-05' }] }
     expect(await nightly(fileWith({ 'on-1': other, 'on-2': other }))).toMatchObject({
       done: { changed: ['on-1', 'on-2'] },
@@ -127,7 +126,7 @@ describe('operations: a suspension and time off that staff set', () => {
     }
   })
 
-  test('a suspended provider who is active again in the file stays suspended, and no confirmation is needed', async () => {
+  test('a suspended provider stays suspended if the file activates the provider', async () => {
     await deactivateProvider(service.context, find('off'), service.act())
     const previewed = preview(read(fileWith({ off: { active: true } })))
     expect(previewed).toMatchObject({
@@ -231,7 +230,7 @@ describe('operations: the preview of a load', () => {
     expect(needsConfirmation(previewed)).toBe(false)
   })
 
-  test('a preview ignores another order of fields and elements, but lists each added element', async () => {
+  test('a preview ignores the order of fields and elements', async () => {
     const [monday, friday] = [
       { date: '2026-12-07', windows: [{ start: '09:00', end: '10:00' }] },
       { date: '2026-12-11', windows: [] },

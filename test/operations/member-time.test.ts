@@ -63,7 +63,6 @@ describe('operations: the local time of a member', () => {
 test('operations: every zone of a region is in the zone data and belongs to the country of the region', () => {
   const countries = { CA: 13, US: 51, AU: 8 }
   const found = Object.entries(countries).map(([country]) => {
-    // All possible codes of two letters, and for Australia also those of three letters.
     const codes = Array.from({ length: country === 'AU' ? 26 * 26 * 27 : 26 * 26 }, (_, place) => {
       const letter = (at: number) => String.fromCharCode(65 + at)
       const third = Math.floor(place / 676)

@@ -9,10 +9,7 @@ import { eraseMember, findMembers, finishErasure } from '../../src/operations/me
 import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
-/**
- * Records of `count` members. Every fortieth member has the first name Sought. `asked` lists the arguments of each
- * query for a list of members, and `auditLines` returns the audit lines.
- */
+/** Records of `count` members. Every fortieth member has the first name Sought. */
 function recordsOf(count: number) {
   const members = Array.from({ length: count }, (_, index): Member => {
     const firstName = index % 40 === 0 ? 'Sought' : 'Robin'
@@ -103,7 +100,7 @@ describe('operations: searching for members', () => {
   })
 })
 
-/** Records that allow erasing a member and rotating the master key. `purge` stands for the purge of old data. */
+/** Records of one member. `purge` replaces the purge of old data. */
 function recordsThat(purge: () => Promise<boolean>): Records {
   const records = {
     store: factsStore({

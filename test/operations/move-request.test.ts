@@ -124,7 +124,7 @@ describe('operations: moving a request while another process writes', () => {
   })
 })
 
-test('operations: of many requests that move to one slot at once, one gets it and each other one keeps its slot', async () => {
+test('operations: only one of many simultaneous moves to one slot succeeds', async () => {
   const workdays = [1, 2, 5, 6, 7, 8]
   const starts = workdays.map((days) => second + days * 86_400_000)
   const booked = await Promise.all(starts.map((at, index) => book(`m${index}`, at)))

@@ -20,11 +20,10 @@ const readings = (count: number): AuditEntry[] =>
 
 const actionsOf = async () => (await actsOf(service.context).listAudit(2_000)).map(({ action }) => action)
 
-test('operations: auditing many readings happens in batches, so that another audit line can be added in between', async () => {
+test('operations: many readings are audited in batches, and another audit line can be added in between', async () => {
   const { store } = service.context
   const before = (await actionsOf()).length
   const noting = noteReadings(service.context, readings(1_200))
-  // This audit line is added after the first batch of readings and before the others.
   await store.appendAudit([
     { ...service.act(), action: 'request.show', record: 'request 1', outcome: 'done' },
   ])

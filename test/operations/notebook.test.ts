@@ -8,7 +8,7 @@ import { nextTurn } from '../support/turns'
 const minute = 60_000
 const now = Date.UTC(2026, 11, 1, 12)
 
-/** A store that records what a Notebook writes to it. `state` can make the store fail or wait. */
+/** A store that records the writes of a Notebook. `state` can make the store fail or wait. */
 function recorder() {
   const lines: AuditEntry[] = []
   const uses: [string, number][][] = []
@@ -65,7 +65,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('the notebook retries only the key uses if they failed, and writes no audit line twice', async () => {
+  test('the notebook retries only the key uses if only their write failed', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)
@@ -88,7 +88,6 @@ describe('operations: the notebook', () => {
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now)
     const both = [notebook.flush(store), notebook.flush(store)]
-    // The second flush writes this refusal.
     notebook.noteRefusal('token_invalid', '::2', now)
     go()
     await Promise.all(both)
@@ -99,7 +98,6 @@ describe('operations: the notebook', () => {
   test('a record that is added during a write is written by the next flush', async () => {
     const { store, lines, uses } = recorder()
     const notebook = new Notebook()
-    // During each write, a refusal or the use of a key is recorded.
     const meanwhile: Store = {
       ...store,
       async appendAudit(entries) {
@@ -265,7 +263,7 @@ describe('operations: audit lines of the notebook for refused authentications', 
     ])
   })
 
-  test('refusals in the minute after refusals from more than a thousand addresses are again listed by address', async () => {
+  test('refusals are listed by address again in the minute after too many addresses', async () => {
     const lines = await written((notebook) => {
       for (let address = 0; address < 1_200; address++)
         notebook.noteRefusal('token_invalid', `${address}`, now)
@@ -275,7 +273,7 @@ describe('operations: audit lines of the notebook for refused authentications', 
     expect(lines.slice(-2)).toEqual([line('other addresses'), line('late', now + minute)])
   })
 
-  test('refusals while the storage is busy are limited to the oldest 10,000 lines, and are added again afterwards', async () => {
+  test('the notebook keeps at most 10,000 refusals while the storage is busy', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy

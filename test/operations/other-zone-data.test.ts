@@ -7,7 +7,7 @@ import { otherZoneDataNote } from '../../src/operations/maintenance'
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
-/** The note that a server with `zoneData` gets about the other servers of its database. */
+/** Returns the note about other servers, for a server with `zoneData`. */
 const noteFor = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
   otherZoneDataNote({ maintenance: { listServers: async () => servers } } as unknown as Records, zoneData)
 

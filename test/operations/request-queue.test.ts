@@ -27,7 +27,7 @@ const phq9 = (others: number, ninth: string): ScreeningAnswer[] => [
   { question: 'Thoughts that you would be better off dead', answer: ninth },
 ]
 
-/** Submits a request for each name, one minute apart: an intake, or a booking if `startsAt` is given. */
+/** Submits one request a minute for the given names. A name with `startsAt` submits a booking, any other an intake. */
 async function submit(all: Record<string, readonly ScreeningAnswer[]>, startsAt?: number) {
   const { intake, book } = await furnished()
   for (const [name, screeningAnswers] of Object.entries(all)) {

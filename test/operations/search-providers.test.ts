@@ -7,7 +7,7 @@ const count = 10_000
 const languages = [['en'], ['fr-CA', 'en'], []]
 const search = { regionId: 9, countryCode: undefined, modality: undefined, page: 1, pageSize: 1 } as const
 
-/** A region of many providers. `looked` returns how many providers were read since its previous call. */
+/** A region of many providers. `looked` counts the provider reads since its previous call. */
 function manyProviders() {
   let looked = 0
   const listings = Array.from({ length: count }, (_, index) => ({
@@ -41,7 +41,7 @@ function manyProviders() {
   }
 }
 
-/** Runs a whole search. Returns the highest number of providers read in one step, and the number found. */
+/** Runs a whole search. Returns the number of providers found, and the most providers read in one step. */
 async function searchAll(many: ReturnType<typeof manyProviders>, different: Partial<ProviderSearch>) {
   const lookedAt: number[] = []
   const turn = () => void lookedAt.push(many.looked())

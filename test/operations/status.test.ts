@@ -70,7 +70,6 @@ testOfFile(
     }
     await context.maintenance.noteServer(note)
     expect(await server('up')).toEqual(['down', note, null])
-    // A server without its lock has ended. Another program may use its port now, so nothing is sent there.
     expect(asked).toEqual([])
     {
       using _ = takeServeLock(storage.database)
@@ -109,7 +108,7 @@ test('operations: the status queries no server if the engine lists the servers a
   expect(serviceState([])).toBe('down')
 })
 
-test('operations: the status counts a risk as unread until the answers were read or the request is handled', async () => {
+test('operations: the status counts a risk as unread until staff read the answers or handle the request', async () => {
   const { context } = service
   const [first, second, third] = [
     await submit('a', raised),
@@ -123,20 +122,17 @@ test('operations: the status counts a risk as unread until the answers were read
     waiting: { intakes: 5, oldestIntakeAt: now, pending: 1 },
     unreadRisk: 4,
   })
-  // Neither a refused attempt to read the answers nor another act on the request counts as reading.
   await noteAct(context, act, 'request.read-screening', `request ${first}`, 'record_unknown')
   await noteAct(context, act, 'request.show', `request ${first}`)
   expect((await status()).unreadRisk).toBe(4)
   await readScreening(context, first, act)
   expect((await status()).unreadRisk).toBe(3)
-  // Seeing the risk flag in a list does not count as reading the answers.
   await noteAct(context, act, 'request.read-risk', `request ${second}`)
   expect((await status()).unreadRisk).toBe(3)
   await readScreening(context, second, act)
   expect((await status()).unreadRisk).toBe(2)
   await acceptRequest(context, booked, act)
   expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })
-  // Answers that cannot be opened still count as unread, and the status does not fail.
   {
     await using other = await blockWrites(service.storage)
     const zero = isOnPostgres ? String.raw`'\x00'` : "x'00'"

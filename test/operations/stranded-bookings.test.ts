@@ -92,7 +92,6 @@ test('operations: listUnavailableBookings lists bookings if the license is not v
   expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
   await service.load(directory({ licenses: [] }))
   expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])
-  // The missing license is the reason, even if there is also time off.
   const timeOff = [{ from: '2026-12-02', until: '2026-12-02' }]
   await service.load(directory({ licenses: [], timeOff }))
   expect(unavailable()).toEqual([[a, 'on-1', first, 'license']])

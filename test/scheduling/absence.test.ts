@@ -93,7 +93,7 @@ describe('scheduling: whether a provider can hold a booked session', () => {
   })
 })
 
-test('scheduling: a provider is present for every slot that was offered once it is booked', () => {
+test('scheduling: a provider is present for every booked slot that was offered', () => {
   let offered = 0
   fc.assert(
     fc.property(asked, ({ practice: given, now }) => {

@@ -7,7 +7,7 @@ import { oracleSlots } from './oracle'
 import { asked } from './practices'
 import { availabilityOf, obstacleOf, offers, type Practice, slotsWithinOf } from './provider'
 
-// TEST_LONG=1 runs 100 times as many cases. A failure prints its seed. FAST_CHECK_SEED=… repeats that failure.
+// TEST_LONG=1 runs 100 times as many cases. FAST_CHECK_SEED repeats a failure with its printed seed.
 const seed = process.env.FAST_CHECK_SEED
 const timeout = isLong ? 3_600_000 : 300_000
 
@@ -22,8 +22,7 @@ describe('scheduling: availability of random practices at random moments', () =>
       holds(
         fc.property(asked, ({ practice, now }) => {
           const expected = oracleSlots(practice, now)
-          // Working time without a pause for weeks begins before the oracle's range, so the oracle cannot count
-          // its slots. The test of a later moment below covers such practices.
+          // The oracle does not know the slots of a practice that works without a pause for weeks.
           fc.pre(expected.seesBeginnings)
           expect([...availabilityOf(practice, now).slots]).toEqual(expected.slots)
         }),
@@ -118,7 +117,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'with several licenses includes the slots of each single license, and no slot that an unlimited license lacks',
+    'with several licenses includes the slots of each single license',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -156,7 +155,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'is the same at a later moment within the time that both horizons cover',
+    'is the same at a later moment within both horizons',
     () => {
       holds(
         fc.property(asked, fc.integer({ min: 1, max: 29 * 1_440 }), ({ practice, now }, minutes) => {

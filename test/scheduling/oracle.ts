@@ -3,9 +3,8 @@ import type { WorkingWindow } from '../../src/domain/provider'
 import type { Practice } from './provider'
 
 /**
- * Computes the slots of a practice independently of src/scheduling, to compare the two. It scans every minute of
- * about eighty days, takes local times from the moment-timezone library, and marks minutes in arrays instead of
- * computing intervals. Both share only the types of a directory file.
+ * Computes the slots of a practice independently of src/scheduling. Tests compare the two results. The computation
+ * scans each minute of about eighty days. It takes local times from the moment-timezone library.
  */
 
 const millis = 60_000
@@ -18,7 +17,7 @@ const namesOfDays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'fr
 export interface OracleSlots {
   /** The starts of the slots, in minutes since 1970-01-01T00:00Z. */
   readonly slots: number[]
-  /** False if working time may have begun before the scanned range, so that the grid of its slots is unknown. */
+  /** False if working time may have begun before the scanned range. The grid of its slots is then unknown. */
   readonly seesBeginnings: boolean
 }
 
@@ -35,7 +34,6 @@ export function oracleSlots(practice: Practice, now: number): OracleSlots {
   }
 }
 
-/** All slots in the range of the clock. The notice and the horizon do not limit them. */
 export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, clock: Clock): OracleSlots {
   const { from, to } = clock
   const covered = new Uint8Array(to - from)
@@ -61,7 +59,6 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
     const { begins, ends } = absentAt(clock, absence)
     mark(busy, begins - from, ends - from)
   }
-  // Licenses of one region count together: a slot may begin under one license and end under the next.
   const licensed = new Uint8Array(to - from)
   for (const { from: first, until } of practice.licenses) {
     mark(licensed, clock.midnight(first, 0) - from, (until === null ? to : clock.midnight(until, 1)) - from)
@@ -115,7 +112,7 @@ function beginningOf(clock: Clock, text: string): number {
   return clock.midnight(text, 0)
 }
 
-/** The end of time off. A date includes its whole day. A local time that occurs twice means the second time. */
+/** The end of time off. A date includes its whole day. If a local time occurs twice, the second time applies. */
 function endOf(clock: Clock, text: string): number {
   if (text.endsWith('Z')) return Date.parse(text) / millis
   if (text.includes('T')) return clock.lastShowing(text.slice(0, 10), minutesOf(text.slice(11)))
@@ -128,21 +125,17 @@ export interface Clock {
   readonly from: number
   readonly to: number
   /**
-   * The first instant at which the clock shows a minute of a date. For a skipped minute: the instant it would
-   * have without the clock change.
+   * The first instant at which the clock shows a minute of a date. A skipped minute is counted as if the clock had not
+   * changed.
    */
   afterGap(date: string, minute: number): number
-  /**
-   * The first instant at which the clock shows the minute. For a skipped minute: the instant of the change.
-   */
+  /** The first instant at which the clock shows the minute. A skipped minute gives the instant of the clock change. */
   firstShowing(date: string, minute: number): number
-  /**
-   * The last instant at which the clock shows the minute. For a skipped minute: the instant of the change.
-   */
+  /** The last instant at which the clock shows the minute. A skipped minute gives the instant of the clock change. */
   lastShowing(date: string, minute: number): number
   /**
-   * The `firstShowing` of the midnight `daysLater` days after the start of a date. An instant before or after the range
-   * becomes `from` or `to`.
+   * Returns the start of a date `daysLater` days after `date`, as an instant. An instant outside the range becomes
+   * `from` or `to`.
    */
   midnight(date: string, daysLater: number): number
 }

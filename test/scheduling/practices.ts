@@ -12,10 +12,7 @@ export interface Asked {
 const minute = 60_000
 const day = 1_440 * minute
 
-/**
- * Zones with unusual changes: by half an hour or two hours, at midnight, with negative summer time, or with a
- * recent change of law.
- */
+/** Zones with unusual clock changes. */
 const awkward = [
   'America/Toronto',
   'Australia/Lord_Howe',
@@ -57,10 +54,7 @@ const zoneName = fc.oneof(
 interface Moment {
   /** An instant in ms since 1970, on a whole minute or not. */
   readonly now: number
-  /**
-   * The clock change near which `now` was chosen, in ms since 1970. It is at most 33 days after `now` or 2 days before
-   * it. Null if `now` was chosen without regard to clock changes.
-   */
+  /** The clock change near `now`, in ms since 1970. Null if `now` was chosen without regard to clock changes. */
   readonly change: number | null
 }
 
@@ -88,7 +82,7 @@ function momentIn(timeZone: string): fc.Arbitrary<Moment> {
     .map(([{ change, at }, millis]) => ({ change, now: at * minute + millis }))
 }
 
-/** A local minute of the day. Quarters of an hour, and times near midnight and clock changes, are frequent. */
+/** A local minute of the day. Quarters of an hour are frequent. So are times near midnight and near clock changes. */
 const minuteOfDay = fc.oneof(
   fc.integer({ min: 0, max: 95 }).map((quarter) => quarter * 15),
   fc.integer({ min: 0, max: 16 }).map((quarter) => quarter * 15),
@@ -146,7 +140,7 @@ function weeklyHours(now: number): fc.Arbitrary<WeeklyHours> {
     }))
 }
 
-/** Two shifts every day that overlap at both handovers, so that their windows form a chain. Some chains have no end. */
+/** Two shifts every day that overlap at both handovers. */
 function shifts(now: number): fc.Arbitrary<WeeklyHours[]> {
   return fc
     .tuple(
@@ -213,7 +207,7 @@ function license(now: number): fc.Arbitrary<Practice['licenses'][number]> {
   )
 }
 
-/** A license and its renewal. The renewal begins from one day before to two days after the last date of the license. */
+/** A license and its renewal. */
 function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   return fc.tuple(dateAfter(now, -3, 32), fc.constantFrom(-1, 0, 1, 1, 1, 2)).map(([until, days]) => [
     { from: '2015-01-01', until },
@@ -221,7 +215,7 @@ function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   ])
 }
 
-/** The start of a taken slot, in minutes since 1970: from one day before `now` to one day after the horizon. */
+/** The start of a taken slot, in minutes since 1970. */
 const takenAfter = (now: number) =>
   fc.integer({ min: -1_440, max: 31 * 1_440 }).map((minutes) => Math.floor(now / minute) + minutes)
 
@@ -259,7 +253,7 @@ export const asked: fc.Arbitrary<Asked> = zoneName
     }),
   )
 
-/** Working time without a gap for years. Only overrides on a few dates and clock changes may interrupt it. */
+/** Working time without a gap for years, except at overrides and clock changes. */
 export const chained: fc.Arbitrary<Asked> = zoneName
   .chain((timeZone) => momentIn(timeZone).map(({ now }) => ({ timeZone, now })))
   .chain(({ timeZone, now }) => {

@@ -77,13 +77,13 @@ export function slotsOf(given: Practice, now: string, zones: ZoneData = builtIn)
   )
 }
 
-/** Returns whether the slot that starts at a minute is offered at `now` (ms). Queries only that slot. */
+/** Returns whether the slot that starts at a minute is offered at `now` (ms). */
 export function offers(given: Practice, start: number, now: number): boolean {
   const { calendar, licensed } = compile(given, builtIn)
   return isAvailableAt(calendar, licensed, start, now)
 }
 
-/** The slots of a practice that start within an interval, at `now` (ms). Queries only that interval. */
+/** The slots of a practice that start within an interval, at `now` (ms). */
 export function slotsWithinOf(given: Practice, stretch: Interval, now: number): number[] {
   const { calendar, licensed } = compile(given, builtIn)
   return slotsWithin(calendar, licensed, stretch, now)

@@ -11,7 +11,6 @@ interface TimeCase {
   readonly name: string
   readonly zone: string
   readonly now: string
-  /** The only date on which `windows` apply. */
   readonly date?: string
   readonly windows: readonly string[]
   readonly workingHours?: readonly {

@@ -10,7 +10,7 @@ import { daily, everyDay, type Practice, practice, scheduleOf } from './provider
 const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
 const monthFrom = (start: number) => ({ start, end: start + 31 * 1_440 })
 
-/** Merges every window since 2000-01-01 in order of start: a slow but simple reference implementation. */
+/** Merges every window since 2000-01-01 in order of start. This is a slow but simple reference implementation. */
 function mergedSince2000(schedule: Schedule, { start, end }: { start: number; end: number }): Window[] {
   const lastDay = localDay(schedule.zone, end) + 1
   const all = windowsBetween(schedule, parseDate('2000-01-01') as number, lastDay)
@@ -23,10 +23,7 @@ function mergedSince2000(schedule: Schedule, { start, end }: { start: number; en
   return merged.filter((window) => window.end > start)
 }
 
-/**
- * Replaces the start of each window by its first slot from `from` on, because two correct starts may differ by
- * whole steps.
- */
+/** Replaces the start of each window by its first slot from `from` on. Two correct starts may differ by whole steps. */
 const gridsFrom = (windows: readonly Window[], from: number) =>
   windows.map(({ start, end, stepMinutes }) => ({
     first: start >= from ? start : from + ((((start - from) % stepMinutes) + stepMinutes) % stepMinutes),
@@ -52,7 +49,7 @@ describe('scheduling: working time', () => {
     fc.assert(fc.property(chained, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('working time of a range does not depend on which ranges were queried before', () => {
+  test('working time of a range does not depend on previous queries', () => {
     const days = fc.array(fc.integer({ min: -60, max: 60 }), { minLength: 2, maxLength: 8 })
     fc.assert(
       fc.property(fc.oneof(asked, chained), days, ({ practice, now }, moments) => {
@@ -68,15 +65,14 @@ describe('scheduling: working time', () => {
     )
   }, 3_600_000)
 
-  test('the grid of a chain is counted from a handover in a skipped hour, where the chain breaks', () => {
+  test('a chain breaks at a handover in a skipped hour', () => {
     const shift = { stepMinutes: 50 }
     const handover = practice({
       workingHours: [daily('12:00', '02:30', shift), daily('02:20', '12:10', shift)],
     })
     const start = minutes('2026-12-01T12:00:00Z')
     const [window] = workingTime(scheduleOf(handover), monthFrom(start))
-    // On 8 March 2026 the clock moved from 02:00 to 03:00. The shift from 02:20 began at 03:20, after the previous
-    // shift had ended at the clock change.
+    // On 8 March 2026 the clock moved from 02:00 to 03:00. The shift from 02:20 began at 03:20.
     expect(((window?.start as number) - minutes('2026-03-08T07:20:00Z')) % 50).toBe(0)
     expectFullMerge({ practice: handover, now: start * minuteMillis })
   })
@@ -139,7 +135,6 @@ describe('scheduling: a chain of windows that never breaks', () => {
     for (let day = -5; day <= 30; day++) {
       const before = lookups()
       workingTime(schedule, { start: start + day * 1_440, end: start + day * 1_440 + 45 })
-      // A query for a range before all ranges of previous queries searches for the first date of the chain again.
       if (day >= 0) expect(lookups() - before).toBeLessThan(12)
     }
     const before = lookups()
@@ -175,7 +170,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(others).toEqual([])
     expect(window?.start).toBeLessThanOrEqual(start)
     expect(window?.start).toBeGreaterThan(start - 50)
-    // The grid is counted from 08:00 on 2000-01-01, because dates before 2000 are not considered.
+    // The grid is counted from 2000-01-01 08:00. Earlier dates are not considered.
     expect(((window?.start as number) - minutes('2000-01-01T13:00:00Z')) % 50).toBe(0)
   })
 })

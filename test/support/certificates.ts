@@ -12,8 +12,8 @@ export interface TestCertificate {
 const dayMillis = 24 * 60 * 60_000
 
 /**
- * Makes a self-signed certificate (RFC 5280 §4.1) and its key, without openssl. The certificate is valid for `days`
- * days from `from` (ms).
+ * Makes a self-signed certificate (RFC 5280 §4.1) and its key. The certificate is valid for `days` days from `from`
+ * (ms).
  */
 export function makeCertificate(folder: Folder, name: string, days = 90, from = Date.now()): TestCertificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })

@@ -13,7 +13,7 @@ export interface CommandOptions {
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs a command line in this process. One at a time, because stdout, environment and working directory are shared. */
+/** Runs a command line in this process. Runs one at a time, because they share the environment. */
 export function runInProcess(words: readonly string[], options: CommandOptions = {}): Promise<Exit> {
   const exit = last.then(() => runAlone(words, options))
   last = exit.catch(() => {})

@@ -2,10 +2,7 @@ import { type Endpoint, refusalsOf } from '../../src/http/endpoints/endpoint'
 import { endpoints } from '../../src/http/endpoints/endpoints'
 import { type ErrorCode, errorCodes } from '../../src/http/errors'
 
-/**
- * Returns a message if the endpoint answered with an error code that it does not declare. Unknown paths and unknown
- * methods have a separate set of codes.
- */
+/** Returns a message if the endpoint does not declare the error code of its answer. */
 export function undeclaredError(
   method: string,
   path: string,

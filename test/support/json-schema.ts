@@ -2,7 +2,7 @@ export interface Schema {
   readonly [keyword: string]: unknown
 }
 
-// Keywords that do not restrict a value, and keywords whose restriction these tests need not check.
+// Keywords that these tests ignore.
 const ignored = ['description', 'examples', 'default', 'minLength', 'maxLength', 'additionalProperties']
 
 const typeChecks: Record<string, (value: unknown) => boolean> = {

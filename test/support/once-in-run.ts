@@ -52,7 +52,7 @@ function makeIn(folder: string, made: string, make: (folder: string) => void): v
   }
 }
 
-/** Removes folders of earlier runs: `bun test` gives a process no chance to clean up at its end. */
+/** Removes folders of earlier runs. A test process cannot remove its own at its end. */
 function removeOldRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue

@@ -4,7 +4,6 @@ import { Folder, theProgram } from './process'
 
 export const root = new URL('../..', import.meta.url).pathname
 
-/** Commands of other pages start in the state that the commands of this page leave. */
 export const operating = 'docs/operating.md'
 
 export function blocksOf(page: string, language: 'sh' | 'sql' | 'console' = 'sh'): string[] {
@@ -79,7 +78,6 @@ ${onFreePorts(script)}`
   runInCopy(script: string, name: string): Promise<Ran> {
     const cwd = this.#folder.file(name)
     cpSync(this.#practice, cwd, { recursive: true })
-    // The service is disowned, because the commands of a page may count the jobs of the shell.
     const beside = `rm -f serve.log
 anteroom serve --base-url https://api.example.org --port 8080 > serve.log 2>&1 & service=$!
 disown

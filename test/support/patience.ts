@@ -2,10 +2,10 @@ import { timeouts } from '../../db/postgres/client/timeouts'
 
 const real = { ...timeouts }
 const tenfold = Object.fromEntries(Object.entries(real).map(([what, millis]) => [what, millis * 10]))
-// An idle transaction is an error of the program and not of a busy machine, so its timeout does not change.
+// The timeout of idle transactions does not change. An idle transaction is an error of the program.
 const long = { ...tenfold, idle: real.idle }
 
-/** Multiplies all timeouts by ten, because a busy machine may stall for longer than a partner has to wait. */
+/** Multiplies all timeouts by ten, because a busy machine may stall. */
 export const useLongTimeouts = () => void Object.assign(timeouts, long)
 
 /** For tests of the timeouts themselves. */

@@ -43,8 +43,8 @@ export function postgresPrograms(): PostgresPrograms {
 }
 
 /**
- * A copy of the package with the links that its postinstall script would make, because Bun does not run the script. The
- * original may be in Bun's cache, which must not be changed and which the server's user may not read.
+ * A copy of the npm package with the links of its postinstall script. Bun does not run that script. Bun's cache must
+ * not be changed.
  */
 function copiedPackage(): string {
   if (!existsSync(packageFolder)) throw new Error(`there is no package for ${basename(packageFolder)}`)
@@ -59,7 +59,7 @@ function copiedPackage(): string {
   })
 }
 
-/** Sorts text by language, as most hosting providers do. So a column that needs another order must name a collation. */
+/** Sorts text by language, as most hosting providers do. */
 function initialize(bin: string, data: string): void {
   const texts = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
   run([join(bin, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', ...texts], serverUser)
@@ -80,7 +80,7 @@ export function whyNoPostgres(): string | null {
   }
 }
 
-// Run as a script: exit code 1 if PostgreSQL tests would be skipped unexpectedly.
+// As a script: exit code 1 if PostgreSQL tests would be skipped unexpectedly.
 if (import.meta.main) {
   const why = whyNoPostgres()
   console.log(why === null ? 'PostgreSQL can be started' : `PostgreSQL cannot be started here: ${why}`)

@@ -9,7 +9,7 @@ if [ -n "$pid" ]; then
 fi 2>/dev/null
 rm -rf "$1"`
 
-/** Kills a server and removes its folder when the process that started the server ends, even if it is killed. */
+/** Watches the process that started a server. When that process ends, kills the server and removes its folder. */
 export class Watchdog {
   readonly #child: Bun.Subprocess<'pipe', 'ignore', 'inherit'>
 

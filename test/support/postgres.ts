@@ -52,9 +52,9 @@ export class Postgres implements AsyncDisposable {
     const all = {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: this.folder.path,
-      // Shared memory is in files of the data folder, so that a killed server leaves nothing elsewhere.
+      // Shared memory is in files of the data folder. A killed server leaves nothing elsewhere.
       dynamic_shared_memory_type: 'mmap',
-      // An unusual zone, so that code that assumes UTC fails.
+      // An unusual zone. Code that assumes UTC fails.
       timezone: 'America/St_Johns',
       ...(!fsync && { fsync, full_page_writes: false }),
       ...(certificate && key && { ssl: true, ssl_cert_file: certificate, ssl_key_file: key }),
@@ -180,10 +180,7 @@ export class Postgres implements AsyncDisposable {
     return logged
   }
 
-  /**
-   * Throws an error, except if the port was taken or processes of a killed server still run: then another start may
-   * succeed.
-   */
+  /** Throws an error, except if another start may succeed. */
   #requirePassing(logged: string): void {
     const isPortTaken = /could not bind/.test(logged)
     if (isPortTaken && !this.#hasStarted) this.#port = freePort()

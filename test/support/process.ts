@@ -13,14 +13,13 @@ export { type Exit, eventually, Folder }
 const root = new URL('../..', import.meta.url).pathname
 
 const given = process.env.TEST_EXECUTABLE
-/** The command of the program: TEST_EXECUTABLE, or a build with long timeouts that is made once in a test run. */
+/** The command of the program: TEST_EXECUTABLE, or a build with long timeouts. */
 export const theProgram: readonly string[] = [given ? resolve(given) : builtExecutable()]
 
 /** `theProgram` with its real timeouts. */
 export const programWithRealTimeouts: readonly string[] = ['env', 'TEST_PATIENCE=real', ...theProgram]
 
 function builtExecutable(): string {
-  // The name contains a fingerprint of the sources, because a later run may have the same process id.
   const folder = onceInRun(`built-${fingerprintSources()}`, (folder) => build(join(folder, 'anteroom')))
   return join(folder, 'anteroom')
 }
@@ -58,7 +57,7 @@ export function buildArguments(executable: string, ...entry: string[]): string[]
 
 /** The command of the program with a limit on file sizes, in blocks of 512 bytes. */
 export function withFileSizeLimit(blocks: number): readonly string[] {
-  // With SIGXFSZ ignored, a write beyond the limit fails as on a full disk.
+  // With SIGXFSZ ignored, a write beyond the limit fails with an error.
   return ['sh', '-c', `trap '' XFSZ; ulimit -S -f ${blocks}; exec "$@"`, 'sh', ...theProgram]
 }
 

@@ -1,4 +1,4 @@
-/** Measures how long this machine stalls, by how late a sleeping thread wakes. Disposing ends the thread. */
+/** Measures how long this machine stalls. Disposing ends the measurement. */
 export class Standstill implements Disposable {
   readonly #shared = new SharedArrayBuffer(24)
   readonly #noted = new Float64Array(this.#shared, 8, 2)

@@ -100,7 +100,7 @@ export async function blockWrites({ database }: Storage): Promise<Holding> {
   if (!isAddress(database)) return holdFile(database)
   const sql = new SQL(database, { max: 1 })
   const run = async (statements: string) => void (await sql.unsafe(statements).simple())
-  // Takes the locks of staff acts, which block writes. The lock on `nodes` blocks heartbeats, as a full disk would.
+  // Takes the locks that block writes by staff. The lock on `nodes` blocks heartbeats.
   await run(`BEGIN; LOCK TABLE nodes IN EXCLUSIVE MODE; ${taking('audit')}; ${taking('directory')}`)
   const end = async (word: string) => {
     await run(word)

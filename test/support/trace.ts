@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 
-// The arguments of a call that the tracer copies. The numbers are those in tracer.c.
+// The arguments of a call that the tracer copies. tracer.c has the same numbers.
 const bytesOf = {
   none: 0,
   path0: 1,
@@ -13,11 +13,11 @@ const bytesOf = {
   message: 7,
 } as const
 
-/** A system call to trace. Its number is null on a platform without this call. */
+/** A system call to trace. The number is null if the platform lacks the call. */
 type CallRow = readonly [x64: number | null, arm64: number | null, bytes: keyof typeof bytesOf, step?: 'step']
 
-// All calls that change the content or name of a file, or send bytes to a socket. Calls that the runtime does not use
-// are listed too, so that a new runtime that uses them is noticed.
+// All system calls that change a file or send bytes to a socket. The list includes calls that the runtime does not use
+// yet.
 const rows = {
   write: [1, 64, 'buffer'],
   writev: [20, 66, 'vector'],
@@ -66,7 +66,7 @@ const known = (Object.entries(rows) as [CallName, CallRow][]).flatMap(([name, [x
 /** The input of the tracer. Each row: the number of a call, the arguments to copy, and 1 for a disk step. */
 export const callTable = known.map(({ number, bytes, isStep }) => [number, bytesOf[bytes], Number(isStep)])
 
-/** A system call. Its times are positions in the trace: it runs from `began` until `ended`. */
+/** A system call. `began` and `ended` are positions in the trace. */
 export interface Call {
   readonly name: CallName
   readonly args: readonly number[]

@@ -21,7 +21,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A folder with the given files. A text that begins with `->` becomes a symbolic link to the rest of the text. */
+/** A folder with the given files. A text with the prefix `->` becomes a symbolic link. */
 function folderOf(files: Record<string, Buffer | string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'anteroom-zones-'))
   made.push(folder)
@@ -58,7 +58,7 @@ describe('zones: a zoneinfo folder', () => {
     for (const name of notNames) expect([name, zones.find(name)]).toEqual([name, null])
   })
 
-  test('a folder may contain a link to a zone file, which is a zone with the name of the link', () => {
+  test('a folder may contain a link to a zone file, and the name of the link is a zone', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'Canada/Eastern': '->../America/Toronto' }),
     )
@@ -79,7 +79,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.names.length).toBeLessThan(builtInZones().names.length + 10)
   })
 
-  test('a folder may contain other files and the copies posix/ and right/, which add no zones', () => {
+  test('other files and the folders posix/ and right/ add no zones', () => {
     const zones = zonesFromFolder(
       folderOf({
         'America/Toronto': toronto,
@@ -96,7 +96,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.names).toEqual(builtInZones().names)
   })
 
-  test('a folder reports its edition and whether that is older than the built-in edition, if known', () => {
+  test('a folder reports its edition, and whether the edition is older than the built-in one', () => {
     const reported = (files: Record<string, string>) => {
       const folder = folderOf({ 'America/Toronto': toronto, ...files })
       const { edition, age, folder: from, builtIn } = zonesFromFolder(folder)
@@ -203,7 +203,6 @@ describe('zones: the zoneinfo folder of the host', () => {
   test.skipIf(!hasSystemZones)(hasSystemZones ? title : `${title} (skipped: no ${systemFolder})`, () => {
     const folder = zonesFromFolder(systemFolder)
     const builtIn = builtInZones()
-    // An edition states the law of the years before it. Later editions may have changed the years after it.
     const edition = Number(/^20\d\d/.exec(folder.edition)?.[0] ?? 2020)
     const [from, to] = [Date.UTC(2000, 0, 1), Date.UTC(Math.min(edition, 2025), 0, 1)].map(
       (at) => at / minuteMillis,
@@ -217,7 +216,6 @@ describe('zones: the zoneinfo folder of the host', () => {
       return instants.some((at) => from <= at && at < to && offsetAt(a, at) + 0 !== offsetAt(b, at) + 0)
     })
     expect(shared.length).toBeGreaterThan(400)
-    // Later editions sometimes correct the past of a zone, so a few differences are allowed.
     if (differing.length > 0) console.warn(`edition ${folder.edition} differs: ${differing.join(', ')}`)
     expect(differing.length).toBeLessThan(shared.length / 50)
   })

@@ -1,5 +1,5 @@
 import { words } from '../support/words'
-/** Texts that are not IANA zone names. Some programs accept them as zones. */
+/** Texts that are not IANA zone names. */
 export const notNames = [
   '',
   ' ',

@@ -2,9 +2,9 @@
 export interface TzifSource {
   /** 1 to 4 (default: 2). */
   readonly version?: number
-  /** Offsets in seconds east of UTC, by type. The first applies before the first change. */
+  /** Offsets in seconds east of UTC. The first offset applies before the first change. */
   readonly types: readonly number[]
-  /** Changes: `at` in seconds since 1970-01-01T00:00Z, and the index into `types` that applies from then on. */
+  /** Changes. `at` is in seconds since 1970-01-01T00:00Z. The index into `types` applies from then on. */
   readonly changes?: readonly (readonly [at: number, type: number])[]
   /** The POSIX rule for the time after the last change (default: empty). */
   readonly footer?: string
@@ -19,7 +19,7 @@ export interface TzifSource {
   readonly indicators?: boolean
 }
 
-/** Returns the bytes of a TZif file (RFC 9636). Parts that the source does not set are as small as possible. */
+/** Returns the bytes of a TZif file (RFC 9636). */
 export function writeTzif(source: TzifSource): Buffer {
   const { version = 2, footer = '' } = source
   if (version === 1) return block('\0', source, 4)

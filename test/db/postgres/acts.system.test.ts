@@ -17,10 +17,7 @@ import { failureOf, TestPool } from './pools'
 beforeAll(useRealTimeouts)
 afterAll(useLongTimeouts)
 
-/**
- * Returns the writing functions on a fake connection pool. The first attempt of a write fails with the first error of
- * `ends`, the second attempt with the second error, and so on.
- */
+/** Returns the writing functions on a fake connection pool. Attempt N of a write fails with error N of `ends`. */
 function actsThat(...ends: readonly (() => Promise<never>)[]) {
   const use = mock(() => (ends[use.mock.calls.length - 1] as () => Promise<never>)())
   return { acts: createActs({ use } as unknown as Pool<Session>), use }
@@ -28,7 +25,7 @@ function actsThat(...ends: readonly (() => Promise<never>)[]) {
 
 const failing = (meaning: Meaning) => () => Promise.reject(new DatabaseFailure(meaning, 'ETIMEDOUT'))
 
-test('postgres: the error of a write says that its outcome is unknown, even if the server cannot be reached to check', async () => {
+test('postgres: the error of a write says that its outcome is unknown if the server cannot be reached', async () => {
   const { acts, use } = actsThat(failing('lost'), failing('unreachable'))
   const refusal = await acts
     .run(async () => ({ answer: null, lines: [], changed: [] }))
@@ -71,7 +68,7 @@ describeOnPostgres('postgres: writes other than submissions', () => {
     await close()
   }, 300_000)
 
-  test('a write waits at most half a second if it is queued behind a transaction that waits for a frozen node', async () => {
+  test('a write waits at most half a second for the transaction of a frozen node', async () => {
     await using place = await openPostgresPlace()
     await using pool = new TestPool(place.url, 2)
     const begun = Promise.withResolvers<void>()
@@ -100,7 +97,6 @@ describeOnPostgres('postgres: writes other than submissions', () => {
       ['retry', '25P03'],
       ['retry', '55P03'],
     ])
-    // The limit is half a second of waiting plus the duration of the write.
     expect(millis).toBeLessThan(700)
   })
 })

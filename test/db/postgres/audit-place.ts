@@ -73,7 +73,7 @@ export async function openAuditPlace() {
       await group.commit()
       return group.id
     },
-    /** Changes rows as a superuser without the key could: no trigger fires. */
+    /** Changes rows as a superuser. Triggers do not run. */
     attack: (...statements: string[]) =>
       runSql(database.url, ['SET session_replication_role = replica', ...statements].join(';')),
     async [Symbol.asyncDispose]() {

@@ -23,7 +23,7 @@ async function openTenLines(): Promise<AuditPlace> {
   return place
 }
 
-/** Opens a log of ten lines. Then adds two booking requests, line 11 and a third booking request. */
+/** Opens a log of ten lines. Then adds two booking requests, line 11, and a third booking request. */
 async function openWithRequests(): Promise<AuditPlace> {
   const place = await openTenLines()
   await place.book()
@@ -167,7 +167,7 @@ describeOnPostgres('postgres: the audit log with several nodes', () => {
 })
 
 describeOnPostgres('postgres: appended audit lines', () => {
-  test('lines that several nodes append get gapless ids, and a line that was rolled back is not found', async () => {
+  test('lines of several nodes get ids without gaps', async () => {
     await using place = await openTenLines()
     const nodes = await Promise.all([1, 2, 3].map(() => place.node()))
     const appended = await Promise.all(
@@ -211,7 +211,7 @@ describeOnPostgres('postgres: appended audit lines', () => {
 })
 
 describeOnPostgres('postgres: email conflicts in the audit log', () => {
-  test('the query for the nth newest email conflict of a partner returns its time, or null if there are fewer', async () => {
+  test('the nth newest email conflict of a partner is null if there are fewer than n', async () => {
     await using place = await openAuditPlace()
     await place.append(
       [1, 2, 3].map((at) => line(at, { action: 'member.email-conflict', actor: 'partner 1' })),

@@ -6,7 +6,10 @@ import { eventually } from '../../support/eventually'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { newTestDatabase } from './connections'
 
-/** Returns a clock watch and `note`, which passes a clock difference in ms to the watch and returns the logged lines. */
+/**
+ * Returns a clock watch, and a function `note`. `note` passes a clock difference (ms) to the watch and returns the
+ * logged lines.
+ */
 function watching() {
   const watch = new ClockWatch()
   const logged: string[] = []

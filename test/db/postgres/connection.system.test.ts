@@ -35,7 +35,7 @@ describeOnPostgres('postgres: a connection', () => {
     connection.close()
   })
 
-  test('sending a text returns the rows of each statement in it, whether it has several, one or none', async () => {
+  test('sending a text returns the rows of each of its statements', async () => {
     await onConnection(async (on) => {
       expect(
         await on.send("SELECT 1, 'a' UNION ALL SELECT 2, NULL; CREATE TABLE t (a int); SELECT 3"),
@@ -164,7 +164,7 @@ describeOnPostgres('postgres: a connection', () => {
   test('no timeout cancels a COMMIT', async () => {
     const committed = onConnection(async (on) => {
       await on.send('CREATE TABLE t (seen text)')
-      // The trigger runs at COMMIT. Its error code shows the statement timeout at that time: 23505 means no timeout.
+      // The trigger runs at COMMIT. Error code 23505 means that COMMIT has no statement timeout.
       await on.send(
         `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
            RAISE EXCEPTION USING ERRCODE = CASE current_setting('statement_timeout') WHEN '0' THEN '23505' ELSE '23514' END;
@@ -178,7 +178,7 @@ describeOnPostgres('postgres: a connection', () => {
     expect(await failureOf(committed)).toEqual(['constraint', '23505'])
   })
 
-  test('the server cancels a statement after its deadline without closing the connection, but not before a longer deadline', async () => {
+  test('the server cancels a statement after its deadline, and the connection stays open', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1, 500)
     const pid = async () => (await pool.use((on) => on.run('SELECT pg_backend_pid()', [])))[0]
@@ -227,7 +227,7 @@ describeOnPostgres('postgres: trust in a server', () => {
     )
   }
 
-  test('a server whose certificate is not for its host, or not from the given authority, is refused and is sent no password', async () => {
+  test('a server with a wrong certificate is refused and gets no password', async () => {
     using uncaught = new Uncaught()
     const settings = { listen_addresses: '127.0.0.1,127.0.0.2', log_connections: true }
     await using server = await startPostgres({ tls: true, password: 'p@ss', settings })

@@ -27,7 +27,6 @@ function thrown(errno: string | undefined, code = 'ERR_POSTGRES_SERVER_ERROR'): 
 const name = 'postgres://anteroom@db1,db2/rooms?sslmode=verify-full&sslrootcert=/etc/ca.pem'
 const place = 'postgres://anteroom@db1,db2/rooms'
 
-/** Error codes of the server and the driver. `ends`: the connection has ended. `reported`: the message at opening. */
 const codes: readonly (readonly [code: string, meaning: Meaning, ends: boolean, reported: RegExp])[] = [
   ['40001', 'retry', false, /^storage_busy: the database is busy; try again$/],
   ['40P01', 'retry', false, /busy/],
@@ -112,7 +111,7 @@ test('postgres: errors contain no text of the server, no statement and no parame
   expect(failure.message).toBe('the change violates a constraint of the database (23505)')
 })
 
-test('postgres: temporary failures become storage_busy, failures that an operator must fix become storage_failed, and defects stay errors', () => {
+test('postgres: a temporary failure becomes storage_busy, and a lasting failure becomes storage_failed', () => {
   const refusal = (failure: DatabaseFailure) => {
     const { kind, message, retryAfterSeconds, cause } = toRefusal(failure) as Refusal
     return [kind, message, retryAfterSeconds, cause === failure]

@@ -9,7 +9,6 @@ import { openPostgresPlace } from './place'
 import { TestPool } from './pools'
 
 describeOnPostgres('postgres: following bookings', () => {
-  /** Runs `work` and returns the taken slots that a reader then gets, as complete lists or as added bookings. */
   async function takenAfter(work: (place: Awaited<ReturnType<typeof furnishedPlace>>) => Promise<unknown>) {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
@@ -32,7 +31,7 @@ describeOnPostgres('postgres: following bookings', () => {
     await using place = await furnishedPlace()
     const { first } = place
     const { use } = Pool.prototype
-    /** Reads the complete directory. Calls `afterStep` after each step of the read. */
+    /** Reads the complete directory. Calls `afterStep` after each step. */
     const readAll = async (afterStep: (step: number) => unknown) => {
       let steps = 0
       const read = async function (this: Pool<unknown>, ...asked: Parameters<typeof use>) {
@@ -54,7 +53,7 @@ describeOnPostgres('postgres: following bookings', () => {
     }
   })
 
-  test('a reader that missed more changes than the database keeps gets the complete directory', async () => {
+  test('a reader gets the complete directory if it missed too many changes', async () => {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
     const changed = new Array<Changed>(10_001).fill(['provider', place.first])

@@ -141,7 +141,7 @@ test('postgres: a server with a wrong clock is listed as not ready, even though 
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
 describeOnPostgres('postgres: the list of servers', () => {
-  test('a server is listed from when it registers its address until it removes the registration', async () => {
+  test('a server is listed while its address is registered', async () => {
     await using made = await newTestDatabase()
     const [one, other] = [new Node(made.on), new Node(made.on)]
     await one.beat()
@@ -173,7 +173,6 @@ describeOnPostgres('postgres: the list of servers', () => {
       expect(await readiness()).toEqual([isReady])
     }
     await node.noteReadiness(false)
-    // Another node may delete the node's row. The next heartbeat adds the row again with the same readiness.
     await runSql(made.url, 'DELETE FROM nodes')
     await node.beat()
     expect(await readiness()).toEqual([false])
@@ -182,7 +181,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect(await readiness()).toEqual([])
   })
 
-  test('killed servers are listed as dead until another server takes their address or a day has passed', async () => {
+  test('a killed server is listed as dead until a day has passed or its address is reused', async () => {
     await using made = await newTestDatabase()
     await new Node(made.on).note(note)
     await runSql(made.url, 'UPDATE nodes SET seen_at = seen_at - 20000')
@@ -197,7 +196,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
   })
 
-  test('a restarted server replaces the previous server at its address in the list once the previous one sends no heartbeats', async () => {
+  test('a restarted server replaces the previous server at its address in the list', async () => {
     await using made = await newTestDatabase()
     const ages = (seconds: number, node: Node) =>
       runSql(made.url, `UPDATE nodes SET seen_at = seen_at - ${seconds * 1_000} WHERE id = '${node.id}'`)
@@ -213,7 +212,6 @@ describeOnPostgres('postgres: the list of servers', () => {
     ]
     await former.note(note)
     await elsewhere.note({ ...note, machine: 'other', startedAt: 6 })
-    // This node runs in another container with the same machine name and port.
     await container.note({ ...note, startedAt: 7 })
     await next.note({ ...note, startedAt: 8 })
     for (const node of [former, elsewhere]) await ages(14, node)
@@ -233,7 +231,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     ])
   })
 
-  test('a frozen server that was dropped from the list is listed again once it continues', async () => {
+  test('a frozen server is listed again once it continues', async () => {
     await using made = await newTestDatabase()
     const [still, other] = [new Node(made.on), new Node(made.on)]
     await still.note(note)
@@ -252,7 +250,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.startedAt)).toEqual([9])
   })
 
-  test('heartbeats that all nodes send at once after the database was unreachable do not block each other', async () => {
+  test('simultaneous heartbeats of all nodes do not block each other', async () => {
     await using made = await newTestDatabase()
     const nodes = Array.from({ length: 4 }, () => new Node(made.on))
     for (const [index, node] of nodes.entries()) await node.note({ ...note, startedAt: index })

@@ -4,7 +4,7 @@ import { openPostgresPlace } from './place'
 import { statementsSent } from './sent-statements'
 import { callAllPorts } from './use-all'
 
-/** Values of members, partners, providers and staff that the test passes in, or values derived from them. */
+/** Values that must not appear in SQL statements. */
 const given =
   /[Rr]obin|Sample|example\.com|keyed|Sent twice|Harbour|olive|Marlow|Fernhill|Toronto|Sleep|Several|Called back|AUTH-|localhost/
 

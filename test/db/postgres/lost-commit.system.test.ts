@@ -6,7 +6,6 @@ import { describeOnPostgres } from '../../support/postgres-databases'
 import { act, endOf, fill, now, stored, update } from '../furniture'
 import { openPostgresPlace } from './place'
 
-/** When the connection breaks, and whether the server has committed by then. */
 const losses = [
   ['before the server commits', false],
   ['after the server commits and before it answers', true],

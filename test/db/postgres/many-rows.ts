@@ -5,14 +5,13 @@ export const growing = ['members', 'booking_requests', 'request_notes', 'replays
 
 const rows = 100_000
 const bytes = (seed: string) => `sha256(('${seed}' || n)::bytea)`
-/** Looks up the ids, because a retried insert may have left a gap. */
 const partner = '(SELECT min(id) FROM partners)'
 const providers = 'ARRAY(SELECT id FROM providers ORDER BY id)'
 const since = `generate_series(1, ${rows}) AS n`
 
 /**
- * Fills the growing tables as years of use would. Few requests are waiting, and few members have a future slot. Then runs
- * ANALYZE, as autovacuum would within a minute.
+ * Fills the growing tables with the rows of several years. Few requests are waiting, and few members have a future
+ * slot. Then runs ANALYZE.
  */
 export async function fillTables(url: string): Promise<void> {
   const fill = [

@@ -97,7 +97,6 @@ describeOnPostgres('postgres: migrations', () => {
     await using made = await newTestDatabase()
     await open(made, wider, true)
     expect(await open(made)).toMatchObject({ schema: later, isUpgraded: false })
-    // Upgrading does nothing, because the database is newer.
     expect(await open(made, ourMigrations, true)).toMatchObject({ schema: later, isUpgraded: false })
     expect(await opening(made, other)).toBe(
       'database_unusable: the database was created or upgraded by a build with other migrations; use that build',
@@ -117,7 +116,6 @@ describeOnPostgres('postgres: migrations', () => {
     const node = new Node(made.on)
     await node.beat()
     const before = await contentOf(made.url)
-    // A single incompatible migration is enough, even if the others are compatible.
     for (const migrations of [breaking, [...wider, ...breaking.slice(-1)]]) {
       expect(await opening(made, migrations, true)).toBe(
         'database_unusable: the database has an older schema, but servers are running; stop all of them first',

@@ -123,7 +123,7 @@ describeOnPostgres('postgres: opening a database', () => {
     )
   })
 
-  test('opening as a role that cannot create tables or the extension fails with the SQL to run', async () => {
+  test('opening fails with the SQL to run if the role lacks a permission', async () => {
     await using made = await newConnections()
     const server = await sharedPostgres()
     await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')

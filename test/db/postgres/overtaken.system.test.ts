@@ -9,7 +9,10 @@ import { openPostgresPlace } from './place'
 type Furniture = Awaited<ReturnType<typeof fill>>
 
 describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
-  /** Submits two requests at once to two nodes, in each of twelve rounds. Returns the two outcomes of each round. */
+  /**
+   * Runs twelve rounds. Each round submits two requests to two nodes at the same time. Returns the outcomes of each
+   * round.
+   */
   async function endsOfTwo(
     ask: (furniture: Furniture, name: string, round: number) => Promise<unknown>,
   ): Promise<string[][]> {
@@ -33,7 +36,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
     ['the same slot', 0],
     ['overlapping slots', 44],
   ])(
-    'of two bookings of %s with different idempotency keys, one is stored and one is refused',
+    'only one of two bookings of %s is stored',
     async (_, later) => {
       const ends = await endsOfTwo(({ book }, name, round) => {
         const startsAt = nine + minutes(90 * round + (name === 'sam' ? later : 0))
@@ -45,7 +48,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
   )
 
   testOnPostgres(
-    'of two intakes of different members with the same idempotency key, one is stored and one is refused',
+    'only one of two intakes with the same idempotency key is stored',
     async () => {
       const ends = await endsOfTwo(({ intake }, name, round) =>
         intake(name, { retry: { key: `key-${round}`, body: name } }),
@@ -64,7 +67,6 @@ testOnPostgres(
     const zoe = await stored(book('zoe', nine))
     const version = await versionOf(place)
     const [taken, free] = [nine + minutes(60), nine + minutes(120)]
-    // Acts as another node. Its change is not committed, so the first node cannot see it.
     await using node = new SQL(place.url, { max: 1 })
     const move = `UPDATE booking_requests SET starts_at = ${taken}, ends_at = ${taken + slotMillis} WHERE id = ${zoe.id}`
     await node.unsafe(`BEGIN; ${move}`).simple()

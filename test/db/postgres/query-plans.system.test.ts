@@ -48,7 +48,7 @@ function stepsOf(step: Step): Step[] {
 /** Partial indexes over requests that await action by staff. */
 const small = ['booking_requests_waiting', 'booking_requests_unassigned']
 
-/** Returns the growing table that a plan node reads completely, either directly or through an index. */
+/** Returns the growing table that a plan node reads completely. */
 function readWhole(step: Step, above: Step | undefined): string | null {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = step
   const isFirstOfIndex = above?.['Node Type'] === 'Limit' && index !== '' && !step.Filter

@@ -1,7 +1,7 @@
 import { spyOn } from 'bun:test'
 import { Connection } from '../../../db/postgres/client/connection'
 
-/** A statement as sent, with the types that the client gave its parameters. */
+/** A statement as sent, with the parameter types from the client. */
 export interface SentStatement {
   readonly text: string
   readonly types: readonly string[]
@@ -11,7 +11,7 @@ const isPlannable = (text: string) => /^(select|insert|update|delete|with)\b/i.t
 
 /** The statements sent to a server during some work. */
 export interface Sent {
-  /** Statements that can be planned. Several of them may have been sent as one text. */
+  /** Statements that can be planned. One text may contain several statements. */
   readonly statements: readonly SentStatement[]
   /** All texts as sent. */
   readonly texts: readonly string[]

@@ -1,10 +1,7 @@
 import { eventually } from '../../support/eventually'
 import type { Postgres } from '../../support/postgres'
 
-/**
- * Creates the replication slot of a standby that sent hot_standby_feedback and then disconnected. The server keeps
- * deleted rows for the standby, because it may return.
- */
+/** Creates the replication slot of a disconnected standby. The server keeps deleted rows for this standby. */
 export async function leaveStandbySlot(server: Postgres, name: string): Promise<void> {
   await server.run(`SELECT pg_create_physical_replication_slot('${name}')`)
   const [found] = await server.run<{ xmin: string; lsn: string }>(
@@ -14,7 +11,6 @@ export async function leaveStandbySlot(server: Postgres, name: string): Promise<
   const slot = async (is: string) =>
     (await server.run(`SELECT 1 FROM pg_replication_slots WHERE slot_name = '${name}' AND ${is}`)).length > 0
   const socket = await Bun.connect({ hostname: '127.0.0.1', port: server.port, socket: { data() {} } })
-  // The server reads the three messages one after the other.
   socket.write(
     Buffer.concat([
       startup,
