@@ -18,7 +18,7 @@ export interface Received {
   readonly bytes: Uint8Array
 }
 
-/** A search in the region of all providers, with pages of 20. @param filter for example `&language=fr` */
+/** A search for all providers. @param filter further query parameters, for example `&language=fr` */
 export function search(
   { token, regionId }: Serving,
   page = 1,

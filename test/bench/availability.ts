@@ -151,7 +151,6 @@ function plain(): Implementation {
   }
 }
 
-/** Compares the rate of the service with that of the reference. */
 function compare(name: string, ours: () => unknown, theirs: () => unknown, goal?: string): Row {
   rate(ours)
   rate(theirs)

@@ -58,7 +58,6 @@ export async function benchGrowth(): Promise<Row[]> {
   ]
 }
 
-/** Measures all services in turn, in several rounds. */
 async function curve(
   name: string,
   unit: string,

@@ -48,7 +48,6 @@ const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 
 if (import.meta.main) {
   console.log(JSON.stringify(await run(JSON.parse(process.argv[2] as string))))
-  // Does not wait for outstanding responses.
   process.exit()
 }
 

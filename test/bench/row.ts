@@ -22,7 +22,6 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
 }
 
-/** The measurements of rounds in which the service and the reference took turns. */
 export interface Turns {
   readonly ours: readonly number[]
   readonly theirs: readonly number[]

@@ -23,7 +23,6 @@ export interface Server {
   readonly pid: number
 }
 
-/** Compares a service with a bare server that sends the same bytes. */
 export async function compareWithBare(spec: RowSpec, service: Server, ask: Ask): Promise<Row> {
   await using bare = await Bare.start(await settled(service.baseUrl, ask))
   return await takeTurns(spec, { server: service, ask }, { server: bare, ask })
@@ -54,7 +53,6 @@ export async function takeTurns(
   return comparingRounds(spec, taken, referenceName)
 }
 
-/** Makes a row from rounds that measured two targets in turn. */
 export function comparingRounds(
   spec: RowSpec,
   taken: readonly (readonly [ours: Round, theirs: Round])[],
@@ -118,7 +116,7 @@ export async function run({ server, ask }: Target, bytes: number, walk?: Walk): 
 /** @param tolerance the share by which the size of a body may differ */
 function requireExpected(summary: Printed, { status }: Ask, bytes: number, tolerance: number): void {
   const refused = status >= 400 ? summary.requests : 0
-  // Bytes of unfinished responses at the end of a round are counted, but the responses are not.
+  // wrk counts the bytes of unfinished responses, but not the responses.
   const [least, most] = [
     summary.requests * bytes * (1 - tolerance),
     (summary.requests + connections) * (bytes * (1 + tolerance) + mostHeaderBytes),

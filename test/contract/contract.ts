@@ -65,7 +65,7 @@ export function expectNoStore({ headers }: Answer): void {
   expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
 }
 
-/** Returns a pattern that finds a field path in a message. A colon must follow, and no longer path may end with it. */
+/** Returns a pattern that finds a field path in a message. It does not match the end of a longer path. */
 function naming(path: string | RegExp): RegExp {
   if (path instanceof RegExp) return path
   return new RegExp(`(^|[^\\w.\\]])${path.replace(/[.[\]]/g, '\\$&')}: `)

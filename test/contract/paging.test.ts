@@ -41,7 +41,6 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The codes or ids of the entries on a page, in the order of the page. */
 function idsOf({ body }: Answer): (string | number)[] {
   if (Array.isArray(body)) return body.map(({ stateProvinceCode }) => stateProvinceCode)
   return body.results.map(({ providerId }: { providerId: number }) => providerId)

@@ -7,7 +7,6 @@ import { entryOf, expectRefusal, expectSuccess, lastNames, on, paths, slotsAt } 
 
 type Provider = ReturnType<typeof provider>
 
-/** A provider without working hours, identified by the last name. */
 const named = (lastName: string, different: Partial<Provider> = {}): Provider =>
   provider(`ref-${lastName}`, { lastName, workingHours: [], ...different })
 

@@ -49,12 +49,10 @@ async function retryOverloaded(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
-/** Sends a number of requests concurrently. */
 function atOnce(count: number, request: (i: number) => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(Array.from({ length: count }, (_, i) => request(i)))
 }
 
-/** Counts the responses by status. */
 function tally(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1

@@ -117,7 +117,6 @@ describe('contract: the cost of a call', () => {
     expect(answer.status).toBe(status)
     const seconds = Math.ceil((cost * 60) / 1_000)
     expect(rateHeadersOf(answer)).toEqual(['"reads";q=1000;w=60', `"reads";r=${1_000 - cost};t=${seconds}`])
-    // The bookings budget is untouched.
     const wrong = await send(partner, 'GET', paths.booking)
     expect([wrong.status, ...rateHeadersOf(wrong)]).toEqual([
       405,
@@ -324,7 +323,7 @@ describe('contract: the limit of failed authentications', () => {
     )
   })
 
-  /** An app whose clients disconnect when `leave` is called. An address that was not read before is then unknown. */
+  /** An app whose clients disconnect when `leave` is called. An address that was not read before is unknown from then on. */
   const leavingClients = () => {
     const asked = new Map<Request, string>()
     const isThere = new Set<Request>()

@@ -391,7 +391,6 @@ describe('domain: loading any files into any directory', () => {
   })
   const withoutIds = ({ regions, providers }: DirectoryEntries, { regions: found }: DirectoryFacts) => ({
     providers,
-    // Omits ids that could cause a refusal. A test above covers the refusals.
     regions: regions.map((region) => ({
       ...region,
       id: found.some(({ id, code }) => code === region.code || id === region.id) ? null : region.id,

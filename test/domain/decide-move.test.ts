@@ -63,7 +63,6 @@ const inState = (state: RequestState): RequestRecord =>
 
 describe('domain: transitions of a request', () => {
   const [yes, no] = ['done', 'move_unknown']
-  /** The transitions of an intake. A booking request differs only in that it cannot be assigned. */
   const table: [RequestState, string[]][] = [
     // Columns: accept, decline, assign, close, move.
     ['unassigned', [no, no, yes, yes, no]],

@@ -98,7 +98,7 @@ describe('domain: a rate limit budget', () => {
           left -= Math.min(cost, rate.most)
           if (left < 0) break
           const { retryAfterSeconds } = limiter.spend('a', rate, cost, now + at)
-          // Skips runs with a call that is allowed while others wait, because it spends the budget promised to them.
+          // Skips a run if a call is allowed while others wait. That call spends their budget.
           fc.pre(retryAfterSeconds !== null)
           waiting.push({ cost, at: at + (retryAfterSeconds ?? 0) * 1000 + late })
         }

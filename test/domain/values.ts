@@ -17,7 +17,6 @@ export const minutes = (count: number) => count * 60_000
 export const now = Date.UTC(2026, 11, 1, 12)
 export const act: Act = { actor: 'olive', at: now }
 
-/** An opaque version: decisions only pass it on. */
 export const version = {} as Version
 
 export const profile: MemberProfile = {

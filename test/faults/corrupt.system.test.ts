@@ -143,7 +143,7 @@ describe('faults: damage in pages that the start does not read', () => {
 
 describe('faults: a database file changed under a running server', () => {
   const notes = 'token uses, member look-ups and refused authentications'
-  // Stopping the server would lose data that only its open file still has.
+  // Only the server's open file still has the data. Stopping the server would lose it.
   const lost =
     'the database file was removed or replaced; do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
   const underIt: [string, (path: string) => void, string][] = [

@@ -82,7 +82,6 @@ class Victim {
         return false
       },
     )
-    // The server listened, but was killed before its first answer.
     if (!isUp) {
       expect((await service.exit()).signal).toBe('SIGKILL')
       this.tally.killed['during a start']++
@@ -128,7 +127,6 @@ class Victim {
 }
 
 const cycles = times(6, 1_000)
-// A comparison with a larger database takes longer.
 const cyclesPerDatabase = 50
 
 test(`faults: a server killed ${cycles} times during bookings loses, corrupts and duplicates none of the bookings that it answered${

@@ -55,7 +55,6 @@ test('faults: an upgrade killed at a random moment leaves the old or the new dat
     }
     using database = openTestDatabase(path, { upgrade: true }, wider)
     expect(database.query('SELECT count(*) FROM more').values()).toEqual([[rows]])
-    // The upgrade removed the unfinished copy that the killed upgrade left.
     const names = readdirSync(folder.path)
     expect(names.filter((name) => name.includes('unfinished'))).toEqual([])
     expect(names).toContain(copyPathOf('a.sqlite', wider))

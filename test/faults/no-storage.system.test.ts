@@ -77,7 +77,6 @@ async function goThrough(
   expect(faultsIn(path)).toEqual([])
   expect(sandbox.stderr.match(readyAgain)).toHaveLength(sandbox.stderr.match(notReady)?.length ?? 0)
   expect(sandbox.stderr).not.toMatch(/member-|example\.com/)
-  // This line is logged at most once, and not at each attempt.
   expect(sandbox.stderr.match(/could not be stored; retrying/g)?.length ?? 0).toBeLessThanOrEqual(1)
   return notReady.exec(sandbox.stderr)?.[1] ?? ''
 }

@@ -79,7 +79,7 @@ function commitsIn(logged: readonly WriteStep[]) {
   })
 }
 
-/** One line for each answer or write that preceded the sync it depends on. */
+/** Lists the answers and writes that came too early: their data was not synced yet. */
 function unsyncedIn(steps: readonly Step[]): string[] {
   const [logged, stored] = [writesTo(log, steps), writesTo(database, steps)]
   const commits = commitsIn(logged)
@@ -92,7 +92,7 @@ function unsyncedIn(steps: readonly Step[]): string[] {
   const answers = answersOf(steps).flatMap(({ at, id, authorizationNumber }) => {
     const place = logged.findIndex(({ bytes }) => bytes.includes(authorizationNumber ?? 'none'))
     const from = logged[place - 1]?.began ?? Infinity
-    // An intake has no number to search for. The last commit before its answer must be synced instead.
+    // An intake has no authorization number. Its last earlier commit must be synced.
     const commit = authorizationNumber
       ? commits.find(({ began }) => began >= from)
       : commits.findLast(({ began }) => began < at)

@@ -20,7 +20,7 @@ async function bookUpTo(service: Served, token: string, from: number, to: number
   }
 }
 
-// Makes backups of a database at several times, opens some of them, and then kills the server while its log is filled.
+// Makes several backups and opens some of them. Then kills the server while its log is not empty.
 beforeAll(async () => {
   await operator.do('init')
   const token = await operator.onboard('Lantern', 'North Care')

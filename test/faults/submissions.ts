@@ -67,7 +67,7 @@ export class Practice {
     return command ? operator.serveBy(command, ...unlimited) : operator.serve(...unlimited)
   }
 
-  /** Looks up a member who may be unknown. The answer shows that the server has started. */
+  /** Looks up a member. Any answer shows that the server has started. */
   async findAny(service: Served): Promise<void> {
     const { status } = await service.get('/partners/v1/user/?external_user_id=member-0', this.token)
     if (status !== 200 && status !== 404) throw new Error(`a look-up was answered ${status}`)
@@ -183,7 +183,6 @@ export async function differences(path: string, sent: readonly Submission[], aft
   }
 }
 
-/** The stored values of a request that are compared. */
 function asStored(request: RequestRecord | null, screening: readonly ScreeningAnswer[] | undefined) {
   return {
     id: request?.id,
@@ -195,7 +194,6 @@ function asStored(request: RequestRecord | null, screening: readonly ScreeningAn
   }
 }
 
-/** Returns the values that `asStored` must return for a submission and its answer. */
 function asSubmitted({ body, answer }: Submission, stored: ReturnType<typeof asStored>): typeof stored {
   const { user, bookingData: slot, memberData, phq9Data } = body
   const [memberId] = stored.member
@@ -222,7 +220,6 @@ const halves = {
     'SELECT min(id) AS id FROM members GROUP BY partner_id, external_user_id_hash HAVING count(*) > 1',
 }
 
-/** Rows that show a partly stored or duplicated booking. */
 function halvesIn(path: string): string[] {
   using database = new Database(path, { readonly: true })
   return Object.entries(halves).flatMap(([what, select]) =>

@@ -75,7 +75,6 @@ function written({ status, headers, text }: WireAnswer): string {
 
 const local = ['Host: localhost']
 
-/** The target of the plain request that gives the expected response. */
 const plainTarget = ({ path, query }: Route, outcome: Outcome) =>
   ({ same: path + query, root: '/', nothing: '/nothing/here' })[outcome as string]
 

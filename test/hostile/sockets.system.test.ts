@@ -41,7 +41,6 @@ let members = 0
 const material = () => new Material(`socket-${members++}`, sandbox.token())
 
 const outcomesOf = ([, allowed]: SocketCase) => allowed.split(' or ')
-/** The largest number of responses that a case allows. */
 const mostAnswers = (row: SocketCase) =>
   Math.max(...outcomesOf(row).map((outcome) => (outcome === 'open' ? 0 : outcome.split(', ').length)))
 

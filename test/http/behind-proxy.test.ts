@@ -153,7 +153,6 @@ describe('http: behind a proxy', () => {
         if (method !== 'HEAD') expect(JSON.parse(answer.text)).toEqual(refusal)
       }
     }
-    // The requests above did not count as failed authentications.
     const through = appFor(proxy)
     const forged = { ...https, Authorization: 'Bearer forged', 'X-Forwarded-For': stranger }
     expect((await through(regions, forged)).status).toBe(401)

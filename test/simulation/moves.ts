@@ -156,11 +156,11 @@ export type Move =
   | StaffMove
   | Upheaval
 
-/** Of the `knownPersons` of each partner, the first `sharedPersons` have the same external user ids at all partners. */
+/** Each partner has `knownPersons` persons. The first `sharedPersons` of them have the same external user id at every partner. */
 export const [sharedPersons, knownPersons] = [4, 6]
 /** The number of email addresses that all partners use. In addition, each partner has an address for each person. */
 export const sharedEmails = 5
-/** Stands for a unique text of the partner. */
+/** A placeholder for a text that only one partner uses. */
 export const ownText = null
 
 const freeTexts = ['preferredName', 'gender', 'suite', 'city', 'reasonForSeekingSupport', 'preferredModality']
