@@ -242,7 +242,7 @@ describe('contract: a second booking request of one member', () => {
     })
   })
 
-  test('keeps optional values that it omits, and clears a text that it sends empty', async () => {
+  test('keeps omitted optional values, and clears texts that are sent empty', async () => {
     const call = (memberData: Record<string, unknown>) => book(booking('optional', undefined, memberData))
     const shown: unknown[] = []
     for (const memberData of [

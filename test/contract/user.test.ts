@@ -129,7 +129,7 @@ describe('contract: the member look-up is refused', () => {
     }
   })
 
-  test('with 403 while the member is deactivated', async () => {
+  test('with 403 for a deactivated member', async () => {
     const { body } = await service.post(paths.booking, booking('canary-sleeper'))
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     for (const path of [paths.user, paths.user.slice(0, -1)]) {

@@ -127,7 +127,7 @@ describe('domain: the check of a changed audit line', () => {
     }
   })
 
-  test('detects a record that was replaced by null, and null that was replaced by the text "null"', () => {
+  test('detects a record replaced by null, and null replaced by the text "null"', () => {
     expect(verify(withLine(0, { record: null }))).toMatchObject({ intact: false, id: 1 })
     expect(verify(withLine(1, { record: 'null' }))).toMatchObject({ intact: false, id: 2 })
   })

@@ -60,8 +60,7 @@ class Victim {
   ) {}
 
   /**
-   * Starts the server, compares the database with the answers since the last comparison, and kills the server under
-   * load.
+   * Starts the server and compares the database with the new answers. Then kills the server under load.
    */
   async live(place: Place): Promise<string[]> {
     const isStep = 'step' in place

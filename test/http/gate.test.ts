@@ -55,7 +55,7 @@ test('http: a call beyond the rate limit gets 429 even under overload, and does 
 
 // Runs on SQLite only: on PostgreSQL no commit can happen within one turn of the event loop.
 testOfFile(
-  'http: a request sees a change that is committed after an earlier request of the same turn of the event loop',
+  'http: of two requests in one turn of the event loop, the second sees a change committed after the first',
   async () => {
     const { context, baseUrl, storage } = service
     const { partner, token } = service.partner

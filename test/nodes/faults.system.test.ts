@@ -132,7 +132,7 @@ describeOnPostgres('nodes: four nodes while partners book', () => {
   )
 
   testOfLink(
-    'a node whose link to the database server is cut loses and duplicates no booking, answers in time and delays no other node',
+    'a node cut off from the database server answers in time, loses and duplicates no booking, and delays no other node',
     async () => {
       const report = await campaign.run({
         title: `${times(1, 20)} x cut link of a node`,

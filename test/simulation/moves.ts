@@ -68,8 +68,8 @@ export interface Submitted extends Called, Named {
 export interface Retried extends Called {
   readonly act: 'retry'
   /**
-   * The requests to choose from: the partner's own, the partner's own whose booking or intake has changed since (`moved`),
-   * or those of other partners. A request of another partner is sent with the texts of the calling partner.
+   * Chooses from the partner's own requests or from those of other partners. `moved` means that the booking or intake has
+   * changed since. A request of another partner is sent with the texts of the calling partner.
    */
   readonly of: 'own' | 'own and moved' | 'another'
   /** The index into the requests that `of` selects, modulo their number. */

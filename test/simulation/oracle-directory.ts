@@ -119,8 +119,8 @@ export class OracleDirectory {
   }
 
   /**
-   * The starts (ms) of a provider's slots in the given region or in any active region, ascending. Includes slots that are
-   * already booked.
+   * Returns the starts (ms) of a provider's slots, ascending. Booked slots are included.
+   * @param region `any` stands for all active regions
    * @param only restricts the result to a slot that starts at this instant (ms)
    */
   slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number, only?: number): number[] {
