@@ -125,7 +125,7 @@ export function setPartnerRates(
   return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
 }
 
-/** Rejects a partner's token with HTTP 401. */
+/** From now on, the API rejects the partner's token with HTTP 401. */
 export function deactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
   return changePartner(records, partner, act, (found) => decidePartnerState(found, false))
 }

@@ -43,7 +43,7 @@ const lookedAtInStep = 256
 
 /**
  * Returns a page of the active providers licensed in the region, by id, including those without free slots. Works in steps,
- * because a large region takes long. Slots are computed on request, as of the time of the search.
+ * because a large region takes long. Slots are computed lazily, as of `now`.
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */

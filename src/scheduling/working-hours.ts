@@ -130,7 +130,7 @@ function chainOver(schedule: Schedule, day: number): Chain {
   return chain
 }
 
-/** Returns the chain that begins before the end of `pauseDay` and covers the dates until `untilDay`. */
+/** Returns the chain that starts after the pause on `pauseDay` and is known to last until `untilDay`. */
 function chainAfter(schedule: Schedule, pauseDay: number, untilDay: number): Chain {
   const ends = midnight(schedule.zone, pauseDay + 1)
   const windows = merge(windowsBetween(schedule, Math.max(pauseDay - 1, endlessChainDay), pauseDay))

@@ -142,8 +142,8 @@ const rows: Record<LosableField, Row[]> = {
   languagesSpoken: [['one replaced', ['en', 'fr'], ['en', 'fr-CA'], 1]],
 }
 
-describe.each(Object.entries(rows))('domain: losses in %s', (field, those) => {
-  test.each(those)('are counted for this change: %s', (_, before, after, lost) => {
+describe.each(Object.entries(rows))('domain: data that a directory load removes from %s', (field, those) => {
+  test.each(those)('is counted for this change: %s', (_, before, after, lost) => {
     const withValue = (value: Value) => ({
       ...provider,
       ...(Array.isArray(value) ? { [field]: value } : value),

@@ -132,7 +132,7 @@ describe('domain: the message of a validation fault', () => {
     expect(faultWith(schema, value)).toBe(fault)
   })
 
-  test('of a nullable text is the same as of a text', () => {
+  test('is the same for a nullable text as for a text', () => {
     const Maybe = Type.Union([Type.Null(), Text({ maxLength: 3 })])
     expect(faultWith(Maybe, null)).toBeUndefined()
     expect(faultWith(Maybe, 'abcd')).toBe('must have at most 3 characters')

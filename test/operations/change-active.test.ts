@@ -41,7 +41,7 @@ test('operations: changeActive reports a copy that was made during the change', 
   ])
 })
 
-test('operations: changeActive reports the error of a failed change, even if a copy was made meanwhile', async () => {
+test('operations: changeActive reports the error of a failed change, even if the database was copied meanwhile', async () => {
   const fail = () => Promise.reject(Object.assign(new Error('busy'), { kind: 'storage_busy' }))
   expect(await tryChange(recordsWith(null, copied), fail)).toEqual([1, 'storage_busy: busy'])
 })

@@ -237,7 +237,7 @@ describe('operations: a license with an invalid start date', () => {
 })
 
 describe('operations: a key that cannot be opened', () => {
-  test('an unreadable key rejects its token, is reported and can be revoked, and does not affect other partners', async () => {
+  test('its token is rejected, the key is reported and can be revoked, and other partners are not affected', async () => {
     const token = await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
     const other = await place.store.addPartner('Other', null, act)
     const otherToken = await issueFirstToken(context, other, act)

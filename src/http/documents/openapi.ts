@@ -116,7 +116,7 @@ export async function openApiDocument(
 
 /** Returns the description that the plugin generates, which is OpenAPI 3.0 without errors and examples. */
 async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
-  // A separate app that never listens, because the plugin's page loads scripts from other hosts.
+  // A separate app that never listens. The plugin also serves a page that loads scripts from other hosts.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
   for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
