@@ -4,7 +4,7 @@ import { didYouMean } from '../domain/did-you-mean'
 import { Refusal } from '../domain/errors'
 import { shellWord } from './terminal/output'
 
-/** Suggestions for words that are not subcommands, in order of preference. The first that the group has is used. */
+/** Subcommands to suggest for an unknown word, best first. The first one that exists in the group is suggested. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['issue', 'load', 'init'],
   approve: ['accept'],

@@ -14,7 +14,7 @@ export function didYouMean(word: string, known: readonly string[]): string | nul
   return first === undefined || first.steps === second?.steps ? null : first.each
 }
 
-/** Comparing takes at most about a second: 100,000 refs of 14 letters, but not of 15. */
+/** Limits a comparison to about a second: with 100,000 refs, words of up to 14 letters. */
 const maxSteps = 2e7
 
 /** The maximum number of zeros that a misspelled ref may omit: on-6 for on-0006. */

@@ -23,7 +23,7 @@ export interface LogEntry {
   bytes: number
   /** Time in ms from receiving the request's headers to passing the response to Bun. */
   millis: number
-  /** True if the response is sent in a later event loop turn than the one in which the request arrived. */
+  /** True if the response is sent after the event loop turn in which the request arrived. */
   isLate: boolean
   /** Headers that are sent with each response to the request, also with an error. */
   readonly headers: Record<string, string>

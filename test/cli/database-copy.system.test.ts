@@ -489,10 +489,7 @@ describeOnPostgres('cli: an interrupted database copy', () => {
 
   const begin = (from: string, to: string) =>
     new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
-  /**
-   * Returns whether a connection is inserting members for a copy now. Evaluates the SQL expression `call` for this
-   * connection.
-   */
+  /** Returns true while a copy inserts members. Also evaluates the SQL expression `call` for that connection. */
   const isFilling = async (url: string, call = 'pid') => {
     const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"
     const rows = await runSql(url, `SELECT ${call} FROM pg_stat_activity WHERE ${working}`)

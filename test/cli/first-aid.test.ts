@@ -51,7 +51,7 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
     'the service does not respond: read its log, then restart it',
   )
   expect(firstAid({ ...sick, servers: [serverThatIs('unready')] }, true)[0]).toBe(
-    'the service cannot store data: run anteroom doctor and read its log',
+    "the service cannot store data: run anteroom doctor, read the service's log",
   )
 })
 

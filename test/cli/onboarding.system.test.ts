@@ -57,7 +57,7 @@ describe('cli: onboarding partners while the service runs', () => {
     })
   })
 
-  test('a request gets 401 while the partner is deactivated, 403 while the organization is, and 409 while the partner has none', async () => {
+  test('a request gets 401 if the partner is deactivated, 403 if its organization is deactivated, 409 if it has no organization', async () => {
     const moves: [string[], number, string][] = [
       [['partner', 'deactivate', 'Lantern', '--yes'], 401, 'partner_inactive'],
       [['partner', 'reactivate', 'Lantern'], 200, ''],

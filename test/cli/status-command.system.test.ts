@@ -91,7 +91,9 @@ testOfFile(
     while ((await fetch(readiness)).ok) await Bun.sleep(50)
     const found = await service()
     expect([found.code, found.service.state]).toEqual([8, 'unready'])
-    expect(found.firstAid[0]).toBe('the service cannot store data: run anteroom doctor and read its log')
+    expect(found.firstAid[0]).toBe(
+      "the service cannot store data: run anteroom doctor, read the service's log",
+    )
     expect((await operator.run(['status'])).stdout).toStartWith(
       'service           up, but cannot store data\n',
     )

@@ -49,7 +49,7 @@ function copyCommand(): Command {
     options: [
       required(
         '--from <place>',
-        'the database to copy, which serve refuses afterwards: a file, or postgres://user@host/name',
+        'the source, a file or postgres://user@host/name; serve refuses to use it afterwards',
       ),
       required('--to <place>', 'the place of the copy: a new file, or an empty database on a server'),
       ['--while-serving', 'copy even if a server uses the database; its later changes are not copied'],

@@ -91,7 +91,7 @@ function setOrganizationCommand(): Command {
   return onPartner({
     name: 'set-organization',
     description: 'Set the organization that a partner acts for',
-    words: [['<organization>', 'name or id; none for no organization']],
+    words: [['<organization>', 'name or id, or the word none to remove the organization']],
     options: [json(), yes],
     examples: ["anteroom partner set-organization Lantern 'North Care'"],
     run: setOrganization,
@@ -187,7 +187,7 @@ async function setOrganization(
   return { json: { ...partner, organization }, text: line }
 }
 
-/** Explains why all requests of the partner would be refused because of the organization; null if they would not. */
+/** Returns a warning if the organization would cause the refusal of all requests; otherwise null. */
 function cutOffBy(organization: Partner['organization']): string | null {
   if (!organization) return 'Without an organization, all requests of the partner are refused with HTTP 409.'
   if (organization.active) return null

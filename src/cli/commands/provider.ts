@@ -146,7 +146,7 @@ function show({ context }: ProviderCall, provider: Provider): Answer {
     'time zone': shown.timeZone,
     languages: shown.languagesSpoken.join(', '),
     modalities: shown.modalities.join(', '),
-    'in person in': shown.inPersonRegions?.join(', ') || null,
+    'in-person regions': shown.inPersonRegions?.join(', ') || null,
     notice: `${shown.minimumNoticeMinutes} minutes`,
   }
   const sections: Text[] = [

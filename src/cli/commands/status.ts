@@ -191,7 +191,7 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
   const lines = [
     copied && 'this database was copied: use the copy (see copied to)',
     server === 'down' && !copied && 'the service is down: read its log, then start it again (anteroom serve)',
-    server === 'unready' && 'the service cannot store data: run anteroom doctor and read its log',
+    server === 'unready' && "the service cannot store data: run anteroom doctor, read the service's log",
     server === 'silent' && 'the service does not respond: read its log, then restart it',
     server !== 'down' &&
       ended > 0 &&

@@ -173,7 +173,7 @@ function reasonText(reason: Reason): string {
     case 'language':
       return `speaks ${reason.fits ? '' : 'only '}${reason.spoken.map(languageName).join(', ')}`
     case 'modality':
-      return `offers ${reason.fits === false ? 'only ' : ''}${reason.offered.join(', ') || 'no modality there'}`
+      return `offers ${reason.fits === false ? 'only ' : ''}${reason.offered.join(', ') || 'no modality in this region'}`
     case 'slots':
       return reason.fits ? `${reason.free} free slots, the soonest:` : 'no free slot in the next 30 days'
   }

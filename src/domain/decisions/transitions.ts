@@ -221,7 +221,7 @@ export function refuseTransition(
 /** In UTF-16 code units. */
 const maxNoteLength = 4_000
 
-/** Adds a staff note. Refused if the person was erased. Answers the note's id. */
+/** Adds a staff note. Refused if the person was erased. Returns the note's id. */
 export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
   if (!request) return unknownRecord('request')
   const refusal = refuseErased(request) ?? refuseText(text)
