@@ -145,7 +145,7 @@ export interface Maintenance {
   /** Removes the copy note. @throws Refusal record_unknown if there is none */
   reactivate(act: Act): Promise<void>
 
-  /** Records the server's zone data for commands. */
+  /** Records the server's zone data. Commands compare it with theirs. */
   noteZoneData(zones: ZoneEdition): Promise<void>
   /** Null if no server ever ran. */
   findZoneData(): Promise<ZoneEdition | null>
