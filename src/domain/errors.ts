@@ -104,7 +104,6 @@ export interface RefusalQuery {
 export interface RefusalCount {
   /** The partner named by the token's key; null for an unknown key. */
   readonly partnerId: number | null
-  /** The kind of the refusal. */
   readonly reason: string
   /** True if the signature was not verified, so that the caller may be someone other than this partner. */
   readonly isClaimed: boolean

@@ -66,6 +66,12 @@ test.each([
   expect(didYouMean(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
 })
 
+test('cli: among more refs than can be compared in a second, no ref is suggested', () => {
+  const refs = Array.from({ length: 1_000 }, (_, index) => `${'x'.repeat(196)}${index}`)
+  expect(didYouMean(`${'x'.repeat(196)}1000`, refs)).toBeNull()
+  expect(didYouMean(`${'x'.repeat(196)}y`, refs.slice(0, 1))).toBe(refs[0] as string)
+})
+
 test('cli: version shows the versions of the program, Bun, SQLite and the zone data', async () => {
   const { stdout } = await runProgram(['version', '--json'])
   expect(JSON.parse(stdout)).toEqual({

@@ -69,6 +69,17 @@ describe('cli: errors of a command line', () => {
     },
   )
 
+  test('an option that takes no value is not called unknown, and the value is not repeated', async () => {
+    expect(await errorOf('doctor --json=x')).toBe("error: option '--json' takes no value\n")
+  })
+
+  test.each([
+    [['foo\nTry: bar'], "error: unknown command 'foo Try: bar'\nTry: anteroom --help\n"],
+    [['doctor', '--foo\nTry: bar'], "error: unknown option '--foo Try: bar'\nTry: anteroom doctor --help\n"],
+  ])('line breaks in the words %p add no line to the error', async (words, text) => {
+    expect((await runInProcess(words)).stderr).toBe(text)
+  })
+
   test.each([
     ['request show Quinn', "argument 'request' must be a whole number from 1"],
     ['completion Quinn', "argument 'shell' must be one of bash, zsh, fish"],
@@ -85,10 +96,12 @@ describe('cli: errors of a command line', () => {
     expect(await errorOf('partner list --database')).toBe("error: option '--database' needs a value\n")
   })
 
-  test('a misspelled setting is reported with the correct name', async () => {
-    const settings = { ANTEROOM_DATABSE: '/nowhere' }
-    const { code, stderr } = await runInProcess(['doctor'], { settings })
-    const fault = 'ANTEROOM_DATABSE: is not a setting; did you mean ANTEROOM_DATABASE?'
+  test.each([
+    ['ANTEROOM_DATABSE', 'ANTEROOM_DATABASE'],
+    ['ANTEROOM_MASTERKEY', 'ANTEROOM_MASTER_KEY'],
+  ])('the misspelled setting %s is reported with the correct name %s', async (misspelled, meant) => {
+    const { code, stderr } = await runInProcess(['doctor'], { settings: { [misspelled]: '/nowhere' } })
+    const fault = `${misspelled}: is not a setting; did you mean ${meant}?`
     expect([code, stderr.includes(fault)]).toEqual([2, true])
   })
 })

@@ -167,7 +167,7 @@ test('cli: a stop that waits for the request of a slow client logs why it waits 
   await Bun.sleep(200)
   const ended = service.stop()
   const why = 'info: still stopping: waiting at most 15 s for 1 request to finish'
-  await eventually('it to be told', () => service.messages.includes(why))
+  await eventually('the reason in the log', () => service.messages.includes(why))
   socket.destroy()
   expect((await ended).code).toBe(0)
   expect(service.messages).toEqual(['info: stopping', why, 'info: stopped'])

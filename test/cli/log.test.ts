@@ -89,7 +89,7 @@ test('cli: each log line has its own time', () => {
 /** A text with line ends, terminal control sequences and invisible characters. */
 const hostile = 'a\nb\r\n{"level":"info"}\u2028c\u2029\u0085\u001b[31m\u009b2J\u0000\u007f\u202e"\\%s%o\ud800'
 
-test('cli: any text is logged as one line', () => {
+test('cli: each text is logged as one line', () => {
   const lines = [written(({ report }) => report(hostile)), written(({ defect }) => defect(hostile))]
   for (const line of lines) {
     expect(line).toMatch(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+\n$/u)

@@ -20,7 +20,7 @@ test('cli: serve serves its metrics on --metrics-port, and fails if that port is
   ])
   await using service = await operator.serve('--metrics-port', '0')
   const metricsLine = /^Metrics on (http:\/\/127\.0\.0\.1:\d+\/metrics)$/m
-  await eventually('the port to be told', () => metricsLine.test(service.stdout))
+  await eventually('the metrics port on stdout', () => metricsLine.test(service.stdout))
   const url = metricsLine.exec(service.stdout)?.[1] as string
   const metrics = parseMetrics(await (await fetch(url)).text())
   expect(metrics.get('anteroom_ready')?.series).toEqual(new Map([['anteroom_ready', 1]]))

@@ -195,7 +195,7 @@ function afterwards(keys: readonly KeyRecord[], decision: ReturnType<typeof deci
   return after
 }
 
-describe('domain: any sequence of token changes', () => {
+describe('domain: random sequences of token changes', () => {
   const steps = fc.array(
     fc.record({
       what: fc.constantFrom('issue', 'rotate', 'revoke', 'cancel'),

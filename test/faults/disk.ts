@@ -19,9 +19,9 @@ type UntimedStep = Step extends infer S ? (S extends Step ? Omit<S, 'began' | 'e
 export type Files = ReadonlyMap<string, Buffer | null>
 
 /**
- * Converts a trace into the steps below one folder.
+ * Converts a trace of system calls into the file operations inside one folder.
  *
- * @param before the names that existed before
+ * @param before the names that already existed
  * @throws Error for a system call on these files that it cannot replay
  */
 export function stepsOf(calls: readonly Call[], folder: string, before: Iterable<string>): Step[] {

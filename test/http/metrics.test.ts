@@ -17,7 +17,7 @@ import { parseMetrics } from '../support/metrics'
 import { startService } from '../support/service'
 import { until } from '../support/turns'
 
-/** Part of everything that these tests send or store; no metric may contain it. */
+/** A marker in every value that these tests send or store. It must not appear in any metric. */
 const canary = /canary/i
 
 let service: Awaited<ReturnType<typeof startService>>

@@ -83,7 +83,7 @@ test('http: a response with a cached page has the RateLimit headers of its own r
   }
 })
 
-test('http: an unsent response keeps its headers when the same page is sent to another request', async () => {
+test('http: sending a cached page to a second request does not change the headers of the first response', async () => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const answerWith = (left: string) =>
     respond(

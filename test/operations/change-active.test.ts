@@ -21,7 +21,7 @@ async function tryChange(records: Records, change = async () => {}) {
   return [made, refusal]
 }
 
-test('operations: changeActive changes an active database', async () => {
+test('operations: changeActive applies the change to a database that was not copied', async () => {
   expect(await tryChange(recordsWith(null, null))).toEqual([1, undefined])
 })
 

@@ -350,7 +350,7 @@ test('operations: explainSlot reports not_listed in a region if the license of t
   expect(explainSlot(context, provider, startsAt, quebec, now).reason).toBe('no_license')
 })
 
-test('operations: explainSlot reports a slot over midnight as offered if its license is renewed at midnight', async () => {
+test("operations: explainSlot reports a slot across midnight as offered if the provider's license is renewed at midnight", async () => {
   const given = practice({
     workingHours: [daily('23:30', '00:15')],
     licenses: [

@@ -134,7 +134,7 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
         toAnswers,
       ),
 
-    /** The requests do not contain the member, because opening it once for each request would take long. */
+    /** Leaves out the member: decrypting it for every request would be slow. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
 
     listWithAnswers: (memberId: number) =>

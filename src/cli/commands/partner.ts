@@ -105,12 +105,12 @@ function setRatesCommand(): Command {
     options: [
       [
         '--reads-per-minute <n>',
-        'the maximum reads in a minute: a whole number, off, or default (the setting of serve)',
+        'the maximum number of reads in a minute: a whole number, off, or default (the setting of serve)',
         rateOverride,
       ],
       [
         '--bookings-per-minute <n>',
-        'the maximum booking requests in a minute; same values as --reads-per-minute',
+        'the maximum number of booking requests in a minute; same values as --reads-per-minute',
         rateOverride,
       ],
       json(),

@@ -175,7 +175,7 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
     return `${count} ${reason}, ${who}`
   })
   if (!isRefusedWhole) lines.push('and earlier ones')
-  // Keys of an object must differ, so the lines without a label have different numbers of spaces as keys.
+  // Object keys must be unique, so each line without a label has a different number of spaces as its key.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 

@@ -38,7 +38,7 @@ export interface DirectoryChanges {
 /** Reports committed changes of this process and of others. */
 export interface DirectoryFeed {
   /**
-   * Returns a number that differs after each relevant commit, or null if only changesSince can tell. Called
+   * Returns a number that differs after each relevant commit, or null if only changesSince can detect one. Called
    * on each request, so it must be cheap.
    */
   stamp?(): number | null

@@ -57,7 +57,7 @@ const MemberData = Type.Object(
     lastName: Name('Last name'),
     country: CountryCode,
     preferredName: Type.Optional(
-      Text({ maxLength: 200, description: 'Name by which the member wants to be addressed' }),
+      Text({ maxLength: 200, description: 'The name to use when addressing the member' }),
     ),
     preferredPronouns: Type.Optional(Line('Pronouns, free text')),
     dob: Type.Optional(Text({ format: 'date', description: 'Date of birth, not in the future' })),
