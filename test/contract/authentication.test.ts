@@ -203,8 +203,7 @@ describe('contract: the signature of a token', () => {
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const signatureAt = token.lastIndexOf('.') + 1
     for (const at of [signatureAt, signatureAt + 20, token.length - 2, token.length - 1]) {
-      // A character 32 places later in the alphabet differs in its highest bit. The lowest bits of the last character are
-      // padding, so changing only those could leave the signature as it is.
+      // Changes the highest bit of a base64url character. The lowest bits of the last character are only padding.
       const other = alphabet[(alphabet.indexOf(token.charAt(at)) + 32) % 64]
       const altered = `${token.slice(0, at)}${other}${token.slice(at + 1)}`
       expectUnauthorized(await ask(`Bearer ${altered}`), 'token_invalid', [altered, kidOf(token)])

@@ -57,7 +57,6 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The slot of a named provider at a start time. */
 function at(name: string, utcStartTime: string) {
   const providerId = ids[name]
   if (providerId === undefined) throw new Error(`no provider ${name}`)

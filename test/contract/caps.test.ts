@@ -74,7 +74,7 @@ describe('contract: the limit of email conflicts', () => {
   })
   afterEach(() => service.stop())
 
-  /** A response without the headers that differ for each request. */
+  /** A response without the date and the request id. */
   const whole = ({ status, headers, body }: Answer) => ({
     status,
     body,

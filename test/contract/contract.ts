@@ -5,7 +5,6 @@ import type { DirectoryFile } from '../../src/directory-files/document'
 import { weekdays } from '../../src/domain/provider'
 import type { Answer, TestService } from '../support/service'
 
-/** The paths of the contract. */
 export const paths = {
   regions: '/partners/v1/provider-regions/',
   providers: '/partners/v1/providers/',
@@ -26,7 +25,7 @@ const internals = [
   'typebox',
 ]
 
-/** Asserts that neither the body nor a header of a response contains a given text or reveals the implementation. */
+/** Asserts that a response does not contain the given texts and does not reveal the implementation. */
 export function expectAbsent(answer: Answer, absent: readonly string[]): void {
   const whole = JSON.stringify([answer.body, [...answer.headers]])
   const found = absent.filter((text) => text !== '' && whole.includes(text))
@@ -38,13 +37,13 @@ export interface ExpectedRefusal {
   readonly status: number
   /** The expected X-Error-Code. If omitted, any well-formed code is accepted. */
   readonly kind?: string
-  /** The path of the field that the message contains, or a pattern for the message. */
+  /** A field path or a pattern that the message must contain. */
   readonly path?: string | RegExp
   /** Texts that the response must not contain. */
   readonly absent?: readonly string[]
 }
 
-/** Asserts the JSON body `{message, status}` and the headers of an error response. A 401 has another form. */
+/** Asserts the JSON body `{message, status}` and the headers of an error response other than 401. */
 export function expectRefusal(answer: Answer, { status, kind, path, absent = [] }: ExpectedRefusal): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status,
@@ -58,14 +57,14 @@ export function expectRefusal(answer: Answer, { status, kind, path, absent = [] 
   expectAbsent(answer, absent)
 }
 
-/** Asserts that a response is not cached and not sniffed as another type, and that it carries a request id. */
+/** Asserts the headers that forbid caching and sniffing, and the request id. */
 export function expectNoStore({ headers }: Answer): void {
   expect(headers.get('cache-control')).toBe('no-store')
   expect(headers.get('x-content-type-options')).toBe('nosniff')
   expect(headers.get('x-request-id')).toMatch(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
 }
 
-/** Returns a pattern that finds a field path in a message. It does not match the end of a longer path. */
+/** Returns a pattern for a field path in a message. The pattern does not match inside a longer path. */
 function naming(path: string | RegExp): RegExp {
   if (path instanceof RegExp) return path
   return new RegExp(`(^|[^\\w.\\]])${path.replace(/[.[\]]/g, '\\$&')}: `)
@@ -91,12 +90,10 @@ export function expectSuccess(answer: Answer, status: 200 | 201, body: unknown):
   expect(answer.headers.get('x-error-code')).toBeNull()
 }
 
-/** Looks up a member by the external user id. */
 export function lookUp(service: TestService, externalUserId: string, token?: string): Promise<Answer> {
   return service.get(`${paths.user}?external_user_id=${encodeURIComponent(externalUserId)}`, token)
 }
 
-/** Returns the end of the slot that starts at the given time. */
 export function endOf(utcStartTime: string): string {
   return `${new Date(Date.parse(utcStartTime) + 45 * 60_000).toISOString().slice(0, 19)}Z`
 }
@@ -145,7 +142,7 @@ export function segment(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 }
 
-/** Builds a compact JWS with any header, signed with HMAC by the given secret or a random one. */
+/** Builds a compact JWS, signed with HMAC. The default secret is random. */
 export function signed(header: unknown, secret: Uint8Array = randomBytes(32), hash = 'sha256'): string {
   const input = `${segment(header)}.${segment({ iat: 1_796_126_400 })}`
   return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
@@ -156,7 +153,7 @@ export function sendRaw(baseUrl: string, head: readonly string[], body: string |
   return sendSlowly(baseUrl, head, body)
 }
 
-/** Like sendRaw, but sends the second half of the body only after `meanwhile` has resolved. */
+/** Sends the first half of the body at once, and the second half after `meanwhile` has resolved. */
 export function sendSlowly(
   baseUrl: string,
   head: readonly string[],

@@ -19,7 +19,6 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** The request head of a POST of a booking. */
 const postHead = (...lines: string[]) => [
   `POST ${paths.booking} HTTP/1.1`,
   'Host: localhost',
@@ -295,7 +294,7 @@ describe('contract: the Content-Encoding of a request', () => {
 describe('contract: the size of a body', () => {
   const limit = 256 * 1024
 
-  /** Returns an intake with exactly this size. A field that the contract does not define fills it up. */
+  /** Returns an intake of exactly this size, padded with an unknown field. */
   function intakeOf(bytes: number, externalUserId: string, filling = 'p'): string {
     const empty = JSON.stringify({ ...booking(externalUserId), padding: '' })
     const room = bytes - Buffer.byteLength(empty)

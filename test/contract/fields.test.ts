@@ -29,10 +29,10 @@ afterAll(() => service.stop())
 
 const slot = '2026-12-03T09:00:00Z'
 
-/** A test value that means: the body does not contain the field. */
+/** Marks a field that the body does not contain. */
 const absentMember = Symbol('left out')
 
-/** A valid request in which one value is replaced. Its texts are unusual, so that a response that repeats one is noticed. */
+/** A valid request with one value replaced. Its texts are unusual, so that the test notices an echo. */
 function request(externalUserId: string, path: string, value: unknown, isBooking = false) {
   const body: unknown = {
     ...booking(externalUserId, isBooking ? { providerId, utcStartTime: slot } : undefined, {
@@ -215,7 +215,6 @@ describe('contract: memberData fields with a format', () => {
   })
 })
 
-/** The paths in the message of a refusal. */
 const pathsOf = ({ body }: Answer) => body.message.split('; ').map((fault: string) => fault.split(': ')[0])
 
 describe('contract: user, memberData and the body', () => {
@@ -428,7 +427,7 @@ describe('contract: unknown fields of a body', () => {
       utcStartTime: null,
     })
     expect((await lookUp(service, 'with-unknown')).body.userType).toBe('member')
-    // Data about a person that the contract does not ask for must not be stored.
+    // The service must not store personal data that the contract does not ask for.
     const { member, requests } = await actsOf(service.context).exportMember(
       answer.body.member.id,
       service.act(),

@@ -8,7 +8,7 @@ import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
 
 // In these tests, another process holds the write lock of the database.
 
-/** The most bookings of one partner that may be in flight at once. */
+/** Maximum number of bookings in flight for one partner. */
 const share = 256
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -32,7 +32,6 @@ const headOf = (body: string, { token }: TestPartner) => [
   `Content-Length: ${body.length}`,
 ]
 
-/** Sends an intake over a new connection, because fetch limits its connections. */
 function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
   const body = JSON.stringify(booking(externalUserId))
   return sendSlowly(service.baseUrl, headOf(body, partner), body)
@@ -65,7 +64,7 @@ async function expectReadsGoOn(): Promise<void> {
 }
 
 test('contract: while writes wait for the database lock, excess bookings get 503, reads go on, and waiting bookings are stored', async () => {
-  // Waits, because /readyz would take the recent writes of the set-up as proof that the service can write.
+  // Without this pause, /readyz would count the recent writes as proof that storage works.
   await Bun.sleep(1_000)
   await using held = await blockWrites(service.storage)
   const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
@@ -105,7 +104,7 @@ test('contract: a booking that waits for the database lock gets a slot that the 
   const { body } = await service.post(paths.booking, booking('returning', slot))
   await using held = await blockWrites(service.storage)
   const asked = service.post(paths.booking, booking('returning', slot))
-  // Gives the booking time to check the slot and to start waiting for the lock.
+  // Gives the booking time to wait for the lock.
   await Bun.sleep(300)
   await held.run(`UPDATE booking_requests SET state = 'declined', declined_at = 1 WHERE id = ${body.id}`)
   await held.run(`INSERT INTO changes (noun, record_id) VALUES ('taken', ${providerId})`)

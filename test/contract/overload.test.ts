@@ -8,7 +8,7 @@ import { type Answer, startService, type TestPartner } from '../support/service'
 import { until } from '../support/turns'
 import { daily, lookUp, paths, sendSlowly } from './contract'
 
-/** The most bookings of one partner that may be in flight at once. */
+/** Maximum number of bookings in flight for one partner. */
 const share = 256
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = await startService({
     directory: {
       regions: [region({ id: 31 })],
-      // Enough slots for a page that is sent in several writes.
+      // With this many slots, a page is sent in several writes.
       providers: Array.from({ length: 100 }, (_, index) =>
         provider(`p-${index}`, { timeZone: 'Etc/UTC', workingHours: [daily('00:00', '24:00')] }),
       ),
@@ -35,7 +35,6 @@ const headOf = (body: string, { token }: TestPartner) => [
   `Content-Length: ${body.length}`,
 ]
 
-/** Sends an intake over a new connection, because fetch limits its connections. */
 function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
   const body = JSON.stringify(booking(externalUserId))
   return sendSlowly(service.baseUrl, headOf(body, partner), body)
@@ -56,8 +55,6 @@ describe('contract: half-sent bodies', () => {
     const { hostname, port } = new URL(service.baseUrl)
     const sockets = new Set<Socket>()
     let isOver = false
-    // A connection may get a response, because of overload or after a timeout on a busy machine. It is then replaced by a
-    // new connection.
     const hold = () => {
       const socket = connect({ host: hostname, port: Number(port) })
       sockets.add(socket)

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** Part of every text that is sent, so that a response that repeats a text is noticed. */
+/** Every sent text contains this marker, so that the test notices an echo. */
 const canary = 'Qvxkzj'
 const texts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -64,7 +64,6 @@ function pathsIn(value: unknown, path: Path = []): Path[] {
   return [path, ...Object.entries(value).flatMap(([name, inner]) => pathsIn(inner, [...path, name]))]
 }
 
-/** Copies a body and sets another value at a path. Removes the path if the value is undefined. */
 function changed(value: unknown, [name, ...rest]: Path, to: unknown): unknown {
   if (name === undefined) return to
   const copy: Record<string, unknown> = Array.isArray(value)

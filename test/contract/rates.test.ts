@@ -18,7 +18,6 @@ let service: Awaited<ReturnType<typeof startService>>
 const start = async (limits: Partial<Limits>) => {
   service = await startService({ now, directory, limits })
 }
-/** A service that several tests share. Each of these tests adds its own partner. */
 let shared: typeof service | undefined
 afterEach(async () => {
   if (service !== shared) await service.stop()
@@ -323,7 +322,6 @@ describe('contract: the limit of failed authentications', () => {
     )
   })
 
-  /** An app whose clients disconnect when `leave` is called. An address that was not read before is unknown from then on. */
   const leavingClients = () => {
     const asked = new Map<Request, string>()
     const isThere = new Set<Request>()
@@ -368,7 +366,6 @@ describe('contract: the limit of failed authentications', () => {
     const { directory } = service.context
     const store = actsOf(service.context)
     const catchUp = directory.catchUp.bind(directory)
-    // The directory has no changes until the partner is deactivated, so the request waits only for its body.
     Object.assign(directory, { catchUp: () => {} })
     const { handle, leave } = leavingClients()
     async function* body() {

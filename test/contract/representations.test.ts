@@ -20,7 +20,6 @@ afterAll(() => service.stop())
 interface Raw {
   readonly status: number
   readonly headers: Headers
-  /** The body as received, not decompressed. */
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
@@ -43,7 +42,6 @@ const decoders: Record<string, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> =
   zstd: (bytes) => Bun.zstdDecompressSync(bytes),
 }
 
-/** The decompressed and parsed body. */
 function read({ headers, bytes }: Raw): unknown {
   const decode = decoders[headers.get('content-encoding') ?? 'identity']
   return JSON.parse(Buffer.from(decode?.(bytes) ?? '').toString())
@@ -176,7 +174,6 @@ describe('contract: a page of search after a booking', () => {
   test('is sent uncompressed to the first request and compressed to the second', async () => {
     await ask(page, { 'Accept-Encoding': 'gzip' })
     await bookFirst()
-    // bookFirst searches before it books, so the requests below are the first and second after the booking.
     await bookFirst(nextPage)
     const first = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
     const second = await ask(nextPage, { 'Accept-Encoding': 'gzip' })
@@ -235,7 +232,7 @@ async function startAgain() {
     clock: context.clock,
     report: () => {},
   })
-  // The links in a page contain the base URL, so both services must have the same one.
+  // The links in a page contain the base URL. Both services must use the same base URL.
   const server = await opened.listen({ host: 'localhost', port: 0, baseUrl: service.baseUrl })
   return {
     async tagOf(path: string) {

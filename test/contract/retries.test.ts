@@ -66,14 +66,13 @@ async function send(
   return { status, text: await response.text(), replayed, code }
 }
 
-/** Sends the first request with a key. Returns its response, and the replay that a retry must get. */
 async function first(key: string, body: unknown) {
   const answer = await send(key, body)
   expect([answer.status, answer.replayed]).toEqual([201, null])
   return { answer, replay: { ...answer, replayed: 'true' }, ...JSON.parse(answer.text) }
 }
 
-/** Returns all that a request could change: the rows of the members, and the number of rows of the other tables. */
+/** Returns the rows of the members, and the number of rows of the other tables. */
 async function stored() {
   const tables = ['booking_requests', 'replays', 'audit', 'changes']
   return {
@@ -231,7 +230,6 @@ test('contract: stopping the service does not wait until all expired replays are
   const backlog = 3_000
   let rounds = 0
   const { store } = stopping.context
-  // Pretends to remove 100 expired replays in each round.
   store.read = async () => (rounds < backlog ? [1] : []) as never
   store.change = async () => {
     await nextTurn()

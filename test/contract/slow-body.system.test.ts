@@ -38,7 +38,7 @@ async function bookMeanwhile(
     `Content-Length: ${body.length}`,
   ]
   return sendSlowly(service.baseUrl, head, body, async () => {
-    // Gives the server time to authenticate the partner and to wait for the rest of the body.
+    // Gives the server time to authenticate the partner before the rest of the body arrives.
     await Bun.sleep(100)
     await meanwhile()
   })

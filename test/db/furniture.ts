@@ -20,7 +20,6 @@ import type {
 import type { Maintenance } from '../../src/domain/ports/maintenance'
 import type { ActingStore } from '../support/acts'
 
-/** A connection to a test database. */
 export interface Connection {
   readonly store: ActingStore
   readonly feed: DirectoryFeed
@@ -31,13 +30,11 @@ export interface Connection {
 export interface Place extends Connection, AsyncDisposable {
   /** Absent for engines without maintenance. */
   readonly maintenance?: Maintenance
-  /** Opens another connection to this database. With `target`, opens a connection to the copy at that path. */
+  /** Opens another connection to this database, or to the copy at `target`. */
   openAgain(target?: string): Promise<Connection>
   /** Deletes all rows of the changes table except the newest two. */
   forgetChanges(): Promise<void>
-  /**
-   * Begins a transaction on a new connection, which renames a provider. The returned function commits the transaction.
-   */
+  /** Renames a provider in a transaction on a new connection. The returned function commits the transaction. */
   beginRenaming(providerId: number, firstName: string): Promise<() => Promise<void>>
   /** An unused path for a backup. Null if the database server makes the backups. */
   readonly freeTarget: string | null
@@ -123,10 +120,7 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
   return (await everything(connection)).version
 }
 
-/**
- * Returns the changes since an earlier read. If an engine reports only new bookings, this function adds the earlier
- * bookings.
- */
+/** Returns the changes since an earlier read. Some engines report only new bookings; the earlier bookings are added. */
 export async function changesAfter(
   { feed }: Pick<Connection, 'feed'>,
   before: DirectoryChanges,
@@ -145,7 +139,7 @@ export async function changesAfter(
   return { ...rest, taken }
 }
 
-/** The complete directory without its version, which differs between engines. */
+/** The complete directory without its version. The version differs between engines. */
 export async function wholeDirectory(connection: Pick<Connection, 'feed'>) {
   const { version: _, ...shown } = await everything(connection)
   return shown
@@ -184,7 +178,7 @@ export async function endOf(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-/** The booking request that a submission returns. Throws if the submission was stale or a replay. */
+/** Returns a booking request. Throws if the submission was stale or a replay. */
 export async function stored(
   submission: Promise<BookingRequest | Replay | 'stale'>,
 ): Promise<BookingRequest> {

@@ -147,7 +147,6 @@ test('db: the server is ready again a second after the last failure, even if a w
 test('db: a commit to a removed file is not reported as stored', async () => {
   const watched = watch()
   const found = engine.store.addOrganization('North', act)
-  // This write moves the database file away.
   const removing = engine.store.appendAudit(removingOnTheWay())
   const ends = await Promise.all([endOf(found), endOf(removing)])
   expect(ends).toEqual(['storage_failed', 'storage_failed'])
@@ -218,7 +217,7 @@ describe('db: the page check at start', () => {
     while (logged.length === 0) await Bun.sleep(5)
     expect(await watched.isReady()).toBe(false)
     const file = openSync(path, 'r+')
-    // Closing the file earlier would release the locks of SQLite.
+    // SQLite would lose its locks if the test closed the file earlier.
     opened.push(file)
     writeSync(file, bytes, last, 6, last)
     while (!(await watched.isReady())) await Bun.sleep(50)

@@ -28,7 +28,6 @@ function watched(opened: (place: SealedCell) => void): MasterKey {
 
 const requestCount = 20
 
-/** Opens an engine with a member and many intakes, and runs `work`. Returns a table name for each decrypted value. */
 async function openedFor(
   work: (engine: Connection, memberId: number) => Promise<unknown>,
   onOpen: (path: string) => void = () => {},

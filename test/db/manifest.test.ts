@@ -85,7 +85,6 @@ test('db: hashing a database yields to other work after every 4,096 rows', async
     setImmediate(() => turns++)
   })
   expect(counts.people).toBe(rows + 2)
-  // The rows of all tables, including one in SQLite's sequence table.
   const all = 2 + rows + 2 + 1 + 1
   expect(portions).toEqual([
     { read: 4_096, turns: 0, share: 4_096 / all },

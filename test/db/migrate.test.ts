@@ -11,7 +11,6 @@ import { Folder } from '../support/folder'
 import { openTestDatabase, testKey } from './place'
 
 const next = 'CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT; INSERT INTO more VALUES (7)'
-/** The migrations of the program and one more. */
 const wider = [...ourMigrations, next]
 const failing = [...wider, 'CREATE TABLE last (id INTEGER) STRICT; INSERT INTO missing VALUES (1)']
 
@@ -40,7 +39,6 @@ async function refusalOf(work: () => unknown): Promise<string> {
   return 'nothing'
 }
 
-/** Opens a database as the server does. */
 const open = (path: string, different: { alone?: boolean; upgrade?: boolean } = {}) =>
   fileDatabase(path, wider).open({
     purpose: 'sandbox',
@@ -85,7 +83,6 @@ describe('db: a SQLite database with an older schema', () => {
     const again = await open(path)
     expect(again.upgraded).toBeNull()
     await again.close()
-    // The copy has the older schema.
     using old = openTestDatabase(copy)
     expect(old.query('SELECT name FROM organizations').values()).toEqual([['North Care']])
   })

@@ -29,7 +29,7 @@ import {
 
 const key = (kid: string, startsAt: number) => ({ kid, secret: Buffer.from(`secret of ${kid}`), startsAt })
 
-/** Runs a change and returns the action and record of each audit line that it adds. */
+/** Runs a change. Returns the action and record of each new audit line. */
 async function audited(store: ActingStore, change: () => Promise<unknown>): Promise<(string | null)[][]> {
   const { id } = await store.auditHead()
   await change()
@@ -37,7 +37,7 @@ async function audited(store: ActingStore, change: () => Promise<unknown>): Prom
   return lines.filter((line) => line.id > id).map(({ action, record }) => [action, record])
 }
 
-/** Contract: how a store serves the operator commands. */
+/** Tests of the operator commands for every engine. */
 export function operatorContract(open: () => Promise<Place>): void {
   describe('partner keys', () => {
     test('keys are listed without their secrets, with the time and the reason each ended', async () => {
@@ -862,7 +862,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         { at: now, actor: '::1', action: 'authentication.refuse', record: null, outcome: 'token_invalid' },
       ])
       const head = await store.auditHead()
-      // Refused authentications have a separate chain. It may be pruned earlier.
+      // The chain of refused authentications may be pruned earlier than the other chain.
       expect(head.id).toBe(noted.id + 1)
       expect(await store.verifyAudit(noted)).toEqual({ intact: true, head })
       expect(await store.verifyAudit({ ...noted, hash: 'f'.repeat(64) })).toMatchObject({

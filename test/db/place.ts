@@ -53,7 +53,7 @@ export async function openPlace(): Promise<Place & { readonly path: string; read
     openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
       using database = new Database(path)
-      // Keeps the newest two rows. A reader needs the row of the last version that it read.
+      // Keeps two rows. A reader needs the row of the last version that it read.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC LIMIT 1 OFFSET 1'
       database.run(`DELETE FROM changes WHERE version < (${oldest})`)
     },

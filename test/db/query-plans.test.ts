@@ -43,7 +43,6 @@ async function statementsOf(): Promise<Set<string>> {
 
 const isPlannable = (statement: string) => /^\s*(select|insert|update|delete|with)\b/i.test(statement)
 
-/** The tables that a plan scans completely. */
 function scannedBy(database: Database, statement: string): string[] {
   const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statement}`).all()
   return plan.flatMap(({ detail }) => /^SCAN (\w+)(?:$| (?!VIRTUAL|ROW))/.exec(detail)?.[1] ?? [])
@@ -216,7 +215,6 @@ describe('db: query plans of request lists for operators', () => {
   test('waiting requests are read from a partial index, however old they are', () => {
     const isOfWaiting = /"state" (in \('unas|= 'unas)/
     const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(/.test(text))
-    // Lists: 3 states, 2 kinds, 3 ways of paging. Counts: 5 states, 2 kinds.
     expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
     for (const statement of listed) {
       const index = /"state" = 'unas/.test(statement) ? '(unassigned|waiting)' : 'waiting'

@@ -7,7 +7,6 @@ const retry = { key: 'one', body: 'sent' }
 
 /** Contract: submissions with an idempotency key. */
 export function retriesContract(open: () => Promise<Place>): void {
-  /** A filled database, with submissions that carry an idempotency key. */
   async function furnished() {
     const place = await open()
     const furniture = await fill(place)

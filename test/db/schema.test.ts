@@ -6,7 +6,6 @@ import { sqliteColumns, tablesOf } from '../../db/queries/tables'
 import { Folder } from '../support/folder'
 import { openTestDatabase } from './place'
 
-/** The unique columns of a second member. */
 const other = { id: 9, record_key: "'m9'", external_user_id_hash: hash('09'), email_hash: hash('99') }
 
 const folder = new Folder()

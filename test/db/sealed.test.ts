@@ -34,7 +34,7 @@ async function furnished(folder: Folder): Promise<Connection> {
   return engine
 }
 
-/** Each row: a change by an attacker, and the read that must then fail. */
+/** Each row contains a change by an attacker, and the read that must fail after the change. */
 const moves: [what: string, move: string, ask: (engine: Connection) => Promise<unknown>, refused: RegExp][] =
   [
     [
@@ -169,14 +169,13 @@ const moves: [what: string, move: string, ask: (engine: Connection) => Promise<u
     ],
   ]
 
-/** Throws a refusal if the check of sealed values finds a fault. */
 async function opensAll(engine: Connection): Promise<void> {
   const findings = await (engine as unknown as Engine).maintenance.check(0)
   const found = findings.find(({ check }) => check === 'sealed values')
   if (found?.state === 'bad') throw new Refusal('database_unusable', found.detail)
 }
 
-/** Copies a table. Then changes the record keys in the original, because a copied record key would not be unique. */
+/** Copies a table. Record keys must be unique, so the original table gets other keys. */
 function copyAside(database: Database, table: string, to: string): void {
   database.run(`CREATE TABLE ${to} AS SELECT * FROM ${table}`)
   database.run(`UPDATE ${table} SET record_key = record_key || '-was' WHERE id > 1`)

@@ -33,7 +33,7 @@ import {
   wholeDirectory,
 } from './furniture'
 
-/** Everything that a refused submission could have changed. */
+/** The rows that a refused submission could have changed. */
 async function shown(place: Connection, partner: Partner, externalUserIds: readonly string[]) {
   const members = await Promise.all(externalUserIds.map((id) => place.store.findMember(partner.id, id)))
   const requests = await place.store.listRequests({})
@@ -897,7 +897,6 @@ export function storeContract(open: () => Promise<Place>): void {
   })
 
   describe('taken slots of a reader that follows changes', () => {
-    /** Starts following. The returned function compares the reader's slots with the stored slots. */
     async function follow(place: Place) {
       const { feed } = await place.openAgain()
       let shown = await everything(place)
@@ -1196,7 +1195,7 @@ export function storeContract(open: () => Promise<Place>): void {
   })
 }
 
-/** Contract of engines that several processes share. */
+/** Tests of engines that several processes share. */
 export function bookingFeedContract(open: () => Promise<Place>): void {
   test('changes list only the newly booked slots of a provider, or all taken slots of the provider after a decline', async () => {
     await using place = await open()

@@ -28,7 +28,7 @@ export function counted<T extends object>(port: T, called: Set<string>): T {
   })
 }
 
-/** Calls every method of a store. The arguments lead to different statements. */
+/** Calls every method of a store. */
 export async function callStore(place: Place): Promise<void> {
   const { store, feed } = place
   const { organization, partner, first, second, member, id, assign, move, intake, book } =

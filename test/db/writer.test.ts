@@ -154,7 +154,6 @@ test('db: the SQLite writer counts the writes of each commit and the groups that
   expect([writer.groupSizes.counts, writer.groupSizes.sum]).toEqual([[1, 0, 1, 0, 0, 0, 0, 0, 0], 4])
   expect(writer.commitMillis.counts.reduce((sum, count) => sum + count)).toBe(2)
   expect([writer.commitMillis.sum > 0, writer.failedGroups]).toEqual([true, 0])
-  // A refused write does not make its group fail.
   await writer.write(() => Promise.reject(database.run('nonsense'))).catch(() => {})
   expect([writer.groupSizes.sum, writer.failedGroups]).toEqual([5, 0])
   const ending = () => {

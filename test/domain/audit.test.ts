@@ -112,7 +112,6 @@ describe('domain: the check of a changed audit line', () => {
     for (const index of lines.keys()) {
       const verdict = verify(withLine(index, { [field]: other[field] }))
       expect(verdict).toMatchObject({ intact: false })
-      // A line with another action or id can be in the wrong chain or place, so that another fault is reported first.
       if (field !== 'action' && field !== 'id') {
         expect(verdict).toEqual({ intact: false, id: index + 1, fault: 'the line was altered' })
       }

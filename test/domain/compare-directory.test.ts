@@ -322,7 +322,6 @@ function refusalOf(work: () => void): unknown {
   }
 }
 
-/** The directory after the writes. */
 function afterwards(before: DirectoryFacts, writes: readonly Write[]): DirectoryFacts {
   const regions = new Map(before.regions.map((region) => [region.id, region]))
   const providers = new Map(before.providers.map((known) => [known.id, known]))
@@ -382,7 +381,6 @@ describe('domain: loading any files into any directory', () => {
       const providers = fc.uniqueArray(one.map(entry), { selector: ({ ref }) => ref })
       return fc.record({ regions: fc.constant(all), providers })
     })
-  // The existing directory comes from an earlier load. One of its providers may be unreadable.
   const there = fc.tuple(described, fc.boolean()).map(([earlier, isBroken]) => {
     const found = afterwards(empty, compareDirectory(earlier, empty).writes)
     const [first, ...others] = found.providers

@@ -14,7 +14,6 @@ const secret = Buffer.from('secret')
 const newKey = (kid: string, startsAt: number) => ({ kid, secret, startsAt })
 const actAt = (at: number) => ({ actor: 'olive', at })
 
-/** A key in force from instant 100. */
 const current: KeyRecord = {
   id: 1,
   partnerId: 3,
@@ -180,7 +179,6 @@ test('domain: every token change of an unknown partner is refused with record_un
   expect(ends).toEqual(Array(4).fill(new Refusal('record_unknown', 'there is no such partner')))
 })
 
-/** The keys after a decision. */
 function afterwards(keys: readonly KeyRecord[], decision: ReturnType<typeof decideIssue>): KeyRecord[] {
   if (endOf(decision) !== 'done') return [...keys]
   let after = [...keys]

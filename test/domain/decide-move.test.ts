@@ -280,7 +280,7 @@ describe('domain: assigning a provider', () => {
   type Fault = readonly [end: string, name: string, add: (facts: PlacementFacts) => PlacementFacts]
   const request = (found: PlacementFacts) => found.request as NonNullable<PlacementFacts['request']>
 
-  /** The faults, in the order in which the decision checks them. */
+  /** The faults in the order of the checks. */
   const faults: readonly Fault[] = [
     ['record_unknown', 'the request is unknown', (found) => ({ ...found, request: null })],
     [
@@ -406,7 +406,7 @@ describe('domain: moving a request to another slot', () => {
   const having = (found: PlacementFacts, more: Partial<RequestRecord>) =>
     found.request ? { ...found, request: { ...found.request, ...more } } : found
 
-  /** The faults, in the order in which the decision checks them. */
+  /** The faults in the order of the checks. */
   const faults: readonly Fault[] = [
     ['record_unknown', 'the request is unknown', (found) => ({ ...found, request: null })],
     ['move_unknown', 'the person was erased', (found) => having(found, { member: null })],

@@ -91,7 +91,6 @@ describe('domain: a submission with a known idempotency key', () => {
       { ...draft, ...asked },
       { ...facts, ...found },
     ]
-    // With a new key, each condition above causes a refusal. Only an erased member is added again.
     expect(endOf(decideSubmission(again, all))).not.toBe(found.member === null ? 'stale' : 'done')
     const replay = done(decideSubmission(again, { ...all, kept }))
     expect(replay.answer([])).toEqual({ ...receipt, isReplay: true })

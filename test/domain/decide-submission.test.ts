@@ -59,7 +59,7 @@ const facts: SubmissionFacts = {
   kept: null,
 }
 
-/** Returns slots of the member. Each starts at nine plus one of the offsets (minutes). */
+/** Returns slots of the member. The offsets are minutes after nine. */
 const heldAt = (...offsets: number[]) =>
   offsets.map((offset, index) => ({ requestId: 70 + index, startsAt: nine + minutes(offset) }))
 
@@ -75,7 +75,7 @@ const held = (asked: Asked, holder: SubmissionFacts['holders'][number]) => ({
   facts: { ...asked.facts, holders: [...asked.facts.holders, holder] },
 })
 
-/** The faults, in the order in which docs/architecture.md lists the checks. `stale` precedes all others. */
+/** The faults in the order of the checks in docs/architecture.md. `stale` comes first. */
 const faults: readonly Fault[] = [
   [
     'stale',
@@ -407,7 +407,6 @@ describe('domain: a submission stores', () => {
         expect(second).toMatchObject({ add: 'request', row: { memberId: isKnown ? 7 : 'added', isIntake } })
         expect(others).toEqual([])
         expect(taken).toEqual(isIntake ? [] : [5])
-        // A submission is stored only if none of the checks would refuse it.
         expect(found.member?.active).not.toBe(false)
         expect([null, found.member?.id]).toContain(found.emailOwnerId as never)
         if (isIntake) return

@@ -18,7 +18,6 @@ const away = (from: string, until: string) => ({ from, until })
 const day = (date: string, ...windows: { start: string; end: string }[]) => ({ date, windows })
 const nine = { start: '09:00', end: '12:00' }
 
-/** A list is the value of the tested field. An object contains the values of any fields. */
 type Value = readonly unknown[] | Partial<ProviderAfter>
 
 type Row = [change: string, before: Value, after: Value, lost: number]

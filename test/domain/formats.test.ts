@@ -9,7 +9,7 @@ const letter = (from: string) => fc.constantFrom(...from)
 const textOf = (from: string, minLength: number, maxLength: number) =>
   fc.array(letter(from), { minLength, maxLength }).map((letters) => letters.join(''))
 
-/** Generates texts of a format and changes each at up to two places, so that some are not quite valid. */
+/** Generates texts of a format. Each text is changed at up to two places and may be invalid. */
 function near(form: fc.Arbitrary<string>, letters: string): fc.Arbitrary<string> {
   const change = fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -72,7 +72,7 @@ const forms: Record<string, fc.Arbitrary<string>> = {
   'date-time': near(dateTime, '0-:TZ. ٣'),
 }
 
-/** The service accepts these language tags, but the published pattern does not. */
+/** The service accepts these language tags. The published pattern does not. */
 const grandfathered = /^(i-|en-gb-oed$|sgn-(be-fr|be-nl|ch-de)$)/i
 
 describe('domain: a published pattern accepts exactly what the service accepts', () => {
@@ -91,7 +91,7 @@ describe('domain: a published pattern accepts exactly what the service accepts',
         }),
         runs,
       )
-      // If only a few of the generated texts are valid, the comparison proves little.
+      // The comparison proves little if only a few of the generated texts are valid.
       expect(accepted).toBeGreaterThan(runs.numRuns / 50)
     },
   )

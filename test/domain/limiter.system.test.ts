@@ -20,7 +20,6 @@ test('domain: a limiter uses less than 8 MiB for 200,000 addresses, and does not
     Bun.gc(true)
     return process.memoryUsage().heapUsed - before
   }
-  // The heap also contains garbage of other tests in this process, which is collected after a while.
   for (let waits = 0; waits < 1_500 && grown() > most; waits++) await Bun.sleep(20)
   expect(grown()).toBeLessThan(most)
   expect(limiter.spend('guilty', perMinute(1), 1, now).retryAfterSeconds).not.toBeNull()

@@ -7,7 +7,7 @@ import { times } from '../support/long'
 const now = Date.UTC(2026, 11, 1, 12)
 const runs = times(500, 20_000)
 
-/** A rate, and a list of calls. A cost may exceed the whole budget. `waits` is the time before the call, in ms. */
+/** A rate and a list of calls. `waits` is the pause before a call in ms. */
 const calls = fc.record({
   rate: fc.record({ most: fc.integer({ min: 1, max: 40 }), seconds: fc.constantFrom(1, 7, 60) }),
   calls: fc.array(
@@ -92,13 +92,12 @@ describe('domain: a rate limit budget', () => {
         const limiter = new Limiter<string>()
         const waiting: { cost: number; at: number }[] = []
         limiter.spend('a', rate, rate.most, now)
-        // Retry-After has a maximum, the time in which about nine budgets refill. Stops before calls can reach it.
+        // Retry-After has a maximum of about nine refills. The test stops before this maximum.
         let left = 8 * rate.most
         for (const { cost, at, late } of calls.toSorted((one, other) => one.at - other.at)) {
           left -= Math.min(cost, rate.most)
           if (left < 0) break
           const { retryAfterSeconds } = limiter.spend('a', rate, cost, now + at)
-          // Skips a run if a call is allowed while others wait. That call spends their budget.
           fc.pre(retryAfterSeconds !== null)
           waiting.push({ cost, at: at + (retryAfterSeconds ?? 0) * 1000 + late })
         }

@@ -9,7 +9,6 @@ test('domain: memo computes the value of a text once, forgets texts beyond its l
   })
   expect(['a', 'a', '', '', 'b', 'b'].map(doubled)).toEqual(['aa', 'aa', null, null, 'bb', 'bb'])
   expect(made).toEqual(['a', '', 'b'])
-  // The third text evicted the first two.
   doubled('a')
   expect(made.slice(3)).toEqual(['a'])
   const long = 'x'.repeat(1_001)

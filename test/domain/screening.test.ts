@@ -13,7 +13,6 @@ const standardQuestions = [
   'Thoughts that you would be better off dead, or of hurting yourself in some way',
 ]
 
-/** Pairs each answer with the question at the same position. */
 const answered = (answers: readonly (string | number)[], questions = standardQuestions) =>
   answers.map((answer, place) => ({ question: questions[place] ?? '', answer: String(answer) }))
 
@@ -257,7 +256,7 @@ describe('domain: the ninth item of a screening', () => {
     expect(ninthOf(question, 0)).toBe('zero'),
   )
 
-  // These questions can hint at suicide without naming death. Words of sleep or tiredness must not hide that.
+  // These questions can hint at suicide without naming death. A mention of sleep or tiredness must not hide the hint.
   test.each([
     'Too tired for life',
     'Too tired to live',

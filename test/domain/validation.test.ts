@@ -4,7 +4,6 @@ import { Choice, Text, validator } from '../../src/domain/validation'
 
 const faults = (schema: TSchema, value: unknown) => validator(schema).faultsOf(value)
 
-/** Returns the only fault of a value, if it has one. Fails if it has several. */
 function faultWith(schema: TSchema, value: unknown): string | undefined {
   const found = faults(schema, value)
   expect(validator(schema).accepts(value)).toBe(found.length === 0)

@@ -145,7 +145,6 @@ export const requests = fc.record<RequestRecord>({
   member: fc.option(fc.constant(member)),
 })
 
-/** Returns `stale`, `done` or the kind of the refusal. A refusal with an audit line is the answer of an outcome. */
 export function endOf(decision: object | 'stale'): string {
   if (decision === 'stale') return decision
   const noted = 'writes' in decision && 'answer' in decision && (decision as Outcome<unknown>)

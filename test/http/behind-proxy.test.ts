@@ -189,7 +189,6 @@ describe('http: behind a proxy', () => {
     const from = (forwardedFor: string) =>
       ask(regions, { ...https, Authorization: 'Bearer forged', 'X-Forwarded-For': forwardedFor })
     expect((await from('198.51.100.1')).status).toBe(401)
-    // The client's own value precedes the address that the proxy added.
     expect((await from('203.0.113.9, 198.51.100.1')).status).toBe(401)
     expect((await from(`8.8.8.8, 198.51.100.1:4711, ${inner}`)).status).toBe(429)
     expect((await from('198.51.100.2')).status).toBe(401)
@@ -244,9 +243,7 @@ describe('http: the client in X-Forwarded-For', () => {
     ['198.51.100.1, 2001:db8:7::1', '198.51.100.1'],
     ['198.51.100.1, ::ffff:10.0.0.2', '198.51.100.1'],
     ['  198.51.100.1\t,\t10.0.0.2  ', '198.51.100.1'],
-    // The list contains only proxies, so the first proxy counts as the client.
     ['10.0.0.9, 10.0.0.8', '10.0.0.9'],
-    // Before the last proxy there is no valid address, so that proxy counts as the client.
     [null, proxy],
     ['', proxy],
     ['unknown', proxy],
@@ -348,7 +345,7 @@ async function startBehind(proxies: string) {
   }
 }
 
-// These tests run last, because their refusals are added to the audit log that a test above reads.
+// These tests run last, because they add refusals to the audit log.
 test.each([
   [regions, withToken, 200],
   [regions, () => ({}), 401],

@@ -34,7 +34,6 @@ async function sendAndGo(lines: readonly string[], body: string): Promise<void> 
       body,
     ].join('\r\n'),
   )
-  // A response on another connection shows that the server has read the bytes above.
   await fetch(service.baseUrl)
   socket.destroy()
   await fetch(service.baseUrl)

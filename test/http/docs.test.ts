@@ -20,7 +20,7 @@ function referencesIn(html: string): string[] {
   return Array.from(html.matchAll(/(?:href|src)="([^"]*)"/g), ([, reference = '']) => reference)
 }
 
-/** Runs the page's start script as if loaded from `address`, and returns what it did. `matches` turns on dark mode. */
+/** Runs the page's start script as if the browser had loaded it from `address`. `matches` turns on dark mode. */
 async function runStartScript(address: string, matches = false, ask: typeof get = get) {
   const entry = { asked: '', isDark: undefined as unknown, spec: undefined as unknown, options: {} }
   const script = await (await ask('/docs/start.js')).text()

@@ -11,7 +11,7 @@ interface Client {
   readonly connected: Promise<void>
   readonly send: (text: string) => void
   readonly received: string
-  /** Resolves to all received bytes when the connection closes, or to the code of the error that ended it. */
+  /** Resolves when the connection closes: to all received bytes, or to an error code. */
   readonly ended: Promise<string>
 }
 
@@ -43,7 +43,6 @@ test('http: an idle server stops at once, even with an open connection', async (
   const kept = client(port)
   kept.send(get)
   while (kept.received === '') await Bun.sleep(1)
-  // A busy server would accept requests for another half second.
   expect(await millisOf(stop)).toBeLessThan(500)
   expect(await kept.ended).not.toMatch(isLast)
 })
@@ -79,7 +78,6 @@ test('http: on stop, a busy server accepts requests for half a second and then r
     slow.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
     await Bun.sleep(50)
     const stopped = stop()
-    // A client whose connection was closed connects again and is still answered.
     const [early, next] = [await ask(), await ask()]
     await Bun.sleep(560)
     const [late, refused] = [await ask(), await client(port).ended]

@@ -66,7 +66,6 @@ describe('http: every endpoint', () => {
 /** The paths that need no token: the docs, the redirect to them, and the health checks. */
 const isPublic = (path: string) => /^\/($|livez$|readyz$|openapi\.json$|docs($|\/))/.test(path)
 
-/** The routes of an app that do not answer 401 to a request without a token. */
 async function openRoutes(app: {
   routes: { method: string; path: string }[]
   fetch: (request: Request) => MaybePromise<Response>

@@ -8,10 +8,9 @@ setDefaultTimeout(300_000)
 
 /** The longest time that one request may block the event loop, in ms. */
 const mostMillis = 50
-/** The largest number of attempts at a request. A busy machine slows down some of them. */
+/** Maximum number of attempts at one request. On a busy machine some attempts are slow. */
 const mostTries = 12
 
-/** Number of concurrent requests. */
 const manyAtOnce = 100
 
 const bodyLimit = 256 * 1024

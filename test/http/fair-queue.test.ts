@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { FairQueue } from '../../src/http/admission'
 
-/** A queue whose clock advances only when a step is done. `done` contains the names of the finished steps in order. */
+/** A queue with a fake clock. `done` contains the names of the finished steps in order. */
 function world() {
   let now = 0
   const done: string[] = []
@@ -15,7 +15,6 @@ function world() {
     now += millis
     done.push(name)
   }
-  /** Runs one turn of the event loop. Returns false if nothing was scheduled. */
   const nextTurn = async () => {
     const run = scheduled.shift()
     run?.()
@@ -96,7 +95,6 @@ describe('http: the fair queue', () => {
     await settled()
     answers.push(work(3, 'c1', 1, 1))
     await runAll()
-    // a1 and b1 start at once. Then it is the turn of c1, because its partner has not had a turn yet.
     expect(done).toEqual(['a1', 'b1', 'c1', 'a1', 'b1', 'a2', 'a2', 'a3', 'a3'])
     expect(await Promise.all(answers)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1'])
   })
@@ -163,7 +161,6 @@ describe('http: the fair queue', () => {
         const before = done.length
         oneStep(others.length, 'small', 1)
         await runAll()
-        // A step takes longer than a slice here, so a turn is one step.
         const waitedFor = done.slice(before, done.indexOf('small'))
         expect(new Set(waitedFor).size).toBe(waitedFor.length)
         expect(done.length).toBe(others.reduce((sum, { works, steps }) => sum + works * steps, 1))

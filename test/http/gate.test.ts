@@ -27,7 +27,6 @@ test('http: an overloaded booking is logged with its partner and the reason', as
   const fetch = withLogEntries(createApp(serving, () => '127.0.0.1').fetch, [
     (sight) => void entry.push(sight),
   ])
-  // Verifies the token, so that the next request recognizes its partner.
   await fetch(request(`${paths.regions}?country_code=CA`, token))
   await fetch(new Request(request(paths.booking, token), { method: 'POST', body: '{}' }))
   expect(entry).toMatchObject([
@@ -68,14 +67,12 @@ testOfFile(
       const { status, headers } = await app.fetch(request(`${paths.regions}?country_code=CA`, token))
       return [status, headers.get('x-error-code')]
     }
-    // Verifies the token, so that later responses are synchronous.
     expect(await ask()).toEqual([200, null])
     using other = new Database(storage.database)
     const setActive = other.transaction((active: boolean) => {
       other.run('UPDATE partners SET active = ? WHERE id = ?', [active, partner.id])
       other.run("INSERT INTO changes (noun, record_id) VALUES ('partner', ?)", [partner.id])
     })
-    // Both requests arrive in one turn of the event loop, and the change is committed between them.
     const answers = [ask()]
     setActive(false)
     answers.push(ask())

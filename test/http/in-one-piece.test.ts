@@ -5,7 +5,6 @@ import { nextTurn, turns } from '../support/turns'
 
 const headers = { 'Content-Type': 'application/json', ETag: 'W/"1"' }
 
-/** A server that sends `size` bytes one turn of the event loop after the request has arrived. */
 function serveLate(size: number) {
   const body = new Uint8Array(size).map((_, place) => place % 251)
   const server = Bun.serve({
@@ -48,7 +47,6 @@ test('http: a large response reaches a slow reader, and a client that disconnect
   await using late = serveLate(size)
   const going = await Promise.all(Array.from({ length: 20 }, () => readSome(late.url, false)))
   expect(going.every((received) => received < size)).toBe(true)
-  // The number of received bytes includes the headers.
   expect(await readSome(late.url, true)).toBeGreaterThan(size)
   expect(uncaught.list).toEqual([])
 })

@@ -17,7 +17,7 @@ import { parseMetrics } from '../support/metrics'
 import { startService } from '../support/service'
 import { until } from '../support/turns'
 
-/** A marker in every value that these tests send or store. It must not appear in any metric. */
+/** Every value that these tests send or store contains this marker. No metric may contain the marker. */
 const canary = /canary/i
 
 let service: Awaited<ReturnType<typeof startService>>
@@ -139,7 +139,6 @@ describe('http: metrics of partner requests', () => {
   test('count the slots of each sent page, and searches with and without slots', async () => {
     const of = (slots: string) => grown(`anteroom_searches_total{slots="${slots}"}`)
     expect([of('some'), of('none')]).toEqual([2, 1])
-    // One of the counted slots has been booked since.
     const { body } = await service.get(`${search}?region_id=31`, token)
     const slots = body.results[0].availability.length + 1
     expect(grown('anteroom_slots_shown_total')).toBe(2 * slots)
@@ -174,7 +173,6 @@ describe('http: metrics of partner requests', () => {
     const forged = Array.from({ length: 20 }, (_, at) =>
       service.get(`${search}?page=${at}`, `canary.${at}.x`),
     )
-    // The path of the search without its trailing slash.
     const bare = Array.from({ length: 2 }, () =>
       service.get('/partners/v1/providers?page=1', 'canary.bare.x'),
     )

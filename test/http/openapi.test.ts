@@ -107,7 +107,6 @@ function undocumented(path: string, answer: Answer): string[] {
     (name) =>
       !answer.headers.has(name) &&
       name !== 'Idempotency-Replayed' &&
-      // The partner is not authenticated yet, so there is no budget to show.
       !(code === 'https_required' && name.startsWith('RateLimit')),
   )
   const { schema = {}, examples } = described.content['application/json'] ?? {}
@@ -208,11 +207,10 @@ describe('http: the OpenAPI document for generated clients', () => {
   })
 })
 
-/** Paths of the properties, parameters, headers and responses below `node` that have no description. */
+/** Returns the paths of all parts below `node` that have no description. */
 function undescribed(node: unknown, path: string, named = false): string[] {
   if (typeof node !== 'object' || node === null) return []
   const { description, $ref } = node as { description?: unknown; $ref?: unknown }
-  // A reference has the description of its target, which is checked too.
   const isMissing =
     named && $ref === undefined && (typeof description !== 'string' || description.trim() === '')
   const inner = Object.entries(node)
@@ -276,7 +274,6 @@ describe('http: responses match the OpenAPI document', () => {
     )
   })
 
-  /** The example booking of the document that the service currently serves. */
   const offeredBooking = async () => bookingExampleOf((await service.get('/openapi.json', null)).body)
 
   test('for the example booking, which always names a free slot in a sandbox', async () => {
@@ -291,7 +288,6 @@ describe('http: responses match the OpenAPI document', () => {
   test('in production, where the document has a fixed example slot and reveals no free slots', async () => {
     const { context, baseUrl } = service
     const fixed = await openApiDocument(endpoints, baseUrl)
-    // Books the first free slot, because it could by chance be the fixed example slot.
     expect((await service.post(paths.booking, await offeredBooking())).status).toBe(201)
     expect(await offeredBooking()).not.toEqual(bookingExampleOf(JSON.parse(fixed)))
     const production = createApp({ context, baseUrl, isSandbox: false }, () => '127.0.0.1')
@@ -315,7 +311,6 @@ describe('http: responses match the OpenAPI document', () => {
           : [],
       ),
     )
-    // Only a fault or an overload can cause the excluded codes.
     const unprovoked = documented.filter(
       (one) => !met.has(one) && !/ (internal_error|overloaded|storage_busy|storage_failed)$/.test(one),
     )
@@ -360,7 +355,6 @@ async function bookAsManyAsAllowed(member: string, providerId: number): Promise<
   }
 }
 
-/** Sends a request for each refusal of each path and returns the responses. */
 async function refusals(): Promise<[path: string, answer: Answer][]> {
   const store = actsOf(service.context)
   const deactivated = await service.addPartner('Deactivated')

@@ -17,7 +17,6 @@ const later = 2 as unknown as Version
 
 const named = (name: string) => ({ provider: { firstName: name } }) as unknown as FoundProvider
 
-/** A search result that records the providers whose slots were computed. */
 function search(items: readonly FoundProvider[], holdsUntil = 1_000) {
   const computed: FoundProvider[] = []
   const found: FoundPage = {

@@ -112,7 +112,6 @@ test('http: replacing a certificate ten times under load fails only connections 
   isOver = true
   await Promise.all(clients)
   await listening.stop()
-  // Each replacement can fail at most one connection of each client.
   expect(faults.length).toBeLessThan(10 * clients.length)
   expect(faults.filter((fault) => !/closed|ECONNRESET/.test(String(fault)))).toEqual([])
   expect(asked).toBeGreaterThan(100)

@@ -4,7 +4,6 @@ import { type LogEntry, logEntryOf, withLogEntries } from '../../src/http/log'
 import { FakeClock } from '../support/held-time'
 import { nextTurn } from '../support/turns'
 
-/** Sends a request to a handler that answers at once or later. Returns the log entries and the response. */
 async function sightOf(method: string, isLate: boolean): Promise<{ entry: LogEntry[]; answer: Response }> {
   using time = new FakeClock()
   const entry: LogEntry[] = []

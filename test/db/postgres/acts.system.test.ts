@@ -17,7 +17,7 @@ import { failureOf, TestPool } from './pools'
 beforeAll(useRealTimeouts)
 afterAll(useLongTimeouts)
 
-/** Returns the writing functions on a fake connection pool. Attempt N of a write fails with error N of `ends`. */
+/** A connection pool without a server. Attempt N of a write fails with error N of `ends`. */
 function actsThat(...ends: readonly (() => Promise<never>)[]) {
   const use = mock(() => (ends[use.mock.calls.length - 1] as () => Promise<never>)())
   return { acts: createActs({ use } as unknown as Pool<Session>), use }

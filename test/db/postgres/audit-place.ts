@@ -23,7 +23,6 @@ const template: Template = {
 
 export type Audit = ReturnType<typeof auditQueries>
 
-/** A connection of one node, and its audit queries. */
 export interface Node {
   readonly connection: ReservedSQL
   readonly audit: Audit
@@ -44,7 +43,7 @@ export async function openAuditPlace() {
     return { connection, audit: auditQueries(engine, vault), asked }
   }
   const first = await node()
-  /** Runs `work` in a transaction that has locked the audit log. */
+  /** Runs `work` in a transaction that holds the lock of the audit log. */
   const act = async <T>(
     work: (audit: Audit) => T | Promise<T>,
     { connection, audit } = first,

@@ -23,7 +23,7 @@ async function openTenLines(): Promise<AuditPlace> {
   return place
 }
 
-/** Opens a log of ten lines. Then adds two booking requests, line 11, and a third booking request. */
+/** Opens a log of ten lines. Then adds line 11 between booking requests. */
 async function openWithRequests(): Promise<AuditPlace> {
   const place = await openTenLines()
   await place.book()

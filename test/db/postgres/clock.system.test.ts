@@ -6,10 +6,6 @@ import { eventually } from '../../support/eventually'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { newTestDatabase } from './connections'
 
-/**
- * Returns a clock watch, and a function `note`. `note` passes a clock difference (ms) to the watch and returns the
- * logged lines.
- */
 function watching() {
   const watch = new ClockWatch()
   const logged: string[] = []

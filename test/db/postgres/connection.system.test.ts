@@ -164,7 +164,6 @@ describeOnPostgres('postgres: a connection', () => {
   test('no timeout cancels a COMMIT', async () => {
     const committed = onConnection(async (on) => {
       await on.send('CREATE TABLE t (seen text)')
-      // The trigger runs at COMMIT. Error code 23505 means that COMMIT has no statement timeout.
       await on.send(
         `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
            RAISE EXCEPTION USING ERRCODE = CASE current_setting('statement_timeout') WHEN '0' THEN '23505' ELSE '23514' END;

@@ -50,7 +50,6 @@ export async function newTestDatabase(): Promise<TestConnections & { readonly op
   return { ...made, opened: await openDatabase(made.on, openingOf(made.url)) }
 }
 
-/** The kind and message of a refusal that `work` throws; "nothing" if it succeeds. */
 export async function refusalOf(work: () => unknown): Promise<string> {
   try {
     await work()

@@ -31,7 +31,6 @@ describeOnPostgres('postgres: following bookings', () => {
     await using place = await furnishedPlace()
     const { first } = place
     const { use } = Pool.prototype
-    /** Reads the complete directory. Calls `afterStep` after each step. */
     const readAll = async (afterStep: (step: number) => unknown) => {
       let steps = 0
       const read = async function (this: Pool<unknown>, ...asked: Parameters<typeof use>) {

@@ -12,11 +12,9 @@ const losses = [
 ] as const
 
 /**
- * Runs `work` and breaks the connection at the COMMIT of the first transaction that takes a lock, so that the client does
- * not know the outcome.
+ * Runs `work` and breaks the connection at a COMMIT. The client then does not know the outcome.
  *
- * @param lock the statement that takes the lock. The COMMIT of a heartbeat, for example, is not affected, because a
- *   heartbeat does not take it
+ * @param lock a statement. Only a transaction with this statement loses its connection
  */
 async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => Promise<T>): Promise<T> {
   const { send, commit } = Connection.prototype

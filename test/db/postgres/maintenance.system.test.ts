@@ -148,7 +148,6 @@ const fillRows = (count: number) =>
    INSERT INTO replays SELECT id, 1, sha256(int4send(id::int)), sha256('b'), 'x', 0 FROM booking_requests;
    INSERT INTO settings SELECT 's' || id, 'x' FROM booking_requests`
 
-/** Indexes with one entry for each row of their table. */
 const indexes = [
   'members_pkey',
   'members_email_hash_key',
@@ -158,7 +157,7 @@ const indexes = [
   'settings_pkey',
 ]
 
-/** Runs `work` while something prevents deleted rows from being vacuumed. */
+/** Runs `work` while VACUUM cannot remove deleted rows. */
 type Keeper = (server: Postgres, work: () => Promise<void>) => Promise<void>
 
 const keepers: readonly Keeper[] = [
@@ -238,7 +237,7 @@ describeOnPostgres('postgres: maintenance', () => {
 
   test('a purge removes deleted personal data from tables and indexes, even if only one row was deleted', async () => {
     await withMaintenance(async ({ maintenance, run }) => {
-      // With this many rows, VACUUM would by default not clean the indexes after one deletion.
+      // In a table of this size, VACUUM by default skips the indexes after one deletion.
       await run(`CREATE EXTENSION pgstattuple; ${fillRows(8_000)}`)
       const deleted = [
         "settings WHERE name = 's1'",

@@ -14,7 +14,6 @@ const next = (sql: string, oldestCompatible: number): Migration[] => [
   ...ourMigrations,
   { sql, oldestCompatible: oldestCompatible },
 ]
-/** The schema number after one more migration. */
 const later = ourMigrations.length + 1
 const wider = next('CREATE TABLE more (id int)', 1)
 const other = next('CREATE TABLE other (id int)', 1)
@@ -24,7 +23,6 @@ const open = (made: TestConnections, migrations = ourMigrations, upgrade = false
   openDatabase(made.on, openingOf(made.url, { upgrade }), migrations)
 const opening = (...call: Parameters<typeof open>) => refusalOf(() => open(...call))
 
-/** The tables and settings of a database. */
 const contentOf = (url: string) =>
   runSql(
     url,

@@ -27,7 +27,6 @@ const opening = (made: TestConnections, different = {}) =>
   refusalOf(() => openDatabase(made.on, openingOf(made.url, different)))
 const otherKey = { takeKey: async () => masterKeyOf(Buffer.alloc(32, 8)) }
 
-/** The tables and settings of a database. */
 const contentOf = (url: string) =>
   runSql(
     url,

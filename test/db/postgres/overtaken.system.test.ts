@@ -9,10 +9,7 @@ import { openPostgresPlace } from './place'
 type Furniture = Awaited<ReturnType<typeof fill>>
 
 describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
-  /**
-   * Runs twelve rounds. Each round submits two requests to two nodes at the same time. Returns the outcomes of each
-   * round.
-   */
+  /** Runs twelve rounds. Each round submits two requests at the same time, at two nodes. */
   async function endsOfTwo(
     ask: (furniture: Furniture, name: string, round: number) => Promise<unknown>,
   ): Promise<string[][]> {

@@ -4,7 +4,6 @@ import { passwordFor } from '../../../db/postgres/client/password'
 import { Folder } from '../../support/folder'
 import { addressOf } from './pools'
 
-/** Returns the password for the first host of an address, from a password file with these lines. */
 function found(lines: string, url = 'postgres://anteroom@localhost/rooms'): string | null {
   using folder = new Folder()
   const passFile = folder.file('pgpass')

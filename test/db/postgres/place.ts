@@ -33,7 +33,7 @@ export async function openPostgresPlace(): Promise<Place & { readonly url: strin
     freeTarget: null,
     openAgain: openOne,
     async forgetChanges() {
-      // Keeps the newest two rows. A reader needs the row of the last version that it read.
+      // Keeps two rows. A reader needs the row of the last version that it read.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC OFFSET 1 LIMIT 1'
       await runSql(url, `DELETE FROM changes WHERE version < (${oldest})`)
     },

@@ -12,7 +12,7 @@ import { addressOf, failureOf, TestPool, Uncaught } from './pools'
 
 setDefaultTimeout(300_000)
 
-/** The number of connections at the server, not counting this one. */
+/** The number of connections at the server, without the connection that counts. */
 async function connectionsOf(server: Postgres): Promise<number> {
   const [row] = await server.run<{ n: number }>(
     "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'anteroom'",
@@ -156,7 +156,6 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
       ['retry', 'ETIMEDOUT'],
     ])
     expect(new Set(failures.slice(4).map(String))).toEqual(new Set(['busy,']))
-    // New tasks fail as well, within the connect timeout.
     const later = Promise.allSettled(Array.from({ length: 10 }, () => ask(pool)))
     expect(await millisOf(() => later)).toBeLessThan(1_400)
     server.resume()
@@ -241,7 +240,6 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
     const port = () => pool.use(async (on) => (await on.run('SELECT inet_server_port()', []))[0]?.[0])
     expect(await port()).toBe(primary.port)
     await primary.stop('SIGKILL')
-    // A backend process may survive its killed server for a moment and still answer.
     await eventually('the dead server to be noticed', async () => {
       const failure = await failureOf(port())
       return Array.isArray(failure) && ['unreachable', 'lost'].includes(failure[0])

@@ -27,7 +27,6 @@ export class TestPool extends Pool<Connection> implements AsyncDisposable {
   }
 }
 
-/** Returns the meaning and code of the failure if a promise rejects, otherwise its value. */
 export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch((error: unknown) => {
     if (!(error instanceof DatabaseFailure)) throw error

@@ -48,7 +48,6 @@ function stepsOf(step: Step): Step[] {
 /** Partial indexes over requests that await action by staff. */
 const small = ['booking_requests_waiting', 'booking_requests_unassigned']
 
-/** Returns the growing table that a plan node reads completely. */
 function readWhole(step: Step, above: Step | undefined): string | null {
   const { 'Node Type': type, 'Relation Name': table = '', 'Index Name': index = '' } = step
   const isFirstOfIndex = above?.['Node Type'] === 'Limit' && index !== '' && !step.Filter
@@ -105,7 +104,6 @@ describeOnPostgres('postgres: query plans of all statements', () => {
     expect(growing.filter((table) => !statements.some(({ text }) => text.includes(table)))).toEqual([])
   })
 
-  /** The indexes in the plan of a statement. */
   const indexesOf = (words: RegExp) => {
     const found = plans.filter(({ text }) => words.test(text))
     expect(found.length).toBeGreaterThan(0)

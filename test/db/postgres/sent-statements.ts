@@ -9,11 +9,9 @@ export interface SentStatement {
 
 const isPlannable = (text: string) => /^(select|insert|update|delete|with)\b/i.test(text)
 
-/** The statements sent to a server during some work. */
 export interface Sent {
-  /** Statements that can be planned. One text may contain several statements. */
+  /** Statements that PostgreSQL can plan. One sent text may contain several statements. */
   readonly statements: readonly SentStatement[]
-  /** All texts as sent. */
   readonly texts: readonly string[]
 }
 
