@@ -38,7 +38,6 @@ const run = (...words: string[]) => practice.operator.run(words)
 const lines = (...words: string[]) =>
   practice.operator.ask<Line[]>('audit', 'list', '--limit', '10000', ...words)
 
-/** The action, record and outcome of each audit line that operators add during `work`. */
 async function addedBy(work: () => Promise<unknown>) {
   const last = (await lines()).at(-1)?.id ?? 0
   await work()

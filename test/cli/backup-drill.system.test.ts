@@ -38,7 +38,6 @@ const restore = (backup: string) =>
   operator.run(['restore', backup, '--to', restored, '--master-key-file', key, '--yes'], '', settings)
 const drill = (...flags: string[]) => operator.run(['backup', 'drill', ...flags], '', settings)
 
-/** Copies the plain backup, runs the statements in the copy, and returns its path. */
 function changed(name: string, ...statements: string[]): string {
   copyFileSync(file('plain.sqlite'), file(name))
   using database = new Database(file(name))
@@ -148,7 +147,7 @@ describe('cli: backup drill', () => {
     await service.stop()
   })
 
-  test('a drill fails with one line and an audit line if the restored copy gives other answers than the service', async () => {
+  test('a drill fails with one line and an audit line if the restored copy and the service give different answers', async () => {
     {
       using database = new Database(operator.database)
       // The drill issues a token in the copy, and this trigger then changes the answers.

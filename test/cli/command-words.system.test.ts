@@ -39,7 +39,7 @@ test('cli: storage options before a command that needs no database are ignored',
   })
 })
 
-test('cli: the command line parser takes storage options up to the first other option, and none after --', () => {
+test('cli: the command line parser ignores storage options after another option or after --', () => {
   const taken = (line: string) => {
     const { words, flags } = takeStorageFlags(line.split(' '))
     return [words.join(' '), flags.map(({ said, behind }) => [...said, behind].join(' '))]
@@ -66,7 +66,7 @@ test.each([
   expect(didYouMean(word, ['token', 'issue', 'verify', 'serve', 'organization'])).toBe(meant)
 })
 
-test('cli: among more refs than can be compared in a second, no ref is suggested', () => {
+test('cli: no ref is suggested if there are too many refs to compare in a second', () => {
   const refs = Array.from({ length: 1_000 }, (_, index) => `${'x'.repeat(196)}${index}`)
   expect(didYouMean(`${'x'.repeat(196)}1000`, refs)).toBeNull()
   expect(didYouMean(`${'x'.repeat(196)}y`, refs.slice(0, 1))).toBe(refs[0] as string)

@@ -26,7 +26,6 @@ afterAll(() => {
   operator[Symbol.dispose]()
 })
 
-/** The completions of the last word of a line, on the operator's database. */
 function offers(line: string): Promise<readonly string[]> {
   const words = line.split(' ')
   return offersFor(['--database', operator.database, ...words], createProgram)
@@ -62,7 +61,7 @@ describe('cli: completion', () => {
     expect(await offers(line)).toEqual(offered)
   })
 
-  test('the command complete, which only shells use, is not offered', async () => {
+  test('the internal command complete is not offered', async () => {
     const all = await offers('')
     expect(all).toContain('completion')
     expect(all).not.toContain('complete')
@@ -100,7 +99,6 @@ test('cli: completion next to a running service reads the latest changes', async
 describe('cli: completion in a shell', () => {
   const path = `${dirname(theProgram[0] as string)}:${process.env.PATH}`
 
-  /** Runs a shell with the program on the PATH. Returns its output. */
   async function shell(command: readonly string[]): Promise<string> {
     const child = Bun.spawn([...command], {
       cwd: operator.folder.path,

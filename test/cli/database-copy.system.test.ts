@@ -18,7 +18,6 @@ const file = (name: string) => operator.folder.file(name)
 const atKey = ['--master-key-file', key]
 const at = (place: string) => ['--database', place, ...atKey]
 let token = ''
-/** The response to a booking with an idempotency key. */
 let answered: unknown
 
 beforeAll(async () => {
@@ -41,7 +40,7 @@ beforeAll(async () => {
   await operator.do('member', 'erase', '--partner', 'Lantern', '--external-id', 'P-erased', '--yes')
 })
 afterAll(() => operator[Symbol.dispose]())
-// Copying deactivates the source database. The next test needs it active.
+// A copy deactivates its source. The next test needs an active source.
 afterEach(async () => {
   await operator.run(['database', 'reactivate', '--yes'])
 })
@@ -76,14 +75,12 @@ interface CopyReport {
   readonly copiedBefore: { readonly to: string; readonly at: string } | null
 }
 
-/** Copies a database and returns the printed result. */
 async function copied(from: string, to: string, ...flags: string[]): Promise<CopyReport> {
   const { code, stdout, stderr } = await copy(from, to, '--json', ...flags)
   expect([code, stderr]).toEqual([0, ''])
   return JSON.parse(stdout)
 }
 
-/** Every value of every table that a copy includes, and the highest id that each of these tables has assigned. */
 function contentOf(path: string): Record<string, unknown> {
   using content = new Database(path, { readonly: true })
   const names = content
@@ -253,7 +250,6 @@ async function expectDeactivated(from: string, to: string): Promise<void> {
   await service.stop()
 }
 
-/** Copies a database. Returns the printed result, and what the command status then prints about the copy. */
 async function noteOf(from: string, to: string) {
   const { deactivated, copiedBefore } = await copied(from, to)
   const { stdout } = await operator.run(['status', '--json', ...at(from)])
@@ -325,7 +321,7 @@ describe('cli: a database that was copied', () => {
 })
 
 describeOnPostgres('cli: refusals of database copy', () => {
-  test('a target that already has tables, of this or of another application, is refused', async () => {
+  test('a target with tables is refused, even if another application created them', async () => {
     await using server = await newDatabase()
     await copied(database, server.url)
     expect(await copy(database, server.url)).toEqual(
@@ -489,7 +485,10 @@ describeOnPostgres('cli: an interrupted database copy', () => {
 
   const begin = (from: string, to: string) =>
     new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
-  /** Returns true while a copy inserts members. Also evaluates the SQL expression `call` for that connection. */
+  /**
+   * Returns whether a copy is inserting members. `call` is an SQL expression that runs for the connection of
+   * the copy.
+   */
   const isFilling = async (url: string, call = 'pid') => {
     const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"
     const rows = await runSql(url, `SELECT ${call} FROM pg_stat_activity WHERE ${working}`)

@@ -182,7 +182,7 @@ describe('cli: the directory commands', () => {
     })
   })
 
-  test('directory load refuses more changes than --max-changes, also with --yes, and a dry run still shows its plan', async () => {
+  test('directory load refuses more changes than --max-changes, even with --yes, and a dry run still shows the plan', async () => {
     const refused = {
       code: 4,
       signal: null,

@@ -69,7 +69,7 @@ describe('cli: errors of a command line', () => {
     },
   )
 
-  test('an option that takes no value is not called unknown, and the value is not repeated', async () => {
+  test('the error of an option with an unexpected value does not repeat the value', async () => {
     expect(await errorOf('doctor --json=x')).toBe("error: option '--json' takes no value\n")
   })
 

@@ -55,13 +55,13 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
   )
 })
 
-test('cli: the hints of status mention a server that ended unexpectedly while another one serves', () => {
+test('cli: the hints of status mention a server that ended unexpectedly, even if another server serves', () => {
   expect(firstAid({ ...well, servers: [serverThatIs('down'), serverThatIs('up')] }, false)).toEqual([
     '1 server ended unexpectedly: read the log there, then start the server again',
   ])
 })
 
-test('cli: the hints of status mention a server that is not ready while another one is', () => {
+test('cli: the hints of status mention an unready server, even if another server is ready', () => {
   expect(firstAid({ ...well, servers: [serverThatIs('unready'), serverThatIs('up')] }, false)).toEqual([
     '1 server not ready: read the log there',
   ])

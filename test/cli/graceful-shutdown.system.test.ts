@@ -7,8 +7,8 @@ import { testOfFile } from '../support/engine'
 import { Operator, stopping } from '../support/operator'
 import { eventually, Folder, startSandbox, theProgram, withFewProviders } from '../support/process'
 
-// A program started from a terminal obeys SIGHUP, and a program started under nohup ignores it. Both commands set this
-// explicitly, because the tests themselves may run under nohup, and a started program inherits it.
+// A terminal starts programs with SIGHUP enabled, and nohup starts them with SIGHUP ignored. The tests themselves may
+// run under nohup, so each command sets SIGHUP explicitly.
 const fromTerminal = ['env', '--default-signal=HUP', ...theProgram]
 const underNohup = ['env', '--ignore-signal=HUP', ...theProgram]
 
@@ -130,7 +130,6 @@ testOfFile(
     {
       using database = new Database(operator.database)
       const hashes = 'randomblob(32), randomblob(32), randomblob(200)'
-      // The request ids in these replays belong to no request, because this test does not need the requests.
       database.run(
         `INSERT INTO replays (request_id, partner_id, key_hash, body_hash, sealed_receipt, submitted_at)
        SELECT key + 1, 1, ${hashes}, key FROM json_each(?)`,

@@ -67,7 +67,6 @@ test('cli: serve uses HTTPS if the settings file names a certificate, and loads 
   ])
 })
 
-/** The common name in the certificate that the service on this port presents. */
 async function certificateNameOf(port: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, resolve)

@@ -14,7 +14,6 @@ const rows = [
   ['10000', 'accepted', '-', '渡辺 渡辺 渡辺 渡辺 渡辺 渡辺', 'Lantern 👩‍⚕️', 'Europe/Lisbon'],
 ]
 
-/** The lines of a table as they are printed, with the titles first. */
 function linesOf(width: number, giveWay?: GiveWay, cells: readonly (readonly string[])[] = rows): string[] {
   const layout = layOut(titles, cells, width, giveWay)
   return [layout.titles, ...layout.rows.flat()].map((line) => line.join('  ').trimEnd())

@@ -33,7 +33,6 @@ function pipe(): [reader: number, writer: number] {
   return [reader, opened(path, 'w')]
 }
 
-/** The bytes that can be read from a pipe now. */
 function read(reader: number): string {
   const buffer = Buffer.alloc(1 << 20)
   try {
@@ -90,7 +89,7 @@ test('cli: the log writer buffers up to 4 MiB for a stuck reader, then drops who
   })
   const kept = taken.split('\n').slice(0, -2)
   expect(kept.length + dropped).toBe(written)
-  // At most 4 MiB that the writer buffered and 64 KiB in the pipe.
+  // The writer buffers at most 4 MiB, and the pipe buffers 64 KiB.
   expect(taken.length).toBeLessThan(4.1 * 2 ** 20)
   expect(kept).toEqual(kept.map((_, at) => line(at).trimEnd()))
   writer.write('after\n')

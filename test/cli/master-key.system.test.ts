@@ -72,7 +72,7 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('the checked mode of a symbolic link is that of the file it points to', async () => {
+  test('for a symbolic link, the mode of the target file is checked', async () => {
     const link = operator.folder.file('link')
     symlinkSync(key, link)
     expect((await operator.run([...list, '--master-key-file', link])).code).toBe(0)
@@ -85,7 +85,7 @@ describe('cli: the master key of a database', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    'a key file of another user is refused, unless the database belongs to the same user',
+    'a key file of another user is refused, unless that user also owns the database',
     async () => {
       chownSync(key, 12_345, 12_345)
       expect(await operator.run([...list, ...there])).toEqual(
@@ -99,7 +99,7 @@ describe('cli: the master key of a database', () => {
     },
   )
 
-  test('a key from a pipe that stays open is refused after 10 s, and a key from a device or a closed descriptor at once', async () => {
+  test('a key from an open pipe is refused after 10 s, and a key from a device or a closed descriptor is refused at once', async () => {
     const start = performance.now()
     expect(await operator.runShell('organization list --master-key-fd 3 3< /dev/zero')).toEqual(
       refused("the master key's file descriptor is a device or folder\nTry: use a file or a pipe"),
@@ -121,7 +121,7 @@ describe('cli: the master key of a database', () => {
   })
 })
 
-/** A folder that is not on the same disk as the test folders, if there is one. */
+/** A folder on another disk than the test folders, or undefined. */
 const otherDisk = [tmpdir(), '/dev/shm'].find(
   (folder) => existsSync(folder) && statSync(folder).dev !== statSync(folders).dev,
 )
@@ -157,7 +157,7 @@ describe('cli: key rotate', () => {
 })
 
 describe('cli: init', () => {
-  test('init explains why and how to move a key file away from the database, unless it is in another folder', async () => {
+  test('if the key file is in the folder of the database, init explains why and how to move the key file', async () => {
     using operator = new Operator(theProgram)
     const { database } = operator
     const output = await operator.do('init')
@@ -189,8 +189,7 @@ describe('cli: init', () => {
       expect(readdirSync(operator.folder.path)).toEqual(['anteroom.sqlite'])
       await operator.do('organization', 'list', '--master-key-file', key)
 
-      // Recreates the state after init was killed before the database got its name: the unfinished folder contains the
-      // key.
+      // Recreates the files of a killed init: the unfinished folder contains the key, and the database has no name yet.
       const aside = `${operator.database}.unfinished-0a1b2c3d`
       mkdirSync(aside)
       copyFileSync(key, `${aside}/key`)

@@ -30,7 +30,6 @@ interface Submitted {
   readonly member: { readonly id: number }
 }
 
-/** Submits an intake for the member with this mark, or a booking if a slot is given. */
 async function submit(mark: string, slot?: { providerId: number; utcStartTime: string }): Promise<Submitted> {
   const body = {
     ...booking(`${mark}-external`, slot, profileOf(mark)),
@@ -52,7 +51,6 @@ const auditOf = async (record: string) =>
     .split('\n')
     .filter((line) => line.includes(`"${record}"`) && !line.includes('member.look-up'))
 
-/** The files of the database that contain a mark. */
 function tracesOf(mark: Buffer): string[] {
   const { database } = practice.operator
   return ['', '-wal', '-shm']
@@ -60,7 +58,6 @@ function tracesOf(mark: Buffer): string[] {
     .filter((file) => existsSync(file) && readFileSync(file).includes(mark))
 }
 
-/** The sealed answers of the newest request and the sealed profile of its member. */
 function newestSealed(): [answers: Buffer, profile: Buffer] {
   using database = new Database(practice.operator.database, { readonly: true })
   const row = database

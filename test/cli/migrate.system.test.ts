@@ -9,7 +9,6 @@ beforeEach(() => {
 })
 afterEach(() => operator[Symbol.dispose]())
 
-/** The exit code and stderr of a refused command. */
 async function refusalOf(...args: string[]): Promise<[number | null, string]> {
   const { code, stdout, stderr } = await operator.run(args)
   expect(stdout).toBe('')

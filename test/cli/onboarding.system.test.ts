@@ -57,7 +57,7 @@ describe('cli: onboarding partners while the service runs', () => {
     })
   })
 
-  test('a request gets 401 if the partner is deactivated, 403 if its organization is deactivated, 409 if it has no organization', async () => {
+  test('a request gets 401 for a deactivated partner, 403 for a deactivated organization and 409 for a partner without organization', async () => {
     const moves: [string[], number, string][] = [
       [['partner', 'deactivate', 'Lantern', '--yes'], 401, 'partner_inactive'],
       [['partner', 'reactivate', 'Lantern'], 200, ''],
@@ -234,7 +234,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect((await operator.run(['token', 'revoke', 'Lantern', '--yes'])).code).toBe(3)
   })
 
-  test('doctor reports nothing until other users can read the database file, and then reports the file', async () => {
+  test('doctor reports the database file only if other users can read it', async () => {
     const findings = await operator.ask<{ check: string; state: string }[]>('doctor')
     expect(findings.filter(({ state }) => state === 'bad')).toEqual([])
     await Bun.$`chmod 644 ${operator.database}`.quiet()

@@ -7,7 +7,7 @@ import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import { actAt } from '../support/service'
 
-/** A running service with a partner and three providers who work every day, and its operator. */
+/** A running service and its operator. The service has one partner, and three providers who work every day. */
 export interface Practice {
   readonly operator: Operator
   readonly service: Served
@@ -48,7 +48,6 @@ export async function startPractice(): Promise<Practice> {
   }
 }
 
-/** Loads the directory and leaves the database open. */
 async function fill({ storage }: Operator): Promise<Service> {
   const service = await openService({
     purpose: 'production',

@@ -133,7 +133,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(listed).toStartWith(
       `Provider on-2 Marlow Fernhill would have time off from ${day} to ${day}. Nothing`,
     )
-    // The line also shows the member's local time while Ontario's time zones differ.
+    // The line also contains the member's local time if the time zones of Ontario differ on this day.
     expect(listed).toContain(`\n1. ${local} Toronto`)
     expect(listed).toContain(
       `\n   Ada Lovelace  phone +1 416 555 0100  voicemail: NO\n   request ${body.id}, pending,`,

@@ -30,7 +30,7 @@ describe('cli: rate limits', () => {
     const since = performance.now()
     for (let call = 0; call < 120; call++) statuses.push((await service.get(regions, 'none')).status)
     expect(new Set(statuses)).toEqual(new Set([401]))
-    // The limit of 120 requests a minute allows two more requests in every second that has passed.
+    // The limit is 120 requests a minute. So each second that passes allows two more requests.
     const mostMore = Math.ceil((performance.now() - since) / 500) + 2
     let last = await service.get(regions, 'none')
     for (let more = 0; more < mostMore && last.status === 401; more++)

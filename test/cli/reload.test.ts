@@ -18,7 +18,6 @@ const path = folder.file('settings')
 const set = (...lines: string[]) =>
   writeFileSync(path, ['ANTEROOM_DATABASE=a', 'ANTEROOM_BASE_URL=https://localhost', ...lines].join('\n'))
 
-/** A stub of a server that uses the settings file. `limits` and `certificates` record the changes that it gets. */
 function running(flags: Flags = {}) {
   const read = () => readServerConfig({ settings: path, ...flags }, {})
   const config = read()
@@ -35,7 +34,7 @@ function running(flags: Flags = {}) {
   return { live, limits, certificates }
 }
 
-test('cli: a reload applies the number of nodes together with the limits that they share', () => {
+test('cli: a reload applies the number of nodes together with the limits that the nodes share', () => {
   set('ANTEROOM_NODES=2')
   const database = 'postgres://anteroom@127.0.0.1/anteroom'
   const { live, limits } = running({ database, masterKeyFile: 'key' })
@@ -59,7 +58,6 @@ test('cli: a reload applies new limits, and lists the settings that need a resta
   expect(reload(live)).toBe('settings reloaded: nothing has changed')
 })
 
-/** The log lines of a reload, with their levels. */
 function reported(running: RunningServer): string[][] {
   const lines: string[][] = []
   reloadAnd(running, (line, level = 'warn') => lines.push([level, line]))
@@ -89,7 +87,7 @@ test('cli: a reload with a fault in the settings changes nothing, and logs one l
   expect(limits).toEqual([])
 })
 
-test('cli: a reload applies a new certificate, skips an unchanged one, and changes nothing for a broken one', () => {
+test('cli: a reload applies a new certificate, skips an unchanged certificate, and refuses a mismatched certificate', () => {
   set()
   const [certificate, key] = [folder.file('in-force.crt'), folder.file('in-force.key')]
   const put = (cert: string, pem: string) => {
@@ -110,7 +108,7 @@ test('cli: a reload applies a new certificate, skips an unchanged one, and chang
   expect(reload(live)).toMatch(
     /^settings reloaded: the certificate that is valid until \S+Z is in use; the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\); applied now: --open-requests$/,
   )
-  // A second reload with the same certificate does not apply it again, and reports only its expiry.
+  // The second reload finds the same certificate, and reports only when the certificate expires.
   expect(reload(live)).toMatch(
     /^settings reloaded: the TLS certificate expires on \S+; renew it, then send SIGHUP \(or restart, if systemd passes it as a credential\)$/,
   )

@@ -260,7 +260,7 @@ describe('cli: the screening answers of a request', () => {
     expect(await lines()).toBe(1)
     await practice.operator.do('request', 'decline', `${booked}`, '--yes')
     expect((await act('list', '--risk')).stdout).not.toMatch(new RegExp(`^${booked} `, 'm'))
-    // The second audit line was added when request decline read the risk to warn about it.
+    // The command request decline reads the risk for its warning. This adds the second audit line.
     expect(await lines()).toBe(2)
   })
 })

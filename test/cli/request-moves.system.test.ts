@@ -30,7 +30,6 @@ const act = (...words: (string | number)[]) => practice.operator.run(['request',
 const ask = (...words: (string | number)[]) =>
   practice.operator.ask<Record<string, unknown>>('request', ...words.map(String))
 
-/** The audit lines of a request, as `action outcome`. */
 async function linesOf(id: number): Promise<string[]> {
   const lines = (await practice.operator.do('audit', 'export')).trim().split('\n')
   return lines
@@ -77,7 +76,7 @@ test('cli: request move frees the old slot for the next search, and each attempt
 })
 
 describe('cli: a note on a request', () => {
-  test('comes from an argument or stdin, is sealed, is shown only by request notes, and each reading is audited', async () => {
+  test('is sealed, is shown only by request notes, and each reading is audited', async () => {
     const slot = (await practice.slotsOf('on-2')).at(-1)
     const id = await submit(slot)
     const { operator } = practice

@@ -19,13 +19,11 @@ setDefaultTimeout(300_000)
 
 const { fileInvalid, databaseUnusable, failed, misused } = exitCodes
 
-/** The environment of a program that puts its temporary files into a folder. */
 const withTemporary = (path: string) => ({ ...(process.env as Record<string, string>), TMPDIR: path })
 
 const regionsOf = (country: string) => `/partners/v1/provider-regions/?country_code=${country}`
 const lookUp = (externalUserId: string) => `/partners/v1/user/?external_user_id=${externalUserId}`
 
-/** A port that is free now. */
 async function freePort(): Promise<number> {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
   const { port } = server
@@ -33,7 +31,6 @@ async function freePort(): Promise<number> {
   return port as number
 }
 
-/** Writes a directory file. */
 function directoryFile(folder: Folder, document: unknown): string {
   const path = folder.file('directory.json')
   writeFileSync(path, typeof document === 'string' ? document : JSON.stringify(document))
@@ -307,7 +304,7 @@ describe('cli: --database of the sandbox', () => {
 })
 
 describe('cli: --directory of the sandbox', () => {
-  test('a sandbox with a given directory has no booked slots, unlike one with the built-in directory', async () => {
+  test('only a sandbox with the built-in directory has booked slots', async () => {
     using folder = new Folder()
     const bookedOf = async (name: string, args: string[]) => {
       const path = folder.file(name)
@@ -319,7 +316,7 @@ describe('cli: --directory of the sandbox', () => {
     expect(await bookedOf('built-in', [])).toBeGreaterThan(0)
   })
 
-  test('a given directory replaces the built-in one in a new database, and the stored one in an existing database', async () => {
+  test('a given directory replaces the built-in directory, and also the stored directory of an existing database', async () => {
     using folder = new Folder()
     const database = ['--database', folder.file('kept.sqlite')]
     const path = directoryFile(folder, small)

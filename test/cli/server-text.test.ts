@@ -7,7 +7,7 @@ const note = { host: '10.0.0.4', port: 8080, machine: 'one', version: '1.2.0', s
 const one = { state: 'up', note, seenAt: now } as const
 const ended = { state: 'down', note: { ...note, machine: 'two' }, seenAt: now - hour } as const
 
-test('cli: status with one server shows this server in the lines about the service, and prints no list of servers', () => {
+test('cli: status describes a single server as the service, and prints no list of servers', () => {
   const alone = { ...one, seenAt: null }
   expect(serviceLines([alone], now)).toEqual({
     service: 'up',
