@@ -46,7 +46,10 @@ export function settingsOver(database: Running) {
       then(read(dataKeyName), (sealed) => openVault(sealed, purpose, masterKey)),
     isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
       then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
-    /** Returns false if `next` already seals the data key. Requires a transaction that blocks another rotation. */
+    /**
+     * Returns false if the data key is already sealed under `next`. Requires a transaction that blocks another
+     * rotation.
+     */
     rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>
       then(read(dataKeyName), (current) => {
         const sealed = resealed(current, purpose, masterKey, next)
@@ -66,7 +69,7 @@ export function requirePurpose(found: string | null, purpose: Purpose): void {
 
 export const hashBytes = 32
 
-/** The SHA-256 hashes of the steps, concatenated. */
+/** Returns the SHA-256 hashes of the steps, concatenated. */
 export function hashesOf(steps: readonly string[]): Buffer {
   return Buffer.concat(steps.map((sql) => new Bun.CryptoHasher('sha256').update(sql).digest()))
 }

@@ -119,7 +119,7 @@ async function fetchBun(version, platform) {
     failures.push(`${installer === npm[0] ? 'npm' : 'bun'}: ${gist(output)}`)
   }
   throw new Error(
-    `cannot install Bun ${version}: ${failures.join('; ') || 'there is neither npm nor any Bun'}`,
+    `cannot install Bun ${version}: ${failures.join('; ') || 'found no npm and no Bun in PATH. Install Node.js with npm, then try again.'}`,
   )
 }
 

@@ -22,7 +22,7 @@ import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
 /** Lines removed in one transaction. */
 const removedAtOnce = 500
-/** Pause between two transactions that remove lines. During the pause, other writers get the lock. */
+/** Pause in ms between two transactions, so that other writers get the lock. */
 const pauseMillis = 25
 
 const mostText = 1 << 20
@@ -30,15 +30,15 @@ const mostText = 1 << 20
 const mostEndBytes = 4_096
 
 /**
- * Removes the lines of a chain up to `upTo`, then appends `entries`. Returns the number of removed lines. If the log
- * does not contain `upTo`, changes nothing and returns 0.
+ * Removes the lines of a chain up to `upTo`, then appends `entries`. Returns the number of removed lines. Without a
+ * line `upTo` in the log, changes nothing and returns 0.
  */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
-/** An archive is a file with one JSON line for each pruned line. After these lines comes a sealed description. */
+/** An archive is a file. It has one JSON line for each pruned line, then a sealed description. */
 export function auditArchives(log: WalkedLog, removeLines: RemoveLines) {
   return {
-    /** Checks that an archive is unaltered and contains the line `noted`. */
+    /** Checks that an archive is unaltered. @param noted a line that the archive must contain */
     check: (path: string, noted: AuditHead | null) => check(log, path, noted),
     /** Returns the number of lines removed. @throws Refusal field_invalid or database_unusable */
     async prune(prune: AuditPrune, act: Act): Promise<number> {
@@ -85,7 +85,7 @@ function nextOf({ head }: AuditArchive, start: AuditHead): string {
   return head.id > start.id ? 'some of its lines are still in the log' : 'other archives are in between'
 }
 
-/** The file ends before the first line of time `before` or later. Returns null if there is nothing to write. */
+/** Writes the lines that are older than `before`. Returns null if there are none. */
 async function write(log: WalkedLog, prune: AuditPrune): Promise<AuditArchive | null> {
   const { chain, target } = prune
   const start = await startOf(log, chain)

@@ -6,12 +6,11 @@ import {
   auditActions,
 } from '../../src/domain/audit'
 
-/** The lines of one action. The optional fields select one actor or one record. An index returns the lines by time. */
+/** Selects the lines of one action, optionally only those of one actor or one record. */
 export interface AuditStream extends AuditSubject {
   readonly action: AuditAction
 }
 
-/** True if a filter has conditions other than `after`. */
 export function isNarrowed({ after, ...narrowing }: AuditFilter): boolean {
   return Object.values(narrowing).some((value) => value !== undefined)
 }
@@ -27,7 +26,7 @@ export function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter)
   })
 }
 
-/** Returns the names of the fields that are set. Streams with the same fields share a prepared statement. */
+/** Returns the names of the fields that are set. They identify the prepared statement of the stream. */
 export function givenOf(stream: AuditStream): (keyof AuditStream)[] {
   return (['record', 'actor', 'action'] as const).filter((name) => stream[name] !== undefined)
 }
@@ -38,19 +37,19 @@ export function timesOf({ since, until, after }: AuditFilter, afterAt: number | 
   return {
     since: Math.max(earliest, afterAt ?? earliest),
     until: until ?? Number.MAX_SAFE_INTEGER,
-    // If the line `after` was pruned, only ids are compared.
+    // If the line `after` was pruned, its time is unknown, so only ids are compared.
     afterAt: afterAt ?? Number.MAX_SAFE_INTEGER,
     after: after ?? 0,
   }
 }
 
-/** Merges lines by time, not by id: the two orders differ if the clock was set back. */
+/** Merges lines by time, because ids are not in order of time if the clock was set back. */
 export function mergeStreams(
   found: readonly AuditLine[],
   limit: number,
   { after }: AuditFilter,
 ): AuditLine[] {
-  // A line is in two streams if a partner is both its actor and its record.
+  // If a partner changes its own record, the line is in two streams.
   const once = [...new Map(found.map((line) => [line.id, line])).values()]
   const sorted = once.sort((a, b) => a.at - b.at || a.id - b.id)
   return after !== undefined ? sorted.slice(0, limit) : sorted.slice(-limit)

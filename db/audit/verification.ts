@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/audit'
 import type { Vault } from '../../src/domain/ports/vault'
 
-/** Name of the setting with the state of the log. A trigger of the audit table reads this setting too. */
+/** Setting that stores the state of the log. A trigger of the audit table also reads this setting. */
 export const auditStateName = 'audit'
 
 export function auditHashes(vault: Vault): AuditHashes {
@@ -31,20 +31,20 @@ export interface LogEnds {
   readonly last: AuditHead
 }
 
-/** A log that is read in batches. Each call reads another snapshot. */
+/** A log that is read in batches. Each batch is read from another snapshot. */
 export interface WalkedLog {
   readonly hashes: AuditHashes
   stand(): LogEnds | Promise<LogEnds>
-  /** In order of id. @param after null to start at the first line */
+  /** Returns lines in order of id. @param after null to start at the first line */
   linesAfter(after: number | null, limit: number): readonly AuditLine[] | Promise<readonly AuditLine[]>
 }
 
-/** Returns the highest id ever used. Ids are never reused, even if their line was pruned. */
+/** Returns the highest id ever used, even if its line was pruned. Ids are never reused. */
 export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
-/** A null state means an invalid seal. It is kept, because a new seal would hide the fault. */
+/** A null state means that the seal is invalid. It stays null, because a new seal would hide the fault. */
 export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: ends.last, head: ends.last }
   let state = ends.state ?? { acts: span, refusals: span }
@@ -57,7 +57,7 @@ export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly A
   return { lines, state: ends.state && state }
 }
 
-/** Lines with an id above `after`, up to and including `upTo`. Lets other work run between batches. */
+/** Yields the lines after `after`, up to and including `upTo`. Other work can run between batches. */
 export async function* linesOf(
   log: Pick<WalkedLog, 'linesAfter'>,
   after: number | null,
@@ -77,7 +77,7 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // A concurrent prune can look like a fault. In this case, verifies again.
+    // A prune at the same time can look like a fault. If one happened, the log is verified again.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }
@@ -98,7 +98,7 @@ function startsOf({ state }: LogEnds): string {
   return JSON.stringify([state?.acts.start, state?.refusals.start])
 }
 
-/** The newest line of the chain `acts`. If the seal is invalid, the newest line of the log. */
+/** Returns the newest line of the chain `acts`. If the seal is invalid, returns the newest line of the log. */
 export function headOfLog({ state, last }: LogEnds): AuditHead {
   return state?.acts.head ?? last
 }

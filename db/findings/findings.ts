@@ -8,7 +8,6 @@ export function finding(check: string, fault: string | false | undefined, otherw
 
 const mostNamed = 20
 
-/** Returns an empty text if no record has the fault. */
 export function named(fault: string, records: readonly string[]): string {
   const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
   return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
@@ -19,7 +18,7 @@ export function auditFinding(verdict: AuditVerdict): Finding {
   return finding('audit log', undefined, `intact up to line ${verdict.head.id}`)
 }
 
-/** @param sample number of decrypted values, for example `1000 members, 12 notes`; null if all were decrypted */
+/** @param sample describes the decrypted values, for example `1000 members, 12 notes`; null if all were decrypted */
 export function sealedFinding(
   unreadable: readonly string[],
   misplaced: readonly string[],
@@ -49,7 +48,7 @@ export function fileFault(error: unknown, path: string): unknown {
   return /^(ENOSPC|EDQUOT|EFBIG|ENOTDIR)$/.test(code ?? '') ? noRoomAt(path) : error
 }
 
-/** Names only the target. A backup uses several folders, and the error does not say which one is full. */
+/** The message names only the target. The error does not show which folder of a backup is full. */
 export function noRoomAt(path: string): Refusal {
   return unusable(`no sound copy could be made at ${path}`, 'check the free disk space')
 }

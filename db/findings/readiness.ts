@@ -1,6 +1,6 @@
 import type { Report } from '../../src/domain/measures'
 
-/** For this long, the outcome of a write shows if the database is writable. */
+/** In ms. A write in this period shows if the database is writable, so no trial write is needed. */
 const knownMillis = 1_000
 const trialMillis = 1_000
 
@@ -20,7 +20,7 @@ export class Readiness {
 
   noteStored(): void {
     this.#storedAt = performance.now()
-    // A small write may succeed on a full disk, so a recent failure still counts.
+    // On a full disk a small write may succeed, so a recent failure still counts.
     if (!isKnown(this.#failedAt)) this.#turn(null)
   }
 
@@ -29,7 +29,7 @@ export class Readiness {
     this.#turn(fault)
   }
 
-  /** Like isReady, but without a trial write. */
+  /** True if no fault is known. Makes no trial write. */
   get isFaultless(): boolean {
     return this.#fault === null
   }
@@ -38,12 +38,12 @@ export class Readiness {
     return this.#isDamaged
   }
 
-  /** Call this if a check found no damage. The next successful write then makes the database ready. */
+  /** Call this after a check that found no damage. The next successful write then makes the database ready. */
   noteSound(): void {
     this.#isDamaged = false
   }
 
-  /** Damage lasts until noteSound: a successful write does not clear it. */
+  /** Records damage. Only noteSound clears it: a successful write does not. */
   noteDamaged(fault: string): void {
     if (this.#isDamaged) return
     this.#isDamaged = true

@@ -7,7 +7,7 @@ import { type CopiedColumn, type CopiedTable, copiedTables, isCopiedSetting, tab
 
 export type Run = (text: string, params: readonly unknown[]) => MaybePromise<readonly unknown[][]>
 
-/** Rows in one batch. A row may have 100 kB, so larger batches would need much memory. */
+/** Rows in one batch. Each row may have 100 kB, so the limit bounds the memory. */
 export const rowsAtOnce = 250
 
 /** @param lastIdOf returns SQL for the highest id ever generated for a table */
@@ -30,18 +30,17 @@ export async function sourceOver(
   }
 }
 
-/** The engine's operations that fill a new database. They run in the transaction that creates the database. */
+/** Operations of the engine of the new database. They run in the transaction that creates the database. */
 export interface Filling {
   readonly run: Run
-  /** @throws Refusal database_unusable with the row that violates a constraint */
+  /** Adds rows. @throws Refusal database_unusable that names the row, if it violates a constraint */
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>
-  /** Returns SQL that makes the table generate only ids above $1. */
+  /** Returns SQL after which the table generates only ids above $1. */
   keepIds(table: string): string
   openLog(): MaybePromise<AuditQueries>
 }
 
 export async function targetOver({ run, add, keepIds, openLog }: Filling): Promise<CopyTarget> {
-  // The copied settings replace those of the new database.
   await run(`DELETE FROM settings WHERE ${isCopiedSetting}`, [])
   return {
     add: async (table, lines) => add(tableNamed(table), lines),
@@ -91,7 +90,7 @@ export function toLine(table: CopiedTable, values: readonly unknown[]): string {
   throw unusable(`${record} is damaged (${name} is not of type ${kind})`, 'restore a backup')
 }
 
-/** Undefined if the value does not fit the kind. Bytes are in PostgreSQL's hex format (PostgreSQL §8.4.1). */
+/** Returns undefined if the value does not fit the kind. Bytes use PostgreSQL's hex format (PostgreSQL §8.4.1). */
 function toJson(kind: CopiedColumn['kind'], value: unknown): string | number | boolean | null | undefined {
   if (value === null) return null
   if (kind === 'text') return typeof value === 'string' ? value : undefined
@@ -134,7 +133,6 @@ async function verifyLog({ verify, walked }: AuditQueries, whose: string): Promi
     const fault = `line ${verdict.id}: ${verdict.fault}`
     throw unusable(`the audit log of ${whose} was altered (${fault}), so nothing was copied`)
   }
-  // The state is not null, because the log is intact.
   const { acts, refusals } = (await walked.stand()).state as AuditSpans
   return { acts, refusals }
 }

@@ -16,7 +16,7 @@ export interface CopiedTable {
   readonly generatesIds: boolean
 }
 
-/** The change feed is not copied, because every node loads the directory when it starts. */
+/** Leaves out the change feed. It is not needed, because a node loads the whole directory when it starts. */
 const { changes: _, ...copied }: Tables = tablesOf(sqliteColumns)
 
 /** In foreign key order: a row references only rows of earlier tables. */
@@ -46,7 +46,7 @@ function kindOf(column: SQLiteColumn): CopiedColumn['kind'] {
   return type === 'blob' ? 'bytes' : 'number'
 }
 
-/** Settings that are copied. The other settings, for example the migrations, belong to one database. */
+/** A copy includes only these settings. All other settings belong to the original database. */
 const copiedSettings = [dataKeyName, 'purpose', 'zone_data']
 
 export const isCopiedSetting = `name IN ('${copiedSettings.join("', '")}')`

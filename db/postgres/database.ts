@@ -31,7 +31,7 @@ import { createActs } from './transaction'
 /** Connections per node. Submissions have a separate pool, because they wait for locks. */
 const [submissionPoolSize, poolSize] = [4, 4]
 
-/** Timeout for one call of a command, which may read all records. */
+/** Timeout of one database call, in ms. Long, because a command may read all records. */
 const commandMillis = 10_000
 
 /** `name` is the address without its password. */
@@ -78,7 +78,10 @@ export function serverDatabase(text: string, login: DatabaseLogin): DatabaseLoca
   }
 }
 
-/** A copy needs a second connection. @throws Refusal database_unusable or storage_busy */
+/**
+ * Runs work on a single connection. A copy opens a second connection.
+ * @throws Refusal database_unusable or storage_busy
+ */
 async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promise<T>): Promise<T> {
   const make = (connection: Connection) => connection
   const pool = new Pool<Connection>({ ...server, size: 2, make, deadlineMillis: commandMillis })
@@ -91,7 +94,7 @@ async function connectOnce<T>(server: Server, work: (on: OnConnection) => Promis
   }
 }
 
-/** Adds the cause for the operator. Partners only see that the service is busy. */
+/** Adds the cause to a refusal. Only the operator sees the cause. */
 function explain(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown }
   if (!(error instanceof Refusal && cause instanceof DatabaseFailure)) return error

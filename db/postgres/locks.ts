@@ -22,7 +22,7 @@ export function taking(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock(${space}, ${locks[lock]})`
 }
 
-/** Takes a lock without waiting for the answers to earlier statements. */
+/** Sends the statement that takes a lock. Does not wait for earlier answers. */
 export function take(connection: Connection, lock: Lock): Promise<unknown> {
   return connection.run('SELECT pg_advisory_xact_lock($1::int4, $2::int4)', [space, locks[lock]])
 }
@@ -32,16 +32,15 @@ export function sharing(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
 }
 
-/** SQL that locks the records with these keyed hashes, and the slot. The fixed order prevents deadlocks. */
+/** SQL that locks the hashed names and the slot. The fixed order prevents deadlocks. */
 export function takingNamed(hashes: readonly Uint8Array[], slot: RequestedSlot | null): string {
   const names = [...hashes.map((hash) => Buffer.from(hash).readBigInt64BE(0)), ...cellsOf(slot)]
   const sorted = [...new Set(names)].sort((a, b) => (a < b ? -1 : 1))
   return `SELECT pg_advisory_xact_lock(name) FROM unnest('{${sorted.join()}}'::int8[]) AS name`
 }
 
-/** Overlapping slots share a name, so that their inserts cannot deadlock in the constraint. */
+/** Names the parts of a slot. Overlapping slots share a name, so their inserts cannot deadlock. */
 function cellsOf(slot: RequestedSlot | null): bigint[] {
-  // An id that is not a safe integer belongs to no provider.
   if (!slot || !Number.isSafeInteger(slot.providerId)) return []
   const { providerId, startsAt } = slot
   return [startsAt, startsAt + slotMillis - 1].map((at) =>

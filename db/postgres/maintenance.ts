@@ -26,7 +26,7 @@ import type { Session } from './session'
 import { readOn } from './store'
 import { type Acts, noted } from './transaction'
 
-/** Timeout of a check that reads all data. */
+/** Timeout in ms of a check that reads all data. */
 const checkMillis = 30 * 60 * 1_000
 
 const pruneMillis = 60_000
@@ -66,7 +66,7 @@ export function createMaintenance({
   return {
     pruneAudit: archives.prune,
     checkArchive: archives.check,
-    // Reads in batches: a check in one transaction would use a connection for its whole duration.
+    // Reads in batches. A check in one transaction would use a connection for its whole duration.
     verifyAudit: (head) => refusing(verifyLog(log, head)),
     forgetChanges: () =>
       acts.run(async ({ changes }) => {

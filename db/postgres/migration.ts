@@ -17,16 +17,16 @@ import { oldestCompatibleName, type Recognized } from './server/recognize'
 
 export interface Migration {
   readonly sql: string
-  /** The oldest schema whose nodes may keep running after this step (expand and contract). */
+  /** The oldest compatible schema: its nodes may keep running after this step (expand and contract). */
   readonly oldestCompatible: number
 }
 
-/** In order. The schema number of a database is the number of applied steps. A released step never changes. */
+/** Steps in order. The schema number of a database is the number of applied steps. A released step never changes. */
 export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatible: 1 }]
 
 export const currentSchema = ourMigrations.length
 
-/** Further steps are allowed if they are compatible. @throws Refusal database_unusable if the applied steps differ */
+/** @throws Refusal database_unusable if other steps were applied, or newer steps are not compatible */
 export function requireMigrations(found: Recognized, migrations: readonly Migration[]): void {
   if (found.schema > migrations.length && found.oldestCompatible > migrations.length) throw newerSchema()
   const known = found.hashes.subarray(0, migrations.length * hashBytes)

@@ -19,12 +19,12 @@ import { isLost, rollBack } from './transaction'
 /** Timeouts: for the whole copy, for one statement, and for the time between two statements. */
 const [copyMillis, statementMillis, idleMillis] = [12 * 60 * 60_000, 30 * 60_000, 15 * 60_000]
 
-/** Maximum wait for a running upgrade or a command that writes. */
+/** Maximum wait in ms for a running upgrade, or for a command that writes. */
 const lockMillis = 5_000
 
 const names = copiedTables.map(({ name }) => name).join(', ')
 
-/** Locks the tables before the snapshot is taken. The snapshot then includes the result of a running upgrade. */
+/** Locks the tables before the snapshot is taken. A running upgrade then ends before the snapshot. */
 const readingOneMoment = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   `SET LOCAL lock_timeout = ${lockMillis}`,
@@ -33,7 +33,7 @@ const readingOneMoment = [
   `LOCK TABLE ${names} IN ACCESS SHARE MODE`,
 ].join(';')
 
-/** Keeps writers out. A second connection holds the locks until the source is marked as copied. */
+/** Statements that block writers. A second connection runs them before the copy. */
 const blockingWriters = [
   `SET LOCAL lock_timeout = ${lockMillis}`,
   `SET LOCAL idle_in_transaction_session_timeout = ${copyMillis}`,
@@ -86,7 +86,7 @@ async function readSnapshot<T>(
   return done
 }
 
-/** Another version of this program may not know all tables. */
+/** A database of another version may have other tables. */
 function requireOurSchema(schema: number): void {
   if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
@@ -119,7 +119,7 @@ async function markCopied(connection: Connection, note: CopyNote): Promise<boole
   }
 }
 
-/** Reads the sequence too, because ids of deleted rows must not be generated again. */
+/** Reads the sequence too: the new database must not reuse ids of deleted rows. */
 function lastIdOf(table: string): string {
   const generated = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`
@@ -149,7 +149,7 @@ export async function makeTarget<T>(
       add: (table, lines) => at(place, () => add(connection, table, lines)),
       keepIds: (table) => `SELECT setval(pg_get_serial_sequence('${table}', 'id'), $1)`,
       async openLog() {
-        // Without statistics, the planner would assume that the tables are empty, and scan them.
+        // Without statistics, the planner assumes that the tables are empty, and scans them.
         await run(`ANALYZE ${names}`, [])
         return auditQueries(queryEngine(run), await settingsOver({ run }).openVault(purpose, masterKey))
       },
@@ -169,7 +169,7 @@ function unknownEnd(place: string): Refusal {
   )
 }
 
-/** Adds rows in one statement. If that violates a constraint, adds them one by one to find the row. */
+/** Adds rows in one statement. If a row violates a constraint, adds the rows one by one to find it. */
 async function add(connection: Connection, table: CopiedTable, lines: readonly string[]): Promise<void> {
   await connection.send('SAVEPOINT batch')
   try {

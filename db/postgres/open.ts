@@ -42,13 +42,13 @@ export interface OpenedDatabase {
   readonly isUpgraded: boolean
 }
 
-/** Maximum wait for another process that creates or upgrades the database. */
+/** Maximum wait in ms for another process that creates or upgrades the database. */
 const lockMillis = 5_000
 const openingMillis = 15_000
 const upgradeMillis = 6 * 60 * 60 * 1_000
-/** Lock timeout of an upgrade step. Short, because all other statements wait behind the step. */
+/** Lock timeout of an upgrade step, in ms. Short, because all other statements wait behind the step. */
 const tableMillis = 200
-/** Maximum time for all attempts to upgrade, and the pause between two attempts. */
+/** In ms: the maximum time for all attempts to upgrade, and the pause between two attempts. */
 const [tryingMillis, pauseMillis] = [10_000, 500]
 
 /**
@@ -133,7 +133,7 @@ async function setUp(
   return { masterKey, vault, schema: migrations.length, isUpgraded }
 }
 
-/** Retries while other transactions hold locks. @throws Refusal storage_busy if that takes too long */
+/** Retries while other transactions hold locks. @throws Refusal storage_busy after the maximum time */
 async function untilFree<T>(work: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + tryingMillis
   for (;;) {

@@ -10,7 +10,7 @@ import { submissionQueries } from './submission-facts'
 
 const whole = (name: string) => bigint(name, { mode: 'number' })
 
-/** Cast to SQLite's column types, so that both engines share one set of queries. */
+/** PostgreSQL's columns, cast to SQLite's types. Both engines thus share one set of queries. */
 const columnTypes = {
   table: pgTable,
   generatedId: (name = 'id') => whole(name).primaryKey().generatedByDefaultAsIdentity(),
@@ -79,7 +79,7 @@ export function queryEngine(run: Run): QueryEngine {
   }
 }
 
-/** A number that is not a safe integer becomes NULL, which matches no row. */
+/** Returns an array element. A number that is not a safe integer becomes NULL, which matches no row. */
 function toElement(value: number | string | Uint8Array): string {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : 'NULL'
   if (typeof value === 'string') return JSON.stringify(value)

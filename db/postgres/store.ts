@@ -15,7 +15,7 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
     change: acts.change,
     async submit(draft) {
       const answer = await submissions.submit(draft)
-      // A refusal with an audit line is thrown only after COMMIT. Throwing it earlier would roll back the line.
+      // Thrown only after COMMIT, because a rollback would remove the audit line of the refusal.
       if (answer instanceof Refusal) throw answer
       return answer
     },
@@ -28,7 +28,10 @@ export function postgresStore(pool: Pool<Session>, acts: Acts, submissions: Subm
   }
 }
 
-/** Retries once if enough time is left after a failure. @throws Refusal storage_busy or storage_failed */
+/**
+ * Reads on a connection. After a failure, retries once if enough time is left.
+ * @throws Refusal storage_busy or storage_failed
+ */
 export async function readOn<T>(
   pool: Pool<Session>,
   work: (session: Session) => T | Promise<T>,
@@ -48,7 +51,7 @@ export async function readOn<T>(
   }
 }
 
-/** A read stores nothing, so an unknown outcome is reported as busy. */
+/** Returns the refusal for a failed read. An unknown outcome is reported as busy, because a read stores nothing. */
 function readingRefusal(error: unknown): unknown {
   const failure = isLost(error) ? new DatabaseFailure('busy', (error as DatabaseFailure).code) : error
   return toRefusal(failure)
@@ -57,8 +60,7 @@ function readingRefusal(error: unknown): unknown {
 const partMillis = 5_000
 
 /**
- * Each part may use another connection. A change committed in between has a later version, so the next read loads it
- * again.
+ * Each part of a read may use another connection. The next read loads the changes that are committed between two parts.
  */
 export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))

@@ -11,7 +11,7 @@ import { emailHash, externalUserIdHash, openProfile } from '../sealed/members'
 import { keyHash, toKeptAnswer } from '../sealed/requests'
 import type { Connection } from './client/connection'
 
-/** Keyed hashes that a submission searches for and locks. */
+/** Keyed hashes of the values that a submission searches for and locks. */
 export interface Keys {
   readonly member: Buffer
   readonly address: Buffer
@@ -29,7 +29,7 @@ export function keysOf(vault: Vault, { partnerId, externalUserId, member, retry 
 
 export interface FoundFacts {
   readonly facts: SubmissionFacts
-  /** Id of the known member, or a new id if the member is not known. */
+  /** Id of the known member, or a new id for a new member. */
   readonly memberId: number
   readonly requestId: number
   readonly sealedMembers: ReadonlyMap<number, SealedMember>
@@ -37,7 +37,7 @@ export interface FoundFacts {
 
 const holds = "state IN ('pending', 'accepted') AND starts_at IS NOT NULL"
 
-/** One statement, so that all facts are from one snapshot. */
+/** A single statement, so that all facts are from one snapshot. */
 const reading = `SELECT coalesce(member.id, nextval('members_id_seq')), nextval('booking_requests_id_seq'),
   member.record_key, member.active, member.sealed_profile,
   kept.request_id, kept.body_hash, kept.sealed_receipt, kept.submitted_at,
@@ -54,7 +54,7 @@ FROM (SELECT) AS one
   LEFT JOIN members AS member ON member.partner_id = $1::int8 AND member.external_user_id_hash = $2::bytea
   LEFT JOIN replays AS kept ON kept.partner_id = $1::int8 AND kept.key_hash = $4::bytea`
 
-/** A row of `reading`. The server returns int8 as text. It returns lists as JSON text or null. */
+/** A row of the statement. The server returns int8 as text, and lists as JSON text or null. */
 type FoundRow = readonly [
   ...ids: [memberId: string, requestId: string],
   ...member: [recordKey: string, active: boolean, sealedProfile: Buffer] | [null, null, null],
@@ -111,7 +111,7 @@ function versionOf({ version }: SubmissionDraft): number {
   return version as unknown as number
 }
 
-/** The first row must be the draft's version. Returns null otherwise, because changes may then be missing. */
+/** Returns null if the first row is not the draft's version: changes may then be missing. */
 function changesSince(draft: SubmissionDraft, changes: [number, ChangedNoun, number][]) {
   const [first, ...later] = changes
   return first?.[0] === versionOf(draft) ? later.map(([, noun, recordId]) => ({ noun, recordId })) : null
@@ -126,7 +126,7 @@ function memberIn(vault: Vault, draft: SubmissionDraft, keys: Keys, row: FoundRo
   if (recordKey === null || active === null || sealedProfile === null) return null
   const { partnerId, externalUserId } = draft
   const id = Number(memberId)
-  // The sealed external id is not opened. The profile opens only if the hash of the external id is right.
+  // The sealed external id is not opened. With a wrong hash of the external id, the profile cannot be opened.
   const profile = openProfile(vault, { ...sealedMemberIn(draft, keys, row), id, sealedProfile })
   return { id, partnerId, externalUserId, active, profile }
 }

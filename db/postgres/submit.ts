@@ -13,12 +13,12 @@ import type { Session } from './session'
 import { type FoundFacts, type Keys, keysOf } from './submission-facts'
 import { type Acts, type Done, transact } from './transaction'
 
-/** A refusal with an audit line is returned, not thrown, so that the line is stored. */
+/** A refusal with an audit line is returned and not thrown, so that COMMIT stores the line. */
 export type Answer = BookingRequest | Replay | Refusal | 'stale'
 
 /**
- * Shares of a call's timeout: the maximum for all attempts, the maximum for one attempt, and the minimum left to start
- * an attempt.
+ * Shares of a call's timeout: the maximum for all attempts, the maximum for one attempt, and the minimum for a new
+ * attempt.
  */
 const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
 
@@ -55,7 +55,6 @@ export class Submissions {
     return this.#failed
   }
 
-  /** Ends within the timeout of a call. @throws Refusal of the decision, storage_busy or storage_failed */
   async submit(draft: SubmissionDraft): Promise<Answer> {
     const endsAt = performance.now() + allShare * timeouts.call
     const keys = keysOf(this.vault, draft)
@@ -79,7 +78,6 @@ export class Submissions {
   async #store(asked: PendingSubmission): Promise<Answer> {
     const answer = await this.#transact(asked, false)
     if (answer !== 'to be audited') return answer
-    // The deadline is needed because earlier acts in the queue may take long.
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(asked.endsAt - performance.now(), () => late.reject(new DatabaseFailure('busy')))
     const audited = this.acts.inTurn(() => this.#transact(asked, true)) as Promise<Answer>

@@ -14,7 +14,6 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
-  /** Results that are awaited together with COMMIT. */
   readonly pending?: unknown
   readonly recordKey?: string
 }
@@ -25,7 +24,9 @@ export const noted = { answer: undefined, lines: [], changed: [] } as const
 export interface Transacting {
   /** SQL statements, in lock order. */
   readonly locks: readonly string[]
-  /** Timeout of the next attempt; null if no time is left. @param isUnknown true if the last outcome is unknown */
+  /**
+   * Timeout of the next attempt in ms; null if no time is left. @param isUnknown true if the last outcome is unknown
+   */
   readonly attemptMillis: (isUnknown: boolean) => number | null
   readonly noteFailed?: (error: unknown) => void
 }
@@ -34,7 +35,8 @@ export interface Transacting {
 const mostFailures = 3
 
 /**
- * If the answer to COMMIT is lost, the next attempt first checks if the change was stored.
+ * Runs a transaction with retries. If the answer to COMMIT is lost, the next attempt first checks if the change was
+ * stored.
  * @throws DatabaseFailure `lost` if the outcome stays unknown; errors of the work
  */
 export async function transact<T>(
@@ -88,7 +90,7 @@ interface Attempted<T> {
   readonly recordKey?: string
 }
 
-/** Searches for the attempt's audit line or request. Work without either can safely be repeated. */
+/** Returns true if the attempt's audit line or request is stored. Other work can safely be repeated. */
 async function isStored(
   { audit, submissions }: Session,
   { line, recordKey }: Attempted<unknown>,
@@ -104,7 +106,7 @@ export async function begin(
 ): Promise<void> {
   const limits = [
     `SET LOCAL lock_timeout = ${timeouts.lock}`,
-    // The idle timeout is not enough: it does not apply while the database server receives or runs a statement.
+    // The idle timeout does not apply while the server receives or runs a statement.
     `SET LOCAL statement_timeout = ${statementMillis}`,
     `SET LOCAL idle_in_transaction_session_timeout = ${timeouts.idle}`,
   ]
@@ -116,7 +118,7 @@ export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,
 ): Promise<void> {
-  // The lock `directory` excludes submissions whose decision used the old directory.
+  // The lock excludes submissions whose decision used the old directory.
   const changesDirectory = changed.some(([noun]) => noun !== 'taken')
   const last: Lock[] = changesDirectory ? ['directory', 'commit'] : ['commit']
   const sent = () => [...last.map((lock) => take(connection, lock)), ...addChanges(connection, changed)]
@@ -127,7 +129,7 @@ const addingChanges = `INSERT INTO changes (noun, record_id, request_id, starts_
   SELECT row->>0, (row->>1)::int8, (row->>2)::int8, (row->>3)::int8, (row->>4)::int8, (row->>5)::int8
   FROM json_array_elements($1::text::json) AS row`
 
-/** If there are more changes than are kept, stores only the last one: readers then load the whole directory. */
+/** Stores the changes. If there are too many, stores only the last one: readers then load the whole directory. */
 function addChanges(connection: Connection, changed: readonly Changed[]): Promise<unknown>[] {
   const isMany = changed.length > keptChanges
   const rows = (isMany ? changed.slice(-1) : changed).map(([noun, recordId, slot]) => {
@@ -139,12 +141,12 @@ function addChanges(connection: Connection, changed: readonly Changed[]): Promis
   ]
 }
 
-/** Does nothing on a broken connection: the server rolls back itself. */
+/** Rolls back. On a broken connection this does nothing, because the server itself rolls back. */
 export async function rollBack(connection: Connection): Promise<void> {
   if (connection.isOpen && !connection.hasEnded) await connection.send('ROLLBACK')
 }
 
-/** SQLSTATEs of exclusion and unique constraints. They occur if another transaction wrote first. */
+/** SQLSTATEs of exclusion and unique constraints. A constraint fails if another transaction wrote first. */
 const overtaken = /^23(P01|505)$/
 
 export function isWorthAnotherAttempt(error: unknown): boolean {
@@ -162,7 +164,7 @@ export function isLost(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.meaning === 'lost'
 }
 
-/** Timeout for all attempts of an act together. It is also the default for one attempt. */
+/** Timeout in ms for all attempts of an act together, and the default for one attempt. */
 const actMillis = () => 2 * timeouts.call
 const largeMillis = 120_000
 
@@ -172,10 +174,10 @@ interface Acting {
   readonly attemptMillis?: number | undefined
 }
 
-/** Runs acts of staff and of the service one at a time, each in a transaction with the audit lock. */
+/** Runs acts of staff and of the service one at a time. Each act is a transaction with the audit lock. */
 export function createActs(pool: Pool<Session>) {
   let last: Promise<unknown> = Promise.resolve()
-  /** One at a time, because an act keeps its connection while it waits for the audit lock. */
+  /** Runs one act at a time, because each act keeps a connection while it waits for the audit lock. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = last.then(work)
     last = done.catch(() => {})

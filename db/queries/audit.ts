@@ -33,7 +33,7 @@ const columns = ['id', 'at', 'actor', 'action', 'record', 'outcome', 'hash'] as 
 
 function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: QueryEngine, vault: Vault) {
   const open = placeholders('limit', 'value', 'behind', ...columns)
-  // max() instead of LIMIT: Drizzle passes LIMIT as a parameter, and the planner would guess its value.
+  // Uses max(), because Drizzle passes LIMIT as a parameter. The planner would have to guess its value.
   const newestLine = db
     .select({ id: audit.id, hash: audit.hash })
     .from(audit)
@@ -56,7 +56,6 @@ function openLog({ db, tables: { audit, settings }, prepare, prepareWrite }: Que
     )
   return {
     hashes: auditHashes(vault),
-    // One statement, so that the state and the newest line are from one snapshot.
     ends: prepare(
       db
         .select({ state: settings.value, id: newestLine.id, hash: newestLine.hash })
@@ -104,7 +103,7 @@ function store({ setState, hashes }: Log, state: AuditState): MaybePromise<numbe
 }
 
 function append(log: Log, entries: readonly AuditEntry[]): MaybePromise<readonly AuditLine[]> {
-  // Most bookings append no entries, so they need not read the state.
+  // Fast path: most bookings append no entries.
   if (entries.length === 0) return []
   return then(stand(log), (ends) => {
     const { lines, state } = linesFor(log.hashes, ends, entries)
@@ -136,7 +135,7 @@ export function auditQueries(engine: QueryEngine, vault: Vault) {
     walked,
     /** Returns the new lines. On PostgreSQL, requires a transaction with the audit lock. */
     append: (entries: readonly AuditEntry[]) => append(log, entries),
-    /** If the answer to a COMMIT was lost, this shows if the COMMIT succeeded. */
+    /** Returns true if the line is stored. Used if the answer to COMMIT was lost. */
     isThere: ({ id, hash }: AuditHead): MaybePromise<boolean> =>
       then(log.line({ id, hash }), ({ length }) => length > 0),
     conflictAt: whenCalled(() => conflictQuery(engine)),
@@ -155,7 +154,7 @@ export type AuditQueries = ReturnType<typeof auditQueries>
 
 type WithLog = <T>(work: (audit: AuditQueries) => MaybePromise<T>) => Promise<T>
 
-/** Reads a log in batches. Between two batches it keeps no connection and no snapshot. */
+/** Reads a log in batches. Keeps no connection and no snapshot between two batches. */
 export function logOver(hashes: AuditHashes, read: WithLog): WalkedLog {
   return {
     hashes,
@@ -176,7 +175,7 @@ export function archivesOf(log: WalkedLog, act: WithLog) {
 }
 
 /**
- * Lists matching lines, oldest first. With `after`, these are the first lines after it. Without `after`, these are the
+ * Lists matching lines, oldest first. With `after`, lists the first lines after that id. Without `after`, lists the
  * newest lines.
  */
 export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
@@ -187,7 +186,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const behind = prepare(select().where(gt(audit.id, open.after)).orderBy(asc(audit.id)).limit(open.limit))
 
   const prepareStream = (names: readonly (keyof AuditStream)[], isForward: boolean) => {
-    // The planner should use the record's index, because a record has few lines. `|| ''` excludes the actor's index.
+    // The planner should use the record's index, because a record has few lines. `|| ''` rules out the actor's index.
     const columnOf = (name: keyof AuditStream) =>
       name === 'actor' && names.includes('record') ? sql`(${audit.actor} || '')` : sql`${audit[name]}`
     const isOne = names.map((name) => eq(columnOf(name), open[name]))
@@ -228,7 +227,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Counts failed authentications by record and outcome, most frequent first. Reads only the newest `most`. */
+/** Counts failed authentications by record and outcome, most frequent first. Counts only the newest `most` lines. */
 export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'most', 'record')
   const prepareCount = (isOne: boolean) => {
@@ -259,7 +258,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Returns the given requests whose screening answers staff have read. Seeing the flag in a list does not count. */
+/** Returns the requests with screening answers that staff have read. Seeing the flag in a list does not count. */
 export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)
@@ -271,7 +270,7 @@ export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: 
 }
 
 /**
- * Time of an e-mail conflict, in ms. `back` 1 is the newest conflict. Null if there are fewer conflicts than `back`.
+ * Time of an e-mail conflict, in ms; null if there is none. `back` is 1 for the newest conflict, 2 for the one before.
  */
 export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')

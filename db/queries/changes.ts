@@ -4,20 +4,20 @@ import type { MaybePromise } from '../../src/domain/ports/store'
 import { type Change, type ChangedNoun, directoryNouns, type Outcome } from '../../src/domain/ports/writes'
 import { placeholders, type QueryEngine, then } from './engine'
 
-/** Number of changes kept. If a reader is further behind, it loads the whole directory. */
+/** Maximum number of stored changes. A reader that missed more changes loads the whole directory. */
 export const keptChanges = 10_000
 
-/** A booking includes its slot, so that readers need not load the provider's other slots. */
+/** For a booking, `booked` is the slot. Readers then need not load all slots of the provider. */
 export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot | undefined]
 
 export interface Since {
   readonly version: Version
   readonly changes: readonly Change[]
-  /** New bookings by provider. Leaves out a provider with a change `taken`, because all its slots are loaded again. */
+  /** New bookings by provider. Omits a provider with a change `taken`: all slots of that provider are loaded again. */
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
-/** Only a booking has values from requestId on. In other changes they are null. */
+/** From requestId on, the values are null except for a booking. */
 type Row = readonly [
   version: number,
   noun: ChangedNoun,
@@ -25,7 +25,7 @@ type Row = readonly [
   ...([requestId: null] | [requestId: number, startsAt: number, endsAt: number, localOffsetMinutes: number]),
 ]
 
-/** Versions are in commit order, because SQLite has one writer and PostgreSQL uses a lock. They may have gaps. */
+/** Versions are in commit order, but may have gaps. SQLite has one writer, and PostgreSQL uses a lock. */
 export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
   const { changes } = tables
   const { version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes } = changes
@@ -53,14 +53,14 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
     newestVersion: (): MaybePromise<Version> =>
       then(newest(), ([row]) => (row?.version ?? 0) as unknown as Version),
 
-    /** Null if the row of `version` is missing. Later rows may then be missing too. */
+    /** Returns null if the row of `version` was deleted, because later rows may be deleted too. */
     since: (version: Version): MaybePromise<Since | null> =>
       then(from({ version }), (rows) => {
         const [first, ...rest] = rows as unknown as readonly Row[]
         return first?.[0] === (version as unknown as number) ? toSince(version, rest) : null
       }),
 
-    /** Like `since`, but without taken slots. They are many, and do not make a decision stale. */
+    /** Like `since`, but omits taken slots: there are many, and they do not make a decision stale. */
     sinceExceptTaken: (version: Version): MaybePromise<readonly Change[] | null> =>
       then(untaken({ version }), (rows) =>
         rows[0]?.version === (version as unknown as number) ? rows.slice(1) : null,
@@ -96,7 +96,6 @@ export function changesOf({ writes, taken }: Outcome<unknown>, ids: readonly num
     const id = ids[index] as number
     const shown = directoryNouns['add' in write ? write.add : 'set' in write ? write.set : write.remove]
     if (shown) changed.push([shown, id])
-    // If the new request has no slot, `taken` is empty and `slot` is not used.
     if ('add' in write && write.add === 'request') {
       const { startsAt, endsAt, localOffsetMinutes } = write.row
       slot = { requestId: id, startsAt, endsAt, localOffsetMinutes } as TakenSlot

@@ -19,7 +19,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
   const idOf = engine.prepare(db.select({ id: providers.id }).from(providers).where(eq(providers.ref, ref)))
   const refs = engine.prepare(db.select({ ref: providers.ref }).from(providers))
   const timeZones = engine.prepare(db.selectDistinct({ timeZone }).from(providers))
-  // Raw SQL, because Drizzle would omit the table names, and the ids would be ambiguous.
+  // Raw SQL, because Drizzle would write the ids without their tables, which is ambiguous.
   const rowsOf = (table: string, columns: string, order: string) =>
     sql`(select ${engine.jsonRows(sql.raw(columns), sql.raw(order))} from ${sql.raw(table)} where provider_id = providers.id)`
   const some = engine.prepareArrays(
@@ -44,11 +44,11 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     listTimeZones: (): MaybePromise<string[]> =>
       then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),
 
-    /** The next `most` provider ids above `after`. */
+    /** Returns provider ids above `after`, at most `most`. */
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
       then(laterIds({ after, most }), (rows) => rows.map(({ id }) => id)),
 
-    /** @param read pass the same reader to several calls, so that equal values share memory */
+    /** @param read pass the same reader to several calls to save memory: the reader shares equal values */
     findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
       then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),
   }

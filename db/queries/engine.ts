@@ -19,28 +19,28 @@ interface SlotColumns {
   readonly endsAt: SQLWrapper
 }
 
-/** Each engine implements this, so that both share one set of queries. */
+/** The interface of a database engine. All engines share one set of queries. */
 export interface QueryEngine {
   /** The builder of PostgreSQL is cast to this type. */
   readonly db: BunSQLiteDatabase
   readonly tables: Tables
   prepare<Row>(query: Selecting<Row>): (values?: Values) => MaybePromise<Row[]>
-  /** Rows as arrays in the order of the selected columns. Faster for many rows. */
+  /** Returns rows as arrays in the order of the selected columns. Faster than objects if there are many rows. */
   prepareArrays(query: Selecting<unknown>): (values?: Values) => MaybePromise<unknown[][]>
   /** Returns the generated id on SQLite. Returns 0 on PostgreSQL, where takeIds generates the ids. */
   prepareWrite(query: Writing): (values?: Values) => MaybePromise<number>
-  /** Ids for new rows; never reused. Empty on SQLite, which generates ids on insert. */
+  /** Returns ids for new rows. Returns none on SQLite, which generates ids on insert. Ids are never reused. */
   takeIds(table: keyof Tables, count: number): MaybePromise<readonly number[]>
   isAmong(column: SQLWrapper, list: Placeholder): SQL
   list(values: readonly (number | string | Uint8Array)[]): string
-  /** If `one` is null, the result is `other`. */
+  /** SQL for the greater value. If `one` is null, the result is `other`. */
   greatest(one: SQLWrapper, other: SQLWrapper): SQL
   /** True if a slot overlaps [from, until). Uses the index of slots. */
   overlaps(slot: SlotColumns, from: Placeholder, until: Placeholder): SQL
   jsonRows(columns: SQLWrapper, order: SQLWrapper): SQL
 }
 
-/** Calls `next` at once if `value` is not a promise: on SQLite, a transaction would not survive an await. */
+/** Calls `next` at once, unless the value is a promise. On SQLite, a transaction would not survive an await. */
 export function then<T, Next>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Next>,
@@ -92,7 +92,7 @@ export async function* unreadable<Row extends { readonly id: number }>(
   }
 }
 
-/** Prepares lazily, because preparing all statements takes longer than a command that runs five of them. */
+/** Prepares statements lazily: a command uses only a few, and preparing all takes longer than running them. */
 export function whenNeeded<Made extends object>(make: () => Made): Made {
   let made: Made | undefined
   return new Proxy({} as Made, {

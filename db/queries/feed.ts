@@ -12,17 +12,17 @@ import type { Since } from './changes'
 import type { Queries } from './queries'
 
 const chunkSize = 500
-/** A read of more changes counts as large. */
+/** A read of more changes than this counts as large. */
 const fewChanges = 50
 
 type FeedQueries = Pick<Queries, 'changes' | 'partners' | 'directory' | 'slots'>
 
-/** @param isLarge true if there are many parts: other work must run between them */
+/** @param isLarge true if the read has many parts, so that other work must run between two parts */
 type ReadPart = <T>(work: (queries: FeedQueries) => MaybePromise<T>, isLarge: boolean) => Promise<T>
 
 type Read = <T>(work: (queries: FeedQueries) => MaybePromise<T>) => Promise<T>
 
-/** Each request reads the feed, so the usual case, no change, is one query. */
+/** Each request reads the feed. Without changes, that is a single query. */
 export function directoryFeed(readPart: ReadPart): DirectoryFeed {
   return {
     async changesSince(version, after) {
@@ -35,8 +35,7 @@ export function directoryFeed(readPart: ReadPart): DirectoryFeed {
 }
 
 async function readChanges(read: Read, since: Since | null, after: number): Promise<DirectoryChanges> {
-  // The version is read before the data. A change committed in between has a later version, so the next read loads it
-  // again.
+  // The version is read before the data. The next read thus loads all changes that are committed during this read.
   const version = since?.version ?? (await read(({ changes }) => changes.newestVersion()))
   const isChanged = (noun: ChangedNoun) => since === null || since.changes.some((row) => row.noun === noun)
   const chunksOf = (noun: ChangedNoun) => (since ? chunksIn(idsOf(noun, since)) : chunksOfAll(read))

@@ -29,7 +29,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
   const after = prepare(select().where(gt(id, open.id)).orderBy(asc(id)).limit(open.most))
   const byId = prepare(select().where(eq(id, open.id)))
 
-  /** Returns a placeholder if the member cannot be opened. */
+  /** If the member cannot be opened, returns a placeholder. */
   const findForStaff = (id: number): MaybePromise<Member | null> =>
     then(byId({ id }), ([row]) => openedOrUnreadable(vault, row))
 
@@ -42,7 +42,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       const foundBy = { partnerId, externalUserIdHash: externalUserIdHash(vault, partnerId, externalUserId) }
       return then(byExternalId(foundBy), ([row]) => {
         if (!row) return null
-        // The sealed external id is not opened. The profile opens only if the hash of the external id is right.
+        // The sealed external id is not opened. With a wrong hash of the external id, the profile cannot be opened.
         const profile = openProfile(vault, { ...row, ...foundBy })
         return { id: row.id, partnerId, externalUserId, active: row.active, profile }
       })
@@ -57,7 +57,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
     list: (id: number, most: number): MaybePromise<Member[]> =>
       then(after({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
 
-    /** Members that cannot be opened, or whose stored hash does not match their e-mail address. */
+    /** Yields members that cannot be opened, and members with a wrong hash of the e-mail address. */
     async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {
       for await (const row of walk((id, most) => after({ id, most }))) {
         const fault = faultOf(vault, row)
@@ -65,7 +65,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
       }
     },
 
-    /** In ms; 0 for an unknown id. */
+    /** Returns times in ms; 0 for an unknown id. */
     timesOf: (id: number): MaybePromise<{ createdAt: number; updatedAt: number }> =>
       then(byId({ id }), ([{ createdAt, updatedAt } = { createdAt: 0, updatedAt: 0 }]) => {
         return { createdAt, updatedAt }
@@ -73,7 +73,6 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
     ownerOf,
 
-    /** For staff: searches the members of all partners. */
     findByEmail: (email: string): MaybePromise<Member | null> =>
       then(ownerOf(email), (id) => findForStaff(id ?? 0)),
   }

@@ -1,13 +1,12 @@
 import type { Offered } from '../../src/domain/ports/database'
 import type { MaybePromise } from '../../src/domain/ports/store'
 
-// Words for shell completion. They are read without the master key, so they contain no sealed values.
+// Words for shell completion. No master key is available, so the words are not sealed values.
 
 const statements: Readonly<Record<Offered, string>> = {
   organization: 'SELECT name FROM organizations ORDER BY id LIMIT 500',
   partner: 'SELECT name FROM partners ORDER BY id LIMIT 500',
   provider: 'SELECT ref FROM providers WHERE ref >= $1 ORDER BY ref LIMIT 200',
-  // The oldest waiting requests, and the newest requests.
   request: `SELECT id FROM (SELECT id FROM booking_requests WHERE state IN ('unassigned', 'pending') ORDER BY id LIMIT 100)
       AS waiting
     UNION SELECT id FROM (SELECT id FROM booking_requests ORDER BY id DESC LIMIT 100) AS newest ORDER BY id`,

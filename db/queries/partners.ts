@@ -29,7 +29,7 @@ export function partnerQueries(
     selectKeys().where(eq(partnerKeys.partnerId, id)).orderBy(asc(partnerKeys.id)),
   )
   const keysWithSecrets = prepare(db.select().from(partnerKeys).orderBy(asc(partnerKeys.id)))
-  // The later time wins, because several nodes may store uses of one key.
+  // The later time is kept, because several nodes may store uses of the same key.
   const noteUse = prepareWrite(
     db
       .update(partnerKeys)
@@ -45,7 +45,7 @@ export function partnerQueries(
     listKeyRecords: () => listKeyRecords(),
     keyRecordsOf: (partnerId: number): MaybePromise<KeyRecord[]> => keysOfPartner({ id: partnerId }),
 
-    // Each `find` function loads the whole list, because it is short.
+    // These functions load a whole list, because each list is short.
     find: (id: number) => find(list(), (partner) => partner.id === id),
     findNamed: (name: string) => find(list(), (partner) => partner.name === name),
     findOrganization: (id: number) => find(listOrganizations(), (known) => known.id === id),

@@ -13,7 +13,7 @@ import { noteQueries } from './requests/request-notes'
 import { slotQueries } from './requests/slots'
 import { newestSealed } from './sealed-values'
 
-/** @param vaultOf a function, because a connection may be opened before the vault */
+/** @param vaultOf returns the vault. The connection may be opened before the vault. */
 export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
   const directory = whenNeeded(() => directoryQueries(engine))
   const requests = whenNeeded(() => bookingRequestQueries(engine, vaultOf()))

@@ -13,7 +13,7 @@ import type { Tables } from './tables'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Values that the caller already has, so that they are not read or generated again. */
+/** Values that the caller already has. They are not read or generated again. */
 export interface Known {
   /** Ids for new records of each noun, in the order of the writes. */
   readonly ids?: Partial<Record<Noun, readonly number[]>>
@@ -24,11 +24,11 @@ export interface Known {
 export interface Written {
   /** Record id of each write. */
   readonly ids: readonly number[]
-  /** Not awaited, so that COMMIT can be sent at once. */
+  /** Results that the caller awaits after it has sent COMMIT. */
   readonly pending: MaybePromise<unknown>
 }
 
-/** After this many statements, results are awaited, so that a large load does not fill the connection. */
+/** Maximum statements without awaiting results, so that a large load does not fill the connection. */
 const mostSent = 200
 
 const tableNames = {
@@ -43,7 +43,7 @@ const tableNames = {
   replay: 'replays',
 } as const satisfies Record<Noun, keyof Tables>
 
-/** Nouns with generated ids. The caller sets the id of a region. A kept response has the id of its request. */
+/** Nouns with generated ids. A region gets its id from the caller, and a replay gets the id of its request. */
 const numbered = (Object.keys(tableNames) as Noun[]).filter((noun) => noun !== 'region' && noun !== 'replay')
 
 /** Requires an open transaction. */
@@ -68,7 +68,7 @@ export function recordQueries(engine: QueryEngine, vault: Vault) {
   }
 
   return {
-    /** Writes the records of a decision in order. @throws the engine's error if one violates a constraint */
+    /** Writes the records of a decision in order. @throws the engine's error if a record violates a constraint */
     write(writes: readonly Write[], known: Known = {}): MaybePromise<Written> {
       const read = all([freeIds(writes, known.ids), known.members ?? membersIn(writes)])
       const keys = known.requestKeys?.values()
@@ -95,7 +95,7 @@ function writeAll(
   const ids: number[] = []
   const added = new Map<Noun, number>()
 
-  /** Sends the statements of similar writes, and appends their record ids to `ids`. */
+  /** Sends the statements of similar writes. Adds the record ids of the writes to `ids`. */
   function send([write, ...others]: Alike): MaybePromise<unknown>[] {
     if (!('add' in write)) {
       const changed = [write.id, ...others.map((other) => (other as typeof write).id)]
@@ -107,7 +107,7 @@ function writeAll(
     const row = columnsOf(write.add, withIds(write.row, added), given)
     const known = (row.id as number | undefined) ?? given.free.get(write.add)?.next().value
     const inserted = add(tableNames[write.add], known === undefined ? row : { ...row, id: known })
-    // Only on SQLite can the id be unknown before the insert. SQLite returns the id at once, not as a promise.
+    // On PostgreSQL the id is known before the insert. SQLite returns the id at once, not as a promise.
     const id = known ?? (inserted as number)
     added.set(write.add, id)
     ids.push(id)
@@ -131,8 +131,8 @@ function writeAll(
 type Alike = readonly [Write, ...Write[]]
 
 /**
- * Returns the write at index `first` and the next writes that can share its statement. These are removals of records
- * of one noun, or changes of requests to the same values.
+ * Returns the writes from index `first` on that can share one statement. They are removals of records of one noun, or
+ * changes of requests to the same values.
  */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write
@@ -175,7 +175,7 @@ function changedColumns(write: Extract<Write, { set: Noun }>, { vault, members }
 
 type Statement = (values: Row) => MaybePromise<number>
 
-/** Statements are prepared at their first use, once per table and set of columns. */
+/** Prepares statements at their first use, once per table and set of columns. */
 function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: QueryEngine) {
   const { id, all } = placeholders('id', 'all')
   const tableOf = (name: keyof Tables) =>
@@ -193,7 +193,7 @@ function writeStatements({ db, tables, prepare, prepareWrite, isAmong, list }: Q
     return run(`add ${name} ${columns}`, make, row)
   }
 
-  /** Lists of ids of any length share one statement. */
+  /** A list of ids is one parameter, so one statement serves lists of any length. */
   const idIn = (column: SQLiteColumn, ids: readonly number[]) =>
     ids.length === 1 ? eq(column, id) : isAmong(column, all)
   const idsIn = (ids: readonly number[]) => (ids.length === 1 ? { id: ids[0] } : { all: list(ids) })

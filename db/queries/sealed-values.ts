@@ -5,9 +5,9 @@ import { sealedFinding } from '../findings/findings'
 import type { FaultyMember } from '../sealed/members'
 import { eachRow, type QueryEngine, then, type Walk } from './engine'
 
-/** Number of values of each kind that a sample contains. */
+/** Size of a sample: number of values of each kind. */
 const sampleSize = 1_000
-/** Half of a sample are the newest rows. The other half are groups of adjacent rows from the whole range of ids. */
+/** Half of a sample is the newest rows. The other half is groups of adjacent rows, spread over all ids. */
 const [newestRows, stretches] = [sampleSize / 2, 10]
 const stretchRows = (sampleSize - newestRows) / stretches
 
@@ -43,7 +43,7 @@ export function newestSealed({ db, tables, prepare }: QueryEngine) {
   return (): MaybePromise<Record<Kind, number>> => then(ids(), ([row]) => row ?? none)
 }
 
-/** @param isAll true to open all values instead of a sample. This takes 17 s for a million values. */
+/** @param isAll true to open all values, which takes 17 s for a million values; false for a sample */
 export async function findSealed(queries: SealedQueries, isAll: boolean): Promise<Finding> {
   const { members, requests, notes, replays, partners } = queries
   const newest = await queries.newestSealed()

@@ -4,12 +4,12 @@ import type { NoteKind, RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
 import type { ChangedNoun } from '../../src/domain/ports/writes'
 
-// Constraints and indexes are only in each engine's migrations. A test compares the columns with the migrations.
+// Omits constraints and indexes, which are only in the migrations. A test compares these columns with the migrations.
 
-/** Column types of SQLite. Those of PostgreSQL are cast to them, so that one query serves both. */
+/** Column types of SQLite. PostgreSQL's column types are cast to these, so that one query serves both engines. */
 export const sqliteColumns = {
   table: sqliteTable,
-  /** A primary key that the database generates and never reuses. */
+  /** A primary key. The database generates it, and never reuses it. */
   generatedId: (name = 'id') => integer(name).primaryKey({ autoIncrement: true }),
   ownId: (name = 'id') => integer(name).primaryKey(),
   whole: (name: string) => integer(name),
@@ -77,7 +77,7 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       gender: text('gender'),
       bio: text('bio'),
       timeZone: text('time_zone').notNull(),
-      // JSON text. It is parsed for each provider, so that an invalid list affects only that provider.
+      // JSON text. Each provider is parsed separately, so that an invalid list affects only one provider.
       languagesSpoken: text('languages_spoken').notNull(),
       modalities: text('modalities').notNull(),
       workingHours: text('working_hours').notNull(),

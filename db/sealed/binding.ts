@@ -54,7 +54,6 @@ export function receiptCell(replay: SealedReplay): SealedCell {
 }
 
 export interface SealedReplay {
-  /** The request's id. */
   readonly id: number
   readonly partnerId: number
   readonly keyHash: Buffer
@@ -66,7 +65,7 @@ export function sealText(vault: Vault, text: string, place: SealedCell): Buffer 
   return Buffer.from(vault.seal(Buffer.from(text), place))
 }
 
-/** @throws Refusal database_unusable that names the record if the value cannot be opened */
+/** Opens a sealed value. @throws Refusal database_unusable with the name of the record, if the value was altered */
 export function openSealed(vault: Vault, sealed: Uint8Array, place: SealedCell, record: string): Uint8Array {
   try {
     return vault.open(sealed, place)

@@ -4,7 +4,7 @@ import { unusable } from '../findings/findings'
 
 export const dataKeyName = 'data_key'
 
-/** Envelope encryption: the data key is sealed under the master key. */
+/** Place of the data key, which is sealed under the master key (envelope encryption). */
 function placeOf(purpose: Purpose): SealedCell {
   return { table: 'settings', column: 'value', recordKey: dataKeyName, context: [purpose] }
 }

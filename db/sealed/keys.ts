@@ -15,7 +15,7 @@ interface KeyRow {
 
 const secretBytes = 32
 
-/** Seals the secret of a new key. Secrets never change, so a change of a key contains no secret. */
+/** Seals the secret of a new key. A change of an existing key has no secret, because secrets never change. */
 export function keyColumns(
   vault: Vault,
   { secret, ...row }: Partial<Records['key']>,
@@ -27,7 +27,7 @@ export function keyColumns(
   return { ...row, recordKey, sealedSecret: Buffer.from(sealed) }
 }
 
-/** If a secret cannot be opened, the key gets a random one, which verifies no token. */
+/** Opens keys. If a secret cannot be opened, that key gets a random secret, which verifies no token. */
 export function openKeys(vault: Vault, rows: readonly KeyRow[], partners: readonly Partner[]): PartnerKey[] {
   const byId = new Map(partners.map((partner) => [partner.id, partner]))
   return rows.flatMap((key) => {

@@ -33,17 +33,17 @@ export function profileColumns(vault: Vault, profile: MemberProfile, member: Sea
   }
 }
 
-/** The partner is part of the hash, so that equal ids of two partners have different hashes. */
+/** Equal ids of two partners must have different hashes, so the partner is part of the hash. */
 export function externalUserIdHash(vault: Vault, partnerId: number, externalUserId: string): Buffer {
   return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
 }
 
-/** Used to find a member by address, and to keep addresses unique. */
+/** Keyed hash of an e-mail address. The hash finds a member and keeps addresses unique. */
 export function emailHash(vault: Vault, email: string): Buffer {
   return Buffer.from(vault.keyedHash('email', foldEmail(email)))
 }
 
-/** Null if the address was released. */
+/** Returns null if the member's address was released. */
 function hashOf(vault: Vault, { email }: MemberProfile): Buffer | null {
   return email === '' ? null : emailHash(vault, email)
 }
@@ -84,7 +84,7 @@ export function openProfile(vault: Vault, row: ProfileRow): MemberProfile {
   }
 }
 
-/** Returns a placeholder if the member cannot be opened, so that staff still see the record. */
+/** If the member cannot be opened, returns a placeholder, so that staff still see the record. */
 export function openedOrUnreadable(vault: Vault, row: MemberRow | null | undefined): Member | null {
   if (!row) return null
   try {

@@ -83,7 +83,7 @@ function listReader<List>({ accepts }: { accepts(value: unknown): value is List 
   }
 }
 
-// Equal values of many records share memory, so they must not be mutated.
+// Equal values of many records share memory. They must not be changed.
 const memoized = <Made>(make: (text: string) => Made) => memo(Infinity, make, Infinity)
 
 export function readProviders(
@@ -99,7 +99,7 @@ export function readProviders(
   return found
 }
 
-/** Licenses and in-person regions are rows of other tables. All other lists are JSON in the provider's row. */
+/** Omits licenses and in-person regions, which are rows of other tables. All other lists are JSON columns. */
 export function providerColumns({
   licenses: _,
   inPersonRegionIds: __,

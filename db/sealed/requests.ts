@@ -33,7 +33,7 @@ export function requestColumns(
   recordKey = newRecordKey(),
 ): Record<string, unknown> {
   if (screeningAnswers === undefined) return row
-  // Answers are written once, with the request, and removed if the member is erased.
+  // Answers never change. They are removed only if the member is erased.
   if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
   const place = answersPlace({ ...(row as SealedRequest), recordKey })
   return {
@@ -52,7 +52,7 @@ export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
   return facts
 }
 
-/** Empty for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
+/** Returns no answers for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
 export function openAnswers(vault: Vault, request: AnswersRow | undefined): ScreeningAnswer[] {
   if (!request?.sealedScreeningAnswers) return []
   const place = answersPlace(request)
@@ -78,7 +78,7 @@ export function replayColumns(
 }
 
 /**
- * The receipt is null if the key was used with another body.
+ * Returns the kept answer. Its receipt is null if the request body differs from the first one.
  * @throws Refusal database_unusable if the receipt is damaged
  */
 export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {
@@ -87,12 +87,12 @@ export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, re
   return { requestId: row.id, submittedAt: row.submittedAt, receipt }
 }
 
-/** The partner is part of the hash, so that equal keys of two partners have different hashes. */
+/** Equal keys of two partners must have different hashes, so the partner is part of the hash. */
 export function keyHash(vault: Vault, partnerId: number, { key }: Retry): Buffer {
   return Buffer.from(vault.keyedHash('idempotency key', JSON.stringify([partnerId, key])))
 }
 
-/** The key is part of the hash, so that equal bodies under two keys have different hashes. */
+/** Equal bodies under two keys must have different hashes, so the key is part of the hash. */
 function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer {
   return Buffer.from(vault.keyedHash('request body', JSON.stringify([partnerId, key, body])))
 }

@@ -45,7 +45,7 @@ function found(path: string): Found | null {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid
     return owner === undefined ? null : { owner }
   } catch {
-    // Opening the file reports the error later.
+    // Opening the file will report the error.
     return null
   }
 }
@@ -53,14 +53,13 @@ function found(path: string): Found | null {
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
-  // The lock is taken before an upgrade. If a server runs, taking it fails and the upgrade does not begin.
+  // Takes the lock before an upgrade. While a server runs, taking the lock fails and no upgrade begins.
   const lock = alone ? takeServeLock(path) : null
   const unlock = () => lock?.[Symbol.dispose]()
   try {
     const masterKey = await takeKey()
     const copy = upgrade && isOutdated(path, migrations) ? copyPathOf(path, migrations) : null
     const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations }, largestGroup)
-    // A killed init may have left a copy of the master key.
     if (alone) removeAbandoned(realpathSync(path))
     return {
       ...engine,
@@ -75,7 +74,7 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
 
 async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise<void> {
   if (mustBeNew) requireNothingAt(path, 'a file already exists at the database path; choose another path')
-  // If an earlier attempt was killed before its last step, the key at the path belongs to this database.
+  // If an earlier attempt was killed, the key at the path may belong to this database.
   if (finishDatabase(path, keyFile)) return
   if (mustBeNew && keyFile !== null && isThere(keyFile)) {
     throw unusable('a file already exists at the master key path', 'choose another path')
@@ -83,10 +82,10 @@ async function make(path: string, { keyFile, mustBeNew, fill }: Making): Promise
   await makeDatabase(path, keyFile, fill)
 }
 
-/** If a database can be read but not written, returns an error with the reason. */
+/** Returns an error with the reason if a readable database cannot be written. */
 function explain(error: unknown, path: string): unknown {
   const { code = '' } = ((error as Error | null)?.cause ?? {}) as { code?: string }
-  // SQLite cannot open a database if it cannot create the log next to it.
+  // To open a database, SQLite must be able to create a log next to the file.
   const isUnwritable =
     code.startsWith('SQLITE_READONLY') || (code.startsWith('SQLITE_CANTOPEN') && !isFolderWritable(path))
   if (!(error instanceof Refusal && isUnwritable)) return error

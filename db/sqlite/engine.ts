@@ -11,7 +11,7 @@ import { queriesOn, settingsOf } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
-/** @param largestGroup maximum writes per transaction, for benchmarks @throws the refusals of openDatabase */
+/** Opens the engine. @param largestGroup maximum writes per transaction; only benchmarks set it */
 export function openEngine(opening: Opening, largestGroup?: number): Engine {
   const database = openDatabase(opening)
   const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
@@ -49,7 +49,7 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
     async close() {
       if (isClosed) return
       isClosed = true
-      // The last checkpoint empties the log, so the check must stop reading it first.
+      // Stops the check first, because the last checkpoint must empty the log that the check reads.
       await check?.stop()
       await writer.drain()
       try {
@@ -57,15 +57,15 @@ export function openEngine(opening: Opening, largestGroup?: number): Engine {
         // Moves all data from the log into the file, unless another program has the file open.
         tryCheckpoint(database)
       } catch {
-        // The checkpoint may fail, for example on a full disk. The next start then reads both the file and the log.
+        // The checkpoint may fail, for example on a full disk. Then the log stays, and the next start reads it.
       }
-      // If the file was moved, SQLite does not remove a newer file with the name of its log.
+      // If the file was moved, a newer file may have the log's name. SQLite does not remove that newer file.
       database.close()
     },
   }
 }
 
-/** 0 if there is no file. Must not open the file: closing a descriptor would release SQLite's locks. */
+/** Returns 0 if there is no file. Must not open the file: closing a descriptor would release SQLite's locks. */
 function bytesOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

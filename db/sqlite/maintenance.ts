@@ -39,7 +39,8 @@ export function createMaintenance(
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
   /**
-   * Fails if the master key was rotated meanwhile. The copy would be sealed under one key and encrypted for another.
+   * Fails if the master key was rotated during the backup. The copy would be sealed under one key and encrypted for
+   * another.
    */
   const protectOwn =
     (protect: Protect): Protect =>
@@ -67,10 +68,10 @@ export function createMaintenance(
       const protectIt = protect && protectOwn(protect)
       using made = await makeBackup({ database, path: target, madeAt: act.at, protect: protectIt, progress })
       const action = isDrill ? 'database.drill' : 'database.back-up'
-      // Logged before the copy is published, so that the log lists every copy.
+      // Appended before the copy is published, so that the audit log lists every copy.
       await writer.write(() => audit.append([{ ...act, action, record: null, outcome: 'done' }]))
       publishCopy(made.file)
-      // The backup is valid even if its time cannot be stored.
+      // If the time cannot be stored, the backup is still valid.
       if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
@@ -155,7 +156,9 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
   return finding('schema', named('unexpected or changed', schemaFaults(keyed)), version)
 }
 
-/** Finds, for example, triggers of another program. They could undo writes. A check of the pages does not find them. */
+/**
+ * Finds foreign parts of the schema, for example triggers that undo writes. The check of the pages does not find them.
+ */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })
@@ -164,7 +167,7 @@ function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[]
   return [...names].filter((name) => wanted.get(name) !== found.get(name))
 }
 
-/** Tables that Litestream adds. They are allowed, but triggers on them are not. */
+/** Tables that Litestream adds. These tables are allowed, but triggers on them are not. */
 const ofLitestream = "('table _litestream_seq', 'table _litestream_lock')"
 
 function objectsOf(database: Database): Map<string, string> {

@@ -17,7 +17,7 @@ import { isBusy, settingsOf } from './query-engine'
 
 export type Migration = string
 
-/** In order. The schema number of a database is the number of applied steps. A released step never changes. */
+/** Steps in order. The schema number of a database is the number of applied steps. A released step never changes. */
 export const ourMigrations: readonly Migration[] = [first]
 
 export const currentSchema = ourMigrations.length
@@ -28,13 +28,12 @@ export interface KeyedDatabase {
   readonly masterKey: MasterKey
 }
 
-/** @throws Refusal database_unusable if other steps than this program's were applied */
+/** @throws Refusal database_unusable if the applied steps differ from the steps of this program */
 export function proveMigrations(database: Database, migrations: readonly Migration[]): void {
   const schema = schemaOf(readPragma(database, 'user_version'))
   requireSteps(settingsOf(database).read(migrationsName), migrations.slice(0, schema))
 }
 
-/** False for a missing or empty file. */
 export function isOutdated(path: string, migrations = ourMigrations): boolean {
   const schema = schemaOf(readUserVersion(path))
   return schema > 0 && schema < migrations.length
@@ -44,7 +43,7 @@ export function copyPathOf(path: string, migrations = ourMigrations): string {
   return `${path}.before-schema-${migrations.length}`
 }
 
-/** Requires a connection without foreign key checks, which is the default after opening. */
+/** Creates the tables. Foreign key checks must still be off, as after opening. */
 export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): void {
   const { database, purpose, masterKey } = keyed
   const create = database.transaction(() => {
@@ -57,7 +56,7 @@ export function createSchema(keyed: KeyedDatabase, migrations = ourMigrations): 
   create.immediate()
 }
 
-/** Copies the database first. @throws Refusal database_unusable if another program has the database open */
+/** Copies the database, then upgrades it. @throws Refusal database_unusable if another program has it open */
 export function upgradeSchema(database: Database, path: string, migrations: readonly Migration[]): void {
   lockAlone(database)
   using copy = copyDatabase(database, copyPathOf(path, migrations))
@@ -67,12 +66,12 @@ export function upgradeSchema(database: Database, path: string, migrations: read
     countTransaction(database, migrations.length)
   })
   upgrade.immediate()
-  // The exclusive lock can be released only without a write-ahead log.
+  // The exclusive lock can be released only in a mode without a write-ahead log.
   database.run('PRAGMA journal_mode = DELETE')
   database.run('PRAGMA locking_mode = NORMAL')
 }
 
-/** Fails if another program has the database open: SQLite then cannot leave WAL mode. */
+/** Locks the database. If another program has it open, SQLite cannot leave WAL mode, so this fails. */
 function lockAlone(database: Database): void {
   try {
     database.run('PRAGMA locking_mode = EXCLUSIVE')
@@ -89,7 +88,7 @@ function lockAlone(database: Database): void {
 
 function migrate(database: Database, from: number, migrations: readonly Migration[]): void {
   const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
-  // Records may already refer to missing records. This does not prevent an upgrade. Doctor reports it.
+  // Records that already refer to missing records do not prevent an upgrade. Doctor reports them.
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
   if (countOrphans() > before)

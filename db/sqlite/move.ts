@@ -14,7 +14,7 @@ import { createSchema } from './migration'
 import { openDatabase } from './open'
 import { isDamage, queryEngine, settingsOf, toRefusal } from './query-engine'
 
-/** Maximum wait for a command that writes. */
+/** Maximum wait in ms for a command that writes. */
 const busyTimeoutMillis = 5_000
 
 /** Reads one snapshot. @throws the refusals of openDatabase; Refusal storage_busy if a server runs */
@@ -48,7 +48,7 @@ const serving =
   'a server uses the source database; stop it first, or later bookings are missing from the copy. ' +
   'To try out the copy, use --while-serving'
 
-/** Begins the read transaction. It also takes the write lock, unless the file is read-only. */
+/** Begins the read transaction, and takes the write lock. A read-only file needs no write lock. */
 function blockWriters(database: Database): void {
   database.run(`PRAGMA busy_timeout = ${busyTimeoutMillis}`)
   try {
@@ -84,7 +84,7 @@ function running(database: Database): Run {
   }
 }
 
-/** Reads the highest id too: a table without AUTOINCREMENT has no row in sqlite_sequence. */
+/** SQL for the highest id of a table. A table without AUTOINCREMENT has no row in sqlite_sequence. */
 function lastIdOf(table: string): string {
   const generated = `(SELECT seq FROM sqlite_sequence WHERE name = '${table}')`
   return `max(coalesce(${generated}, 0), coalesce((SELECT max(id) FROM ${table}), 0))`
@@ -108,7 +108,7 @@ export async function makeTarget<T>(path: string, making: MakingTarget<T>): Prom
 
 async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTarget<T>): Promise<T> {
   using database = openCopy(path)
-  // Single writes need no sync, because the whole file is synced before it is published.
+  // Writes are not synced one by one: the whole file is synced before it is published.
   database.run('PRAGMA synchronous = OFF')
   createSchema({ database, purpose, masterKey })
   database.run('PRAGMA foreign_keys = ON')
@@ -116,7 +116,7 @@ async function fillFile<T>(path: string, { purpose, masterKey, fill }: MakingTar
   const target = await targetOver({
     run: running(database),
     add: (table, lines) => add(database, table, lines),
-    // Without AUTOINCREMENT there is nothing to do: rows of such tables are never deleted.
+    // Does nothing without AUTOINCREMENT, because rows of such tables are never deleted.
     keepIds: (table) => `INSERT INTO sqlite_sequence (name, seq)
       SELECT name, $1 FROM sqlite_schema WHERE name = '${table}' AND sql LIKE '%AUTOINCREMENT%'`,
     openLog: () => auditQueries(queryEngine(database), settingsOf(database).openVault(purpose, masterKey)),

@@ -28,12 +28,12 @@ export interface Opening {
   readonly migrations?: readonly Migration[] | undefined
 }
 
-/** Busy timeout while opening. Later only the writer waits, so that reads are not blocked. */
+/** Busy timeout while opening, in ms. Later only the writer waits, so that reads are not blocked. */
 const openingBusyTimeoutMillis = 5_000
 const retryMillis = 10
-/** A booking touches about ten pages of several indexes. SQLite's default of 2 MiB is too small. */
+/** Page cache. SQLite's default of 2 MiB is too small, because a booking touches about ten pages of several indexes. */
 const cacheKibibytes = 16 * 1024
-/** Maximum size of the log after a checkpoint. During a long read, for example a backup, the log grows larger. */
+/** Maximum size of the log after a checkpoint. The log grows larger during a long read, for example a backup. */
 const logBytes = 64 * 2 ** 20
 
 /**
@@ -49,9 +49,9 @@ const logBytes = 64 * 2 ** 20
 export function openDatabase(opening: Opening): Database {
   const { path, create } = opening
   recognizeFile(path, create)
-  // The file may also exist and be empty, if an earlier start was killed.
+  // If an earlier start was killed, the file may exist and be empty.
   if (isVacant(path)) {
-    // The file is created here, because SQLite would make it readable for all users. The log gets the same mode.
+    // Creates the file with a private mode: SQLite would make it readable for all users. The log gets the same mode.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -84,16 +84,16 @@ export function isSealedUnder(path: string, purpose: Purpose, masterKey: MasterK
   }
 }
 
-/** Each step can be repeated after an interruption. */
+/** Prepares the database. Each step can be repeated after an interruption. */
 function setUp(database: Database, opening: Opening): void {
   const { path, purpose, masterKey, upgrade, alone = false, migrations = ourMigrations } = opening
   const keyed = { database, purpose, masterKey }
   // Set first, so that an upgrade overwrites deleted content.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database, migrations)
-  // Done before WAL mode is set, so that the file itself contains the first transaction counter.
+  // WAL mode must not be set yet: the file itself must contain the first transaction counter.
   if (schema === 0) createSchema(keyed, migrations)
-  // Checks the key even if there were no tables. Another process may meanwhile have created them with another key.
+  // Always checks the key: another process may meanwhile have created the tables with another key.
   prove(keyed, migrations)
   if (alone) requireActive(settingsOf(database).readCopyNote())
   if (schema > 0 && schema < migrations.length) {
@@ -104,15 +104,15 @@ function setUp(database: Database, opening: Opening): void {
   database.run('PRAGMA synchronous = FULL')
   database.run('PRAGMA trusted_schema = OFF')
   database.run('PRAGMA foreign_keys = ON')
-  // Savepoint journals over 64 KiB would otherwise be written to a file.
+  // Otherwise SQLite writes savepoint journals over 64 KiB to a file.
   database.run('PRAGMA temp_store = MEMORY')
   database.run(`PRAGMA cache_size = -${cacheKibibytes}`)
   database.run(`PRAGMA journal_size_limit = ${logBytes}`)
 }
 
-/** Returns the schema number, or 0 without tables. @throws Refusal database_unusable if it is newer or foreign */
+/** Returns the schema number; 0 without tables. @throws Refusal database_unusable if the schema is newer or unknown */
 export function recognize(database: Database, migrations = ourMigrations): number {
-  // Must be read first. If another process then creates the tables, the numbers that are read later are set too.
+  // Must be read first. Another process may create the tables between this read and the next reads.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))
@@ -121,9 +121,7 @@ export function recognize(database: Database, migrations = ourMigrations): numbe
   return schema
 }
 
-/**
- * Retries, because SQLite itself does not wait while another process enters WAL mode or is the last to close the file.
- */
+/** Retries while another process enters WAL mode or closes the file, because SQLite itself does not wait then. */
 function patiently<T>(work: () => T): T {
   const deadline = performance.now() + openingBusyTimeoutMillis
   for (;;) {

@@ -27,27 +27,27 @@ export function queryEngine(database: Database): QueryEngine {
     },
     prepareWrite(query) {
       const statement = query.prepare()
-      // The driver returns the id; RETURNING would take 50 % longer.
+      // The driver returns the generated id. RETURNING would take 50 % longer.
       return (values) => (statement.run(values) as Changes).lastInsertRowid as number
     },
     takeIds: () => [],
     isAmong: (column, list) => sql`${column} in (select value from json_each(${list}))`,
     list: (values) => JSON.stringify(values),
     greatest: (one, other) => sql`max(coalesce(${one}, 0), ${other})`,
-    // Tests only the start, because the index contains only the start. All slots have the same duration.
+    // Compares only the start, because all slots have the same duration. The index contains only the start.
     overlaps: ({ startsAt }, from, until) =>
       sql`${startsAt} > ${from} - ${sql.raw(String(slotMillis))} and ${startsAt} < ${until}`,
     jsonRows: (columns, order) => sql`json_group_array(json_array(${columns}) order by ${order})`,
   }
 }
 
-/** Rejects a promise, because a transaction would not survive an await. */
+/** Throws if the value is a promise, because a transaction would not survive an await. */
 export function atOnce<T>(value: MaybePromise<T>): T {
   if (value instanceof Promise) throw new Error('a query on SQLite returned a promise')
   return value
 }
 
-/** The same queries, returning values instead of promises. */
+/** Type of the same queries, but with values instead of promises. */
 type AtOnce<Query> = Query extends (...args: infer Args) => infer Result
   ? (...args: Args) => [Result] extends [Promise<unknown>] ? Result : Awaited<Result>
   : { readonly [Name in keyof Query]: AtOnce<Query[Name]> }

@@ -18,7 +18,6 @@ export function sqliteStore(queries: Queries, writer: Writer): Store {
         throw toRefusal(error)
       }
     },
-    // Ignores isAlone: SQLite allows only one writer at a time.
     change: (act, ask, decide) =>
       writer.write(() => carryOut(queries, decide(...(ask(queries) as Parameters<typeof decide>)), act)),
     submit: (draft) => submit(queries, writer, draft),
@@ -47,12 +46,12 @@ async function submit(
     })
     return decision === 'stale' ? decision : carryOut(queries, decision, submitterOf(draft))
   })
-  // A refusal with an audit line is thrown only after COMMIT. Throwing it earlier would roll back the line.
+  // Thrown only after COMMIT, because a rollback would remove the audit line of the refusal.
   if (answer instanceof Refusal) throw answer
   return answer
 }
 
-/** Writes a decision in the open transaction. @throws the decision if it is a Refusal */
+/** Writes a decision in the open transaction. If the decision is a Refusal, throws it. */
 function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act | null): Answer {
   if (decision instanceof Refusal) throw decision
   // The unique index is the last check against double booking.
@@ -65,7 +64,7 @@ function carryOut<Answer>(queries: Queries, decision: Decision<Answer>, act: Act
   return decision.answer(ids)
 }
 
-/** @param stamp returns a number that changes after each commit */
+/** @param stamp returns a number that differs after each commit */
 export function directoryFeed(
   queries: Queries,
   stamp: () => number | null,
@@ -73,7 +72,7 @@ export function directoryFeed(
 ): DirectoryFeed {
   const feed = feedOver(async (work, isLarge) => {
     const found = await work(queries)
-    // Lets other requests run during a large read.
+    // Other requests can run between the parts of a large read.
     if (isLarge) await new Promise(setImmediate)
     return found
   })

@@ -3,7 +3,7 @@ import { Distribution, durationBounds } from '../../src/domain/measures'
 import { countTransaction } from './file/head'
 import { isBusy, toRefusal } from './query-engine'
 
-/** Maximum wait of a write for another process. */
+/** Maximum time in ms that a write waits for another process. */
 const busyTimeoutMillis = 2_000
 const retryMillis = 10
 /** Maximum writes in one transaction. All other requests wait during a transaction. */
@@ -17,7 +17,7 @@ export interface Watch {
   noteFailed(error: unknown): void
 }
 
-/** A turn of the event loop that took less time than this was idle. */
+/** In ms. A shorter turn of the event loop was idle. */
 const idleTurnMillis = 0.05
 
 interface Job {
@@ -27,7 +27,7 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** Group commit: writes of one event loop turn share a disk sync. Each write has a savepoint, so it can fail alone. */
+/** Group commit: all writes of an event loop turn share a disk sync. A savepoint for each write limits its rollback. */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
@@ -51,7 +51,7 @@ export class Writer {
   }
 
   /**
-   * If `work` throws, only its own changes are rolled back. `work` must be synchronous.
+   * Runs `work`, which must be synchronous. If `work` throws, only its changes are rolled back.
    * @throws Refusal storage_busy if another process locks the database for too long; storage_failed
    */
   write<T>(work: () => T): Promise<T> {
@@ -70,11 +70,11 @@ export class Writer {
     return this.#failedGroups
   }
 
-  /** A number that changes after each commit, by this process or another. Null if the database cannot be read. */
+  /** Differs after each commit by any process. Null if the database cannot be read. */
   get stamp(): number | null {
     try {
       const { data_version: version = 0 } = this.#dataVersion.get() ?? {}
-      // data_version changes only with commits of other connections. #commit counts the commits of this connection.
+      // data_version counts the commits of other connections. #commit counts the commits of this connection.
       if (version !== this.#seenVersion) this.#stamp++
       this.#seenVersion = version
       return this.#stamp
@@ -101,7 +101,8 @@ export class Writer {
   }
 
   /**
-   * While requests arrive, waits as long as the last group took. Reads get equal time, and more writes share a sync.
+   * Waits while requests arrive, at most as long as the last group took. More writes then share a sync, and reads get
+   * equal time.
    */
   #gather(until: number): void {
     const beganAt = performance.now()
@@ -144,14 +145,14 @@ export class Writer {
         this.#stamp++
       }
       this.database.run('COMMIT')
-      // The writes must fail if the file was removed meanwhile, because they are lost.
+      // If the file was removed meanwhile, the writes must fail, because they would be lost.
       this.watch.requireFile()
       if (isWritten) this.watch.noteStored()
       this.groupSizes.note(group.length)
       this.commitMillis.note(performance.now() - beganAt)
       return answers
     } catch (error) {
-      // All writes of the group fail, for example because the disk is full.
+      // If the transaction fails, for example on a full disk, all writes of the group fail.
       this.#rollBack()
       this.#failedGroups++
       this.watch.noteFailed(error)
@@ -163,7 +164,7 @@ export class Writer {
     try {
       if (this.database.inTransaction) this.database.run('ROLLBACK')
     } catch {
-      // Callers get the earlier error instead.
+      // A failed ROLLBACK is ignored, because callers get the earlier error.
     }
   }
 
@@ -178,7 +179,7 @@ export class Writer {
       this.database.run('RELEASE job')
       return { value }
     } catch (error) {
-      // Some errors end the whole transaction, so there is no savepoint to return to.
+      // Some errors end the whole transaction. Then there is no savepoint.
       if (!this.database.inTransaction) throw error
       this.database.run('ROLLBACK TO job')
       this.database.run('RELEASE job')

@@ -49,7 +49,6 @@ const refused = (message: string, code = 6) => ({
 })
 const leftOf = (name: string) => readdirSync(operator.folder.path).filter((found) => found.startsWith(name))
 
-/** Checks that a database contains the screening answer, the provider and an intact audit log. */
 async function expectComplete(database: string): Promise<void> {
   const at = ['--database', database, '--master-key-file', key]
   expect(await operator.do('request', 'show', '1', '--screening', ...at)).toContain('Canaryanswer')
@@ -58,7 +57,7 @@ async function expectComplete(database: string): Promise<void> {
 }
 
 describe('cli: backup', () => {
-  test('a backup shows no name, no schema and no database header without its key', async () => {
+  test('without the key, a backup shows no name, no schema and no database header', async () => {
     expect(await operator.do('backup', file('backup.age'))).toBe(
       `Created the backup ${file('backup.age')}. To restore it, you need the master key, which is not in it.\n`,
     )
@@ -75,7 +74,8 @@ describe('cli: backup', () => {
       'members',
     ]
     expect(words.filter((word) => backup.includes(word))).toEqual([])
-    // The search works: it finds these words in the database file, which is not encrypted as a whole.
+    // The database file is not encrypted as a whole. So the search must find these words in it, which shows that the
+    // search works.
     const inTheClear = [
       'Canary',
       'SQLite format',
@@ -186,7 +186,7 @@ describe('cli: backup', () => {
 })
 
 describe('cli: restore', () => {
-  test('restore creates a database that only its owner can read, even from a backup that others can read', async () => {
+  test('restore creates a database that only its owner can read, even if others can read the backup', async () => {
     copyFileSync(file('plain.sqlite'), file('readable.sqlite'))
     chmodSync(file('readable.sqlite'), 0o644)
     expect((await restore(file('readable.sqlite'), file('of-readable.sqlite'))).code).toBe(0)
@@ -232,7 +232,7 @@ describe('cli: restore', () => {
       writeFileSync(left, '')
       expect(await restore(file('backup.age'), file('log.sqlite'))).toEqual(
         refused(
-          `${left} belongs to another database\nTry: check that no server runs, then move it away (docs/incident.md)`,
+          `${left} belongs to another database\nTry: stop all servers of this path, then move the file away (docs/incident.md)`,
         ),
       )
       rmSync(left)
@@ -282,7 +282,7 @@ describe('cli: restore', () => {
     }
   })
 
-  test('restore needs the old master key for backups before a rotation, and the new one for later backups', async () => {
+  test('restore needs the old master key for backups before a rotation, and the new master key for later backups', async () => {
     copyFileSync(key, file('old.key'))
     chmodSync(file('old.key'), 0o600)
     expect(await operator.ask('key', 'rotate', '--yes')).toEqual({

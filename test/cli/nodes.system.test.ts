@@ -17,7 +17,6 @@ const environment = () => ({
   ANTEROOM_MASTER_KEY_FILE: operator.folder.file('key'),
 })
 
-/** Starts a server on the database. Returns functions that query its API and its metrics. */
 async function serve(...flags: string[]) {
   const words = ['serve', '--port', '0', '--metrics-port', '0', '--base-url', 'https://api.example', ...flags]
   const program = new Program(words, { command: theProgram, cwd: operator.folder.path, env: environment() })
@@ -78,7 +77,7 @@ describeOnPostgres('cli: two nodes on one database', () => {
 })
 
 describeOnPostgres('cli: init on a database server', () => {
-  test('is refused for a role that cannot create tables, and succeeds with the same master key after the role may create tables', async () => {
+  test('is refused for a role that cannot create tables, and later uses the same master key', async () => {
     using guest = new Operator()
     await using empty = await newDatabase()
     await runSql(empty.url, 'CREATE ROLE bystander LOGIN')
@@ -88,7 +87,7 @@ describeOnPostgres('cli: init on a database server', () => {
     const { code, stderr } = await init()
     expect(code).toBe(6)
     expect(stderr).toEndWith(
-      ': the role lacks a privilege\nTry: use the owner of the database and its tables, or have an administrator run, in this database, CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO the role\n',
+      ': the role lacks a privilege\nTry: connect as the owner of the database and its tables, or have an administrator run in this database: CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO the role\n',
     )
     const key = readFileSync(ANTEROOM_MASTER_KEY_FILE)
     await runSql(empty.url, 'CREATE EXTENSION btree_gist; GRANT CREATE ON SCHEMA public TO bystander')

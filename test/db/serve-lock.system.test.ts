@@ -29,7 +29,6 @@ beforeEach(() => {
 })
 afterEach(() => operator[Symbol.dispose]())
 
-/** The exit code and error message of a serve that cannot start. */
 async function endOfServe(database = operator.database): Promise<[number | null, string]> {
   const { code, stdout, stderr } = await operator.run([...serving, '--database', database])
   expect(stdout).toBe('')
@@ -50,7 +49,7 @@ test('db: a second serve on the same file is refused, even through a link, but o
   expect(statSync(lockFile)).toMatchObject({ size: 0, mode: 0o100600 })
   const stopped = await service.stop()
   expect([stopped.code, messagesIn(stopped.stderr)]).toEqual([0, stopping])
-  // The lock file remains. It is empty and does not block the next server.
+  // The empty lock file remains. The next server ignores it.
   expect(readdirSync(operator.folder.path).filter((name) => name.includes('serving'))).toEqual([
     'anteroom.sqlite.serving',
   ])
@@ -136,7 +135,7 @@ test('db: starting a server removes the files of an interrupted init', async () 
 test('db: init refuses to create a database next to the write-ahead log of another database', async () => {
   const log = `${operator.database}-wal`
   writeFileSync(log, 'x')
-  const fault = `${log} belongs to another database\nTry: check that no server runs, then move it away (docs/incident.md)`
+  const fault = `${log} belongs to another database\nTry: stop all servers of this path, then move the file away (docs/incident.md)`
   expect(await operator.run(['init'])).toMatchObject({ code: 6, stdout: '', stderr: `error: ${fault}\n` })
   rmSync(log)
 })

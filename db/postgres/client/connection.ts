@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/domain/errors'
 import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
-/** One array for each row. The driver returns int8 as text and bytea as Buffer, and parses json. */
+/** One array for each row. The driver returns int8 as text, bytea as Buffer, and json as a parsed value. */
 export type Rows = unknown[][]
 
 export interface Opening {
@@ -17,10 +17,10 @@ export interface Opening {
   readonly onEnd: (connection: Connection) => void
 }
 
-/** Default of idle_in_transaction_session_timeout. A transaction may set another value. */
+/** Default of idle_in_transaction_session_timeout, in ms. A transaction may set another value. */
 const idleMillis = 60_000
 
-/** COMMIT has no timeout. The server reports success even if a COMMIT is canceled while it waits for a standby. */
+/** COMMIT must have no timeout. If a COMMIT is canceled while it waits for a standby, the server reports success. */
 export const committing = 'SET LOCAL statement_timeout = 0;COMMIT'
 
 export class Connection {
@@ -60,7 +60,7 @@ export class Connection {
     }
   }
 
-  /** Never lowers statement_timeout, because that would cost an extra message. */
+  /** Raises statement_timeout if necessary. Never lowers it, because that would cost an extra message. */
   async allowStatements(millis: number): Promise<void> {
     if (millis <= this.statementMillis) return
     await this.answerOf(this.reserved.unsafe(`SET statement_timeout = ${millis}`).simple())
@@ -77,32 +77,32 @@ export class Connection {
     if (/\bCOMMIT\b/i.test(text) || !(begins || this.isOpen)) this.mayHaveCommitted = true
     else if (begins) this.mayHaveCommitted = false
     const wasOpen = this.isOpen
-    // Set before the response arrives, because a message that fails midway leaves the transaction open.
+    // Set before the response arrives: if a later statement of the message fails, the transaction is open.
     if (begins) this.isOpen = true
     const answers = eachOf(await this.answerOf(this.reserved.unsafe(text).simple().values()))
     const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
     const last = ended.at(-1)
     this.isOpen = last === undefined ? wasOpen : last === 'BEGIN' || last === 'START TRANSACTION'
-    // If a transaction has failed, the server answers ROLLBACK to its COMMIT.
+    // The server answers ROLLBACK to the COMMIT of a failed transaction.
     if (ended.includes('ROLLBACK') && !/\bROLLBACK\b/i.test(text)) throw new DatabaseFailure('retry', '25P02')
     return answers
   }
 
-  /** Sends calls together and in order, if there is no `await` between them. @throws DatabaseFailure */
+  /** Sends a statement. Calls without an `await` between them are sent together, in order. @throws DatabaseFailure */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     if (!this.isOpen) this.mayHaveCommitted = true
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
   }
 
   /**
-   * Sends COMMIT together with the pending statements. The server rolls back if one of them fails.
-   * @throws DatabaseFailure of the first statement that failed; `lost` if the outcome is unknown
+   * Sends COMMIT together with the pending statements. If one statement fails, the server rolls back.
+   * @throws DatabaseFailure of the first failed statement; `lost` if the outcome is unknown
    */
   async commit(pending: readonly unknown[]): Promise<void> {
     this.mayHaveCommitted = true
     // COMMIT must have no timeout (see `committing`).
     const unlimited = this.run("SELECT set_config('statement_timeout', $1, true)", ['0'])
-    // The driver sends a tagged template at once. It would send other forms of COMMIT only after all answers.
+    // The driver sends a tagged template at once. A COMMIT in another form would wait for all answers.
     const committed: Promise<Answer> = this.answerOf(this.reserved`COMMIT`.values())
     const results = await Promise.allSettled([...pending, unlimited, committed])
     this.isOpen = false
@@ -135,7 +135,10 @@ export class Connection {
   }
 }
 
-/** If the work throws, the pool rolls back. @throws DatabaseFailure `lost` if the outcome is unknown */
+/**
+ * Runs work in a transaction. If the work throws, the pool rolls back.
+ * @throws DatabaseFailure `lost` if the outcome is unknown
+ */
 export async function inTransaction<T>(
   connection: Connection,
   first: readonly string[],
@@ -147,7 +150,7 @@ export async function inTransaction<T>(
   return done
 }
 
-/** Sets search_path, because by default the server first searches a schema with the role's name. */
+/** Sets search_path. By default, the server would first search a schema with the role's name. */
 function firstText({ statementMillis }: Opening): string {
   return `SELECT pg_is_in_recovery(); SET search_path = public; SET statement_timeout = ${statementMillis};
     SET idle_in_transaction_session_timeout = ${idleMillis}`
@@ -163,14 +166,14 @@ const transactional = new Set(['BEGIN', 'START TRANSACTION', 'COMMIT', 'ROLLBACK
 
 type Answer = Rows & { readonly command?: string | null }
 
-/** One answer per statement. The driver returns a single answer without an outer array. */
+/** Returns one answer per statement. For a single statement, the driver returns an answer without an array. */
 function eachOf(answers: Answer | Answer[]): Answer[] {
   return 'command' in answers ? [answers] : (answers as Answer[])
 }
 
 /**
- * A number that is not a safe integer becomes null, which matches no row. An unknown type throws before COMMIT, because
- * the driver would skip the statement and still commit.
+ * A number that is not a safe integer becomes null, which matches no row. A value of an unknown type throws before
+ * COMMIT: the driver would skip the statement and still commit.
  */
 function toParameter(value: unknown): unknown {
   const isKnown = value == null || value instanceof Uint8Array || plain.has(typeof value)
@@ -180,7 +183,7 @@ function toParameter(value: unknown): unknown {
 
 const plain = new Set(['string', 'number', 'boolean'])
 
-/** Bun reads options that are not set here from libpq's environment variables. Therefore all are set. */
+/** Sets all options, because Bun would read missing options from libpq's environment variables. */
 function clientFor({ address, host, password }: Opening, onclose: () => void): SQL {
   const isSocket = host.host.startsWith('/')
   return new SQL({
@@ -192,7 +195,6 @@ function clientFor({ address, host, password }: Opening, onclose: () => void): S
     database: address.database,
     tls: isSocket ? 'disable' : tlsFor(address),
     channelBinding: address.sslMode === 'disable' ? 'disable' : 'prefer',
-    // Empty, so that PGOPTIONS has no effect.
     connection: { application_name: 'anteroom', options: '' },
     prepare: true,
     max: 1,
@@ -206,11 +208,11 @@ function clientFor({ address, host, password }: Opening, onclose: () => void): S
 function tlsFor({ sslMode, sslRootCert }: DatabaseAddress) {
   if (sslMode === 'disable') return 'disable'
   const ca = sslRootCert === null ? {} : { ca: readAuthorities(sslRootCert) }
-  // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
+  // NODE_TLS_REJECT_UNAUTHORIZED must have no effect.
   return { rejectUnauthorized: true, ...ca }
 }
 
-/** Read for each connection, because certificates expire and are replaced. */
+/** Reads the file for each new connection, because certificates expire and are replaced. */
 function readAuthorities(path: string): string {
   const text = textOf(path)
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text

@@ -5,11 +5,11 @@ const messages = {
   /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database was lost, and it is unknown if the change was stored',
   retry: 'the database could not process this now, so nothing was stored',
-  /** A call on a closed pool fails with this meaning too. */
+  /** Also the failure of a call on a closed pool. */
   busy: 'no connection to the database server became free in time, so nothing was stored',
   unreachable: 'the database server cannot be reached',
   full: 'the database server is out of connections, memory or disk space',
-  /** Nothing was committed, and another host may be the primary. */
+  /** Nothing was committed. Another host may be the primary. */
   readOnly: 'the database server is a read-only standby',
   denied: 'the database server rejects this program, or is not trusted',
   constraint: 'the change violates a constraint of the database',
@@ -20,7 +20,7 @@ const messages = {
 
 export type Meaning = keyof typeof messages
 
-/** Does not contain the server's message, because that may contain values of rows and parameters. */
+/** Leaves out the server's message, which may contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
@@ -34,10 +34,10 @@ export class DatabaseFailure extends Error {
   }
 }
 
-/** If the connection has ended (`ends`), the caller chooses `lost`, `retry` or `unreachable`. */
+/** `ends` means that the connection has ended. The caller then chooses `lost`, `retry` or `unreachable`. */
 type Row = readonly [code: RegExp, meaning: Meaning | 'ends', whenOpening?: string]
 
-/** SQLSTATEs (PostgreSQL, appendix A) and codes of the driver. The first match counts. */
+/** SQLSTATEs (PostgreSQL, appendix A) and codes of the driver. The first matching row counts. */
 const codes: readonly Row[] = [
   [/^(40001|40P01|55P03|57014|25P0[234])$/, 'retry'],
   [/^25006$/, 'readOnly'],
@@ -67,7 +67,7 @@ const codes: readonly Row[] = [
   [
     /^42501$/,
     'denied',
-    'the role lacks a privilege; use the owner of the database and its tables, or have an administrator run, in this database, ' +
+    'the role lacks a privilege; connect as the owner of the database and its tables, or have an administrator run in this database: ' +
       'CREATE EXTENSION btree_gist and GRANT CREATE ON SCHEMA public TO the role',
   ],
   [
@@ -91,7 +91,7 @@ const codes: readonly Row[] = [
   [/^(08|57P0|ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME)|ECONN|EPIPE|ETIMEDOUT)/, 'ends'],
 ]
 
-/** Messages for failures that may end without a change of settings. */
+/** Messages for failures that may pass without a change of settings. */
 const passing: Partial<Record<Meaning, string>> = {
   unreachable: 'no server answers; check that it runs, and check its host name and port',
   readOnly: 'the server is a read-only standby; name the primary too, as in host1,host2',
@@ -127,7 +127,7 @@ const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readO
 /** Returns the refusal that clients see, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   const failure = unwrapped(error)
-  // A new connection fails with this error, for example, while the certificate file is rewritten.
+  // This error is possible while the certificate file is rewritten.
   if (failure instanceof Refusal && failure.kind === 'settings_invalid')
     return new Refusal('storage_failed', failure.message, { cause: failure })
   if (!(failure instanceof DatabaseFailure)) return failure
@@ -149,7 +149,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // No cause is set, because the failure's message says less than this one.
+  // The cause is omitted, because its message says less than this message.
   const isPassing = remedy === undefined && passes !== undefined
   const [fault, options] = splitAction(isPassing ? passes : (remedy ?? error.message))
   return new Refusal(isPassing ? 'storage_busy' : 'database_unusable', `${place}: ${fault}`, options)

@@ -4,8 +4,8 @@ import { Refusal } from '../../../src/domain/errors'
 import type { DatabaseLogin } from '../../../src/domain/ports/database'
 
 /**
- * Searches the address, then the environment, then the password file.
- * @throws Refusal settings_invalid if the password file cannot be read, or other users can read it
+ * Takes the password from the address, else from the environment, else from the password file.
+ * @throws Refusal settings_invalid if the password file is unreadable, or readable for other users
  */
 export function passwordFor(
   address: DatabaseAddress,
@@ -39,7 +39,6 @@ function unescaped(field = ''): string {
   return field.replace(/\\(.)/g, '$1')
 }
 
-/** Null if there is no file. */
 function readPassFile(path: string, isCredential = false): string | null {
   let file: number | undefined
   const invalid = (why: string, action?: string) =>

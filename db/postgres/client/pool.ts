@@ -7,12 +7,11 @@ export interface PoolOptions<On> {
   readonly address: DatabaseAddress
   readonly password: (host: DatabaseHost) => string | null
   readonly size: number
-  /** Called once for each connection. */
   readonly make: (connection: Connection) => On
   readonly deadlineMillis?: number
 }
 
-/** Runs work on a connection, as Pool.use does. */
+/** Runs work on a connection of the pool. */
 export type OnConnection = <T>(
   work: (connection: Connection) => Promise<T>,
   deadlineMillis?: number,
@@ -26,19 +25,21 @@ interface Place<On> {
   freeSince: number
 }
 
-/** If a connection attempt fails, calls fail at once for this long. */
+/** In ms. After a failed connection attempt, new calls fail at once for this long. */
 const pauseMillis = 100
-/** Connections idle for longer are not reused: load balancers and firewalls drop them silently. */
+/**
+ * In ms. A connection that was idle longer is not reused: load balancers and firewalls drop such connections silently.
+ */
 const idleMillis = 60_000
-/** Maximum wait for a connection, as a share of a call's timeout. Under overload, calls thus fail fast. */
+/** Maximum wait for a connection, as a share of a call's timeout. The rest of the timeout is left for the work. */
 const waitingShare = 0.75
 /**
- * Maximum time for one statement, as a share of a call's timeout. A slow statement then fails before its connection has
- * to be closed.
+ * Maximum time for one statement, as a share of a call's timeout. A slow statement fails before the timeout would close
+ * its connection.
  */
 const statementShare = 0.9
 
-/** Ordered by the effort that a repair takes, least first. */
+/** Ordered by the effort of the repair, least effort first. */
 const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
 /** Connections to the primary server. */
@@ -46,7 +47,7 @@ export class Pool<On> {
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
   private used = 0
-  /** Connections of earlier generations are not reused, because their server was lost. */
+  /** Increases when the server is lost. Connections of earlier generations are not reused. */
   private generation = 0
   /** Index of the host with the newest connection. */
   private primary = 0
@@ -60,13 +61,16 @@ export class Pool<On> {
     return { free: this.free.length, used: this.used, waiting: this.waiting.length }
   }
 
-  /** Rolls back if the work fails. If it times out, all connections are replaced. @throws DatabaseFailure */
+  /**
+   * Runs work on a connection. If the work fails, rolls back. If the work times out, replaces all connections.
+   * @throws DatabaseFailure
+   */
   async use<T>(work: (on: On) => Promise<T>, deadlineMillis = this.deadlineMillis): Promise<T> {
     const endsAt = performance.now() + deadlineMillis
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // The wait may have used up the time if this process was suspended. The work still gets its share.
+    // If this process was suspended, the wait may have used up the time. The work still gets its share.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))
@@ -109,7 +113,7 @@ export class Pool<On> {
     const late = Promise.withResolvers<never>()
     using _ = new Deadline(waitMillis, () => late.reject(new DatabaseFailure('busy')))
     return await Promise.race([taken, late.promise]).catch((error) => {
-      // If the connection becomes free later, the next call gets it.
+      // A connection that becomes free later goes to the next call.
       taken.then(
         (place) => this.giveBack(place),
         () => undefined,
@@ -131,7 +135,7 @@ export class Pool<On> {
     }
   }
 
-  /** The most recently used connection. If it was idle for too long, so were all others. */
+  /** Returns the connection that was used last. If it was idle for too long, all others were too. */
   private popFree(): Place<On> | undefined {
     const place = this.free.pop()
     if (place && performance.now() - place.freeSince < idleMillis) return place
@@ -152,7 +156,7 @@ export class Pool<On> {
     }
   }
 
-  /** Tries the last primary first, then the other hosts. @throws DatabaseFailure the most severe one */
+  /** Tries the last primary, then the other hosts. @throws DatabaseFailure the most severe failure of all hosts */
   private async connect(): Promise<Connection> {
     const { address, password } = this.options
     const { hosts } = address
@@ -198,7 +202,7 @@ export class Pool<On> {
     if (at >= 0) this.free.splice(at, 1)
   }
 
-  /** Closes free connections now, and used ones after their calls. */
+  /** Closes free connections now, and used connections after their calls. */
   private replaceAll(): void {
     this.generation += 1
     this.closeFree()

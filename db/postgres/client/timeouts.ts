@@ -1,13 +1,10 @@
 /** In ms. A call ends within 2 s. A frozen node blocks other nodes for at most 0.5 s. */
 export const timeouts = {
-  /** For one call. Below 2 s, because timers are late on a busy machine. */
+  /** For one call. Less than 2 s, because timers are late on a busy machine. */
   call: 1_800,
-  /**
-   * For one wait for a lock. Must be below `idle`. Otherwise a frozen node could get its lock again in a second
-   * transaction.
-   */
+  /** For one wait for a lock. Must be less than `idle`. Otherwise a frozen node could take its lock again. */
   lock: 350,
-  /** For an open transaction whose client sends nothing. */
+  /** For an open transaction in which the client sends nothing. */
   idle: 400,
   connect: 1_000,
 }
@@ -15,8 +12,8 @@ export const timeouts = {
 const ticks = 10
 
 /**
- * Counts ticks of a timer. A suspension of this process counts as one tick. Answers that arrived meanwhile are still
- * read.
+ * A timeout that counts timer ticks. If this process is suspended, only one tick passes, so answers that arrived
+ * meanwhile are still read.
  */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>

@@ -1,11 +1,11 @@
 import type { Report } from '../../../src/domain/measures'
 import type { Connection } from '../client/connection'
 
-/** The operator gets a warning if the clocks differ by more than this. */
+/** In ms. If the clocks differ by more than this, the operator gets a warning. */
 const warnMillis = 100
 /**
- * The node is not ready if the clocks differ by more than this. Otherwise it could offer past slots or accept tokens
- * too early.
+ * In ms. If the clocks differ by more than this, the node is not ready: it could offer past slots or accept tokens too
+ * early.
  */
 const unfitMillis = 60_000
 
@@ -24,7 +24,7 @@ export async function readClock(connection: Connection, now: () => number = Date
   return { difference: Number(row?.[0]) - (before + after) / 2, doubt: (after - before) / 2 }
 }
 
-/** True if even the smallest possible difference exceeds the limit. */
+/** True if the smallest possible difference exceeds the limit. */
 export function isApart({ difference, doubt }: ClockReading, limitMillis = warnMillis): boolean {
   return Math.abs(difference) - doubt > limitMillis
 }
@@ -42,7 +42,7 @@ export class ClockWatch {
   #state: 'right' | 'apart' | 'unfit' = 'right'
   #reading: ClockReading | null = null
 
-  /** How far the database server's clock is ahead of this machine's, in ms; null until measured. */
+  /** The database server's time minus this machine's time, in ms; null until measured. */
   get difference(): number | null {
     return this.#reading?.difference ?? null
   }
@@ -55,7 +55,7 @@ export class ClockWatch {
   note(reading: ClockReading, report: Report): void {
     this.#reading = reading
     const was = this.#state
-    // Hysteresis prevents repeated reports of a difference that varies around a limit.
+    // Hysteresis: a difference that varies around the limit is reported only once.
     const isUnfit = isApart(reading, was === 'unfit' ? unfitMillis / 2 : unfitMillis)
     const isOff = isApart(reading, was === 'right' ? warnMillis : warnMillis / 2)
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'

@@ -57,7 +57,7 @@ async function findEncryption(connection: Connection): Promise<Finding> {
 async function findClock(connection: Connection): Promise<Finding> {
   const readings: ClockReading[] = []
   for (let time = 0; time < 5; time++) readings.push(await readClock(connection))
-  // The reading with the fastest answer is the most exact.
+  // The fastest answer gives the most exact reading.
   const best = readings.reduce((one, other) => (other.doubt < one.doubt ? other : one))
   const detail = describeDifference(best)
   if (!isApart(best)) return { check: 'clock', state: 'ok', detail }
@@ -102,11 +102,10 @@ export interface Standby {
   readonly isSynchronous: boolean
   /** Bytes of the write-ahead log that are not yet on the standby's disk. */
   readonly bytesBehind: number
-  /** 0 if there are no writes. */
   readonly secondsBehind: number
 }
 
-/** A standby that lags by more than one of these limits is reported. */
+/** Doctor reports a standby that lags by more bytes or more seconds than this. */
 const [mostBytes, mostSeconds] = [64 * 1024 * 1024, 30]
 
 async function findReplication(connection: Connection): Promise<Finding> {

@@ -8,7 +8,7 @@ import { beatMillis, type Node } from './nodes'
 
 const sizeMillis = 60_000
 
-/** These failures show no fault. They also occur while the database server accepts writes. */
+/** Failures that do not affect readiness. They occur in normal operation too. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
 /** Derives write readiness from the writes of callers and the heartbeats of this node. */
@@ -25,12 +25,12 @@ export class Health extends Readiness {
     super()
   }
 
-  /** How far the database server's clock is ahead of this machine's, in ms; null until measured. */
+  /** The database server's time minus this machine's time, in ms; null until measured. */
   get clockDifference(): number | null {
     return this.#clock.difference
   }
 
-  /** Ignores failures in `passing`: they are normal with several nodes or under load. */
+  /** Ignores failures that are normal with several nodes or under load. */
   noteFailed(error: unknown): void {
     const failure = unwrapped(error)
     if (!(failure instanceof DatabaseFailure)) return
@@ -43,7 +43,7 @@ export class Health extends Readiness {
     if (isServer && this.#beating === undefined) {
       this.#beating = setInterval(() => this.#keepBeating(report), beatMillis)
       this.#beating.unref()
-      // Sends the first heartbeat at once. An upgrade to an incompatible schema must see that this node runs.
+      // Sends the first heartbeat at once, so that an incompatible upgrade sees this running node.
       this.#keepBeating(report)
     }
     return { isReady: async () => (await this.isReady(() => this.#tryBeat())) && this.#clock.isFit }
@@ -52,13 +52,12 @@ export class Health extends Readiness {
   /** Removes this node from the list of nodes, if the database is reachable. */
   async end(): Promise<void> {
     clearInterval(this.#beating)
-    // Stops heartbeats, because a later one would list this node again.
     this.#hasEnded = true
     await this.#lastBeat
     if (this.#beating !== undefined) await this.node.note(null).catch(() => {})
   }
 
-  /** Sends one heartbeat at a time. Failed readings of clock and size are ignored: the heartbeat shows the fault. */
+  /** Sends one heartbeat at a time. Failed readings of clock and size are ignored. */
   #keepBeating(report: Report): void {
     this.#lastBeat = this.#lastBeat
       .then(() => this.#beat())
@@ -73,7 +72,6 @@ export class Health extends Readiness {
     this.size = await this.node.readSize()
   }
 
-  /** Sends a heartbeat even if another one is running. */
   #tryBeat(): Promise<void> {
     const beat = this.#beat()
     this.#lastBeat = Promise.all([this.#lastBeat, beat]).then(() => {})

@@ -7,12 +7,12 @@ import { timeouts } from '../client/timeouts'
 import { type ClockReading, readClock } from './clock'
 
 export const beatMillis = 5_000
-/** A node counts as running for this long after its last heartbeat. */
+/** In ms. A node counts as running for this long after its last heartbeat. */
 const aliveMillis = 15_000
-/** A node that was killed stays in the list for this long. */
+/** In ms. A node that was killed stays in the list for this long. */
 const rememberedMillis = 24 * 60 * 60 * 1_000
 
-/** In ms, by the clock of the database server, because the clocks of nodes differ. */
+/** Time in ms. The database server's clock is used, because the clocks of nodes differ. */
 const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::int8'
 const isAlive = `${serverNow} - seen_at <= ${aliveMillis}`
 
@@ -25,13 +25,13 @@ export class Node {
   constructor(private readonly on: OnConnection) {}
 
   /**
-   * Commits like a booking: the heartbeat fails if the disk or a synchronous standby fails.
+   * Stores a heartbeat. The commit fails if the disk or a synchronous standby fails.
    * @throws DatabaseFailure, or Refusal database_unusable if the database was copied
    */
   beat(): Promise<void> {
     const seen = `INSERT INTO nodes (id, note, seen_at) VALUES ('${this.id}', '', ${serverNow})
       ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING note`
-    // A short timeout is enough. Other nodes lock this row only briefly, to delete it.
+    // A short timeout is enough, because other nodes lock this row only briefly.
     const limit = `SET LOCAL lock_timeout = ${timeouts.lock / 2}`
     return this.on(async (connection) => {
       const [, , rows, , copied] = await connection.send(
@@ -58,7 +58,9 @@ export class Node {
     return this.on((connection) => readClock(connection))
   }
 
-  /** In bytes. Slow, because the database server reads the size of each file. @throws DatabaseFailure */
+  /**
+   * Returns the database size in bytes. Slow, because the server reads the size of each file. @throws DatabaseFailure
+   */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
       const [row] = await connection.run('SELECT pg_database_size(current_database())::float8', [])
@@ -99,7 +101,7 @@ function forgetGone(id: string): string {
     FOR UPDATE OF gone SKIP LOCKED)`
 }
 
-/** In order of the last heartbeat, newest first. Includes nodes that were killed. */
+/** Returns nodes in order of the last heartbeat, newest first. Includes nodes that were killed. */
 export async function listServers(connection: Connection): Promise<FoundServer[]> {
   const rows = await connection.run(
     `SELECT note, seen_at, ${isAlive} FROM nodes WHERE note <> '' ORDER BY seen_at DESC, id`,

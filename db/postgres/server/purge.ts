@@ -3,16 +3,16 @@ import type { Connection } from '../client/connection'
 import { DatabaseFailure } from '../client/failure'
 import type { OnConnection } from '../client/pool'
 
-/** Deleted rows of these tables are secret. They contain personal data, or the data key under a former master key. */
+/** Deleted rows of these tables are secret: they contain personal data or the data key. */
 const tables = ['members', 'booking_requests', 'request_notes', 'replays', 'settings']
 
-/** Maximum wait for transactions that may still see deleted rows. */
+/** Maximum wait in ms for transactions that may still see deleted rows. */
 const waitMillis = 2_000
 const pauseMillis = 50
 const vacuumMillis = 10 * 60 * 1_000
 
 /**
- * Erases deleted rows. Returns false if some rows remain, because older transactions may see them.
+ * Erases deleted rows. Returns false if some rows remain because older transactions may see them.
  * @throws DatabaseFailure
  */
 export async function purge(on: OnConnection): Promise<boolean> {

@@ -15,7 +15,7 @@ export const oldestCompatibleName = 'oldest_beside'
 
 const oldestMajor = 15
 
-/** Database servers that use PostgreSQL's protocol, but lack the exclusion constraints that prevent double booking. */
+/** Unsupported servers with PostgreSQL's protocol. They lack exclusion constraints, which prevent double booking. */
 const others: readonly (readonly [version: RegExp, name: string])[] = [
   [/CockroachDB/, 'CockroachDB'],
   [/-YB-|Yugabyte/i, 'YugabyteDB'],
@@ -33,7 +33,10 @@ export function requirePostgres(version: string, encoding: string): void {
     throw unusable(`the database has the encoding ${encoding}`, 'create one with the encoding UTF8')
 }
 
-/** Null if there are no tables. @throws Refusal database_unusable for an unsupported server or foreign tables */
+/**
+ * Returns null if there are no tables.
+ * @throws Refusal database_unusable for an unsupported server, or for tables of another program
+ */
 export async function recognize(connection: Connection): Promise<Recognized | null> {
   const [about] = await connection.run('SELECT version(), getdatabaseencoding()', [])
   requirePostgres(...(about as [string, string]))
@@ -49,7 +52,7 @@ export async function recognize(connection: Connection): Promise<Recognized | nu
   )
 }
 
-/** Ignores system schemas and tables of extensions. */
+/** SQL for the schemas that have tables. Ignores system schemas and tables of extensions. */
 const schemasWithTables = `SELECT DISTINCT namespace.nspname FROM pg_class AS relation
   JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
   WHERE relation.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')

@@ -27,7 +27,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       .leftJoin(members, eq(members.id, bookingRequests.memberId))
   const byId = engine.prepare(select().where(eq(id, open.id)))
   const ofIds = engine.prepare(select().where(engine.isAmong(id, open.ids)))
-  // This condition is always true. With it, the planner can use the index on slots, which begins with the provider.
+  // Always true. Lets the planner use the index on slots, which begins with the provider.
   const ofProviders = inArray(providerId, db.select({ id: providers.id }).from(providers))
   const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
   const held = engine.prepare(
@@ -59,7 +59,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
     list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
       const order = orderOf(part)
-      // Selects the ids of the page first. Other members are then not joined, and sealed values are not sorted.
+      // Selects only the ids of the page first: other members are not joined, and sealed values are not sorted.
       const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
       const rows = engine.prepare(
         select()
@@ -87,7 +87,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
     find: (id: number): MaybePromise<RequestRecord | null> =>
       then(byId({ id }), ([row]) => (row ? toRequest(row) : null)),
 
-    /** In the order of `ids`; null for an unknown id. */
+    /** Returns records in the order of `ids`; null for an unknown id. */
     findAll: (ids: readonly number[]): MaybePromise<(RequestRecord | null)[]> =>
       then(ofIds({ ids: engine.list(ids) }), (rows) => {
         const found = new Map(rows.map((row) => [row.request.id, toRequest(row)]))
@@ -112,11 +112,11 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
   const toAnswers = (row: AnswersRow | undefined) => openAnswers(vault, row)
 
   return {
-    /** Empty for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
+    /** Returns no answers for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
     screeningOf: (id: number): MaybePromise<ScreeningAnswer[]> =>
       then(answersOf({ ids: engine.list([id]) }), ([row]) => toAnswers(row)),
 
-    /** Screening answers by request id. Leaves out answers that cannot be opened. */
+    /** Returns screening answers by request id. Omits answers that cannot be opened. */
     readableAnswers: (ids: readonly number[]): MaybePromise<Map<number, ScreeningAnswer[]>> =>
       then(answersOf({ ids: engine.list(ids) }), (rows) => {
         const found = new Map<number, ScreeningAnswer[]>()
@@ -134,7 +134,7 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
         toAnswers,
       ),
 
-    /** Leaves out the member: decrypting it for every request would be slow. */
+    /** Omits the member, because decryption for every request would be slow. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
 
     listWithAnswers: (memberId: number) =>

@@ -30,7 +30,7 @@ export function replayQueries({ db, tables: { replays }, prepare }: QueryEngine,
         row ? toKeptAnswer(vault, row, partnerId, retry) : null,
       ),
 
-    /** Ids of at most `most` requests submitted by `until` (ms, inclusive), oldest first. */
+    /** Returns ids of requests submitted at or before `until` (ms), oldest first. @param most maximum number of ids */
     submittedBy: (until: number, most: number): MaybePromise<number[]> =>
       then(submittedBy({ until, most }), (rows) => rows.map(({ id }) => id)),
 

@@ -6,11 +6,11 @@ const waitingStates: readonly RequestFilter['state'][] = ['waiting', 'unassigned
 
 export function requestFilter({ bookingRequests: requests, members }: Tables) {
   const { id, memberId, isIntake, state, startsAt, localOffsetMinutes } = requests
-  // Literals instead of parameters. The planner then uses the partial indexes with the same condition.
+  // Literals, not parameters: the planner then uses the partial indexes with the same condition.
   const isWaiting = sql`${state} in ('unassigned', 'pending')`
   const isUnassigned = sql`${state} = 'unassigned'`
   const localDay = sql`(${startsAt} / 60000 + ${localOffsetMinutes}) / 1440`
-  // A subquery for each request instead of a list of members: a partner may have far more members than requests.
+  // A subquery for each request, because a partner may have far more members than requests.
   const theirPartner = sql`(select ${members.partnerId} from ${members} where ${members.id} = ${memberId})`
 
   function isOfState(wanted: RequestFilter['state']): SQL | undefined {
@@ -18,7 +18,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
     if (wanted === 'waiting') return isWaiting
     if (wanted === 'unassigned') return isUnassigned
     const isOne = eq(state, wanted)
-    // The first condition makes the planner use the partial index.
+    // The first condition lets the planner use the partial index.
     return wanted === 'pending' ? and(isWaiting, isOne) : isOne
   }
 

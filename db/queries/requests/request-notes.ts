@@ -26,11 +26,11 @@ export function noteQueries(
   const toIds = (rows: readonly { id: number }[]) => rows.map(({ id }) => id)
 
   return {
-    /** Oldest first. */
+    /** Returns notes, oldest first. */
     listOf: (id: number): MaybePromise<RequestNote[]> =>
       then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
 
-    /** Includes the ids of notes that cannot be opened. */
+    /** Returns the ids of all notes, including notes that cannot be opened. */
     idsOf: (id: number): MaybePromise<number[]> => then(idsOfRequest({ id }), toIds),
 
     idsOfMember: (id: number): MaybePromise<number[]> => then(idsOfMember({ id }), toIds),

@@ -6,7 +6,7 @@ import type { MaybePromise } from '../../../src/domain/ports/store'
 import { placeholders, type QueryEngine, then } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** Providers without taken slots share this value, to save memory. */
+/** To save memory, all providers without taken slots share this value. */
 const none: readonly TakenSlot[] = []
 
 const endOfTime = Number.MAX_SAFE_INTEGER
@@ -41,13 +41,15 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   )
 
   return {
-    /** Requests with a slot of the provider that overlaps the new slot. @param startsAt start of the new slot, in ms */
+    /**
+     * Returns requests whose slot overlaps the new slot of the provider. @param startsAt start of the new slot, in ms
+     */
     touching: (providerId: number, startsAt: number) =>
       touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
         SlotHolder[]
       >,
 
-    /** Taken slots by provider, ordered by start. @param after leaves out slots that end by this time (ms) */
+    /** Returns taken slots by provider, ordered by start. @param after omits slots that end by this time (ms) */
     takenSlots: (
       providerIds: readonly number[],
       after: number,
@@ -63,7 +65,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
         return found
       }),
 
-    /** Slots of a member. @param after leaves out slots that end by this time (ms) */
+    /** Returns the slots of a member. @param after omits slots that end by this time (ms) */
     heldBy: (id: number, after: number) => held({ id, from: after - slotMillis }) as MaybePromise<HeldSlot[]>,
   }
 }

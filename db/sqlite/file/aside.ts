@@ -1,6 +1,6 @@
 import { isDamage } from '../query-engine'
 
-/** The program of the thread. It imports only modules of Bun, so that it also runs in the executable. */
+/** Source of the background thread. Imports only modules of Bun, so that it also runs in the executable. */
 const source = `
 import { Database } from 'bun:sqlite'
 const run = (path, statement, values) => {
@@ -8,7 +8,7 @@ const run = (path, statement, values) => {
   try {
     database.run('PRAGMA busy_timeout = 5000')
     const rows = database.query(statement).values(...values)
-    // The log may have grown during a long read. Otherwise the server's next commit would write it back and block all requests.
+    // Moves the log into the file now. Otherwise the server's next commit would do that and block all requests.
     try {
       database.run('PRAGMA wal_checkpoint(PASSIVE)')
     } catch {}
@@ -53,14 +53,14 @@ export async function runAside(
 export type Verdict = 'sound' | 'damaged' | 'unchecked'
 
 export interface QuickCheck {
-  /** Resolves when the check no longer reads the log, or after a timeout. */
+  /** Stops the check. Resolves when the check no longer reads the log, or after a timeout. */
   stop(): Promise<void>
 }
 
-/** Maximum wait for a running check, which cannot be interrupted. After it, the log is left to the next start. */
+/** Maximum wait in ms for a running check, because SQLite cannot interrupt the check. */
 const stoppingMillis = 2_000
 
-/** Checks the pages of the file in the background. @param onVerdict not called after stop() */
+/** Checks the pages of the file in the background. @param onVerdict gets the result, unless stop() was called */
 export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => void): QuickCheck {
   let isStopped = false
   const over = runAside(path, 'PRAGMA quick_check', [], true)
@@ -83,7 +83,7 @@ export function beginQuickCheck(path: string, onVerdict: (verdict: Verdict) => v
   }
 }
 
-/** Returns false for a record that violates a constraint. Another finding of doctor reports such records. */
+/** Returns false for a record that violates a constraint. Doctor reports such records separately. */
 export function isPageFault(line: unknown): boolean {
   return line !== 'ok' && !/^(CHECK constraint failed|NULL value) in /.test(String(line))
 }

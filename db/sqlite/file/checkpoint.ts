@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { isBusy } from '../query-engine'
 
-/** Maximum wait for readers. A search takes far less time, but a backup may take more. */
+/** Maximum wait for readers, in ms. Long enough for searches, but not for every backup. */
 const busyTimeoutMillis = 5_000
 const retryMillis = 20
 

@@ -14,8 +14,7 @@ export function copyDatabase(database: Database, path: string): UnfinishedFile {
   const file = begin(path, true)
   try {
     const line = newestLine(database)
-    // The file already exists, is empty and private. SQLite keeps this mode. A file created by SQLite could be read by
-    // all users.
+    // SQLite keeps the private mode of this empty file. A file that SQLite creates would be readable for all users.
     database.query('VACUUM INTO ?').run(file.path)
     stamp(file.path, line)
     using copy = openCopy(file.path)
@@ -43,7 +42,7 @@ interface MadeBackup extends Disposable {
 }
 
 /**
- * Makes a checked backup with a manifest while servers use the database. The caller publishes it.
+ * Makes a checked backup with a manifest while servers use the database. The caller publishes the backup.
  * @throws Refusal database_unusable if the file exists or no sound copy could be made; errors of `protect`
  */
 export async function makeBackup(backup: Backup): Promise<MadeBackup> {
@@ -117,9 +116,9 @@ export function toUnusable(error: unknown, path: string): unknown {
 }
 
 /**
- * Makes a copy independent: it does not match the original's log, and has no manifest.
- * @param line the copy must contain the audit line with this id, or a newer one
- * @throws Refusal database_unusable if it does not
+ * Makes a copy independent of the original's log, and removes its manifest.
+ * @param line the copy must contain the audit line with this id, or a newer line
+ * @throws Refusal database_unusable if that line is missing
  */
 export function stamp(path: string, line = 0): void {
   using copy = openCopy(path)
@@ -135,7 +134,7 @@ export async function checkCopy(path: string, progress: ReportProgress): Promise
   requireSound((await runAside(path, 'PRAGMA integrity_check')).flat())
 }
 
-/** Accepts records that violate a constraint. The original has them too, and a copy helps to repair them. */
+/** Accepts records that violate a constraint, because the original has the same records. */
 function requireSound(lines: readonly unknown[]): void {
   if (lines.some(isPageFault)) throw unsound()
 }
@@ -144,12 +143,12 @@ function unsound() {
   return unusable('the copy is damaged', 'check the disk, then try again')
 }
 
-/** Only for a copy that no other program has open. */
+/** Opens a copy. No other program may have the copy open. */
 export function openCopy(path: string): Database {
   return new Database(path, { readwrite: true, create: false })
 }
 
-/** Opens a database for reading. Creates no files next to it, unlike SQLite by default. */
+/** Opens a database for reading. Unlike SQLite by default, creates no files next to the database. */
 export function openUntouched(path: string): Database {
   if (isThere(`${path}-wal`)) return new Database(path, { readonly: true })
   const uri = `${Bun.pathToFileURL(path)}?immutable=1`
@@ -164,7 +163,7 @@ export function faultsIn(database: Database): string[] {
     .filter((line) => line !== 'ok')
 }
 
-/** Id of the newest audit line. It never decreases, because a prune also appends a line. */
+/** Returns the id of the newest audit line. The id never decreases, because a prune also appends a line. */
 function newestLine(database: Database): number {
   return database.query<{ id: number }, []>('SELECT coalesce(max(id), 0) AS id FROM audit').get()?.id ?? 0
 }

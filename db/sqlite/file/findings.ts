@@ -12,7 +12,6 @@ export function fileFindings(path: string): Finding[] {
 
 function modesFinding(path: string): Finding {
   const check = 'file modes'
-  // The mode of the master key file was checked when the key was read.
   const files = [path, `${path}-wal`, `${path}-shm`]
   const open = files.filter((file) => existsSync(file) && (statSync(file).mode & 0o077) !== 0)
   if (open.length === 0) return { check, state: 'ok', detail: 'readable only by their owner' }

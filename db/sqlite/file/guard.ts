@@ -18,7 +18,8 @@ import {
 import { requireOneName } from './lock'
 
 /**
- * Must not be called for a file that this process has open: closing a descriptor releases SQLite's locks.
+ * Checks a file before SQLite opens it. Must not be called for an open file: closing a descriptor releases SQLite's
+ * locks.
  * @param mayBeVacant true if the file may be missing or empty
  * @throws Refusal database_unusable if the file belongs to another program, or the log to another file
  */
@@ -51,9 +52,7 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/**
- * If the log still changes after this many readings, a program is using it together with this file. They match then.
- */
+/** Maximum readings. If the log changes at each reading, a program uses the log with this file, so they match. */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -68,14 +67,14 @@ function ownsItsLog(path: string, log: string): boolean {
   return true
 }
 
-/** True if the file is in WAL mode, and the log contains or directly continues the file's last transaction. */
+/** True if the log belongs to the file: the log contains or directly continues the file's last transaction. */
 function fits({ isWal, userVersion }: ReturnType<typeof readHead>, counts: readonly number[]): boolean {
   const [first, last] = [counts[0], counts.at(-1)]
   if (first === undefined || last === undefined) return isWal
   return isWal && transactionsBetween(first - 1, countOf(userVersion)) <= transactionsBetween(first - 1, last)
 }
 
-/** Transaction counters of the commits in a log (sqlite.org/fileformat.html §4); null without a log. */
+/** Returns the transaction counters of all commits in a log (sqlite.org/fileformat.html §4); null without a log. */
 function countsIn(log: string): number[] | null {
   const file = openIfThere(log)
   if (file === null) return null
@@ -100,8 +99,8 @@ function countsIn(log: string): number[] | null {
 }
 
 /**
- * Null if there is no file. The last program that closes a database deletes its log, so the file may vanish at any
- * time.
+ * Returns null if there is no file. A log can vanish at any time: the last program that closes a database deletes the
+ * log.
  */
 function openIfThere(path: string): number | null {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null
@@ -113,10 +112,11 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/** Detects that the file was deleted or replaced. Writes would still succeed, but be lost at the next start. */
+/**
+ * Detects that the database file was deleted or replaced. Writes would succeed, but would be lost at the next start.
+ */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
-  // Never closed, because that would release SQLite's locks.
   #file: number | null = null
   #seen = 0
 
@@ -125,11 +125,11 @@ export class FileGuard {
     private readonly path: string,
     private readonly newest: () => number,
   ) {
-    // The given path, not the real one, because a link may lead to another file later.
+    // Not the real path of the database: the given path may be a link, which may later lead to another file.
     this.#opened = [path, `${realpathSync(path)}-wal`].map((one) => [one, idOf(one)])
   }
 
-  /** From now on, also detects that the file was overwritten in place, for example by `cp`. For servers only. */
+  /** From now on, also detects a file that was overwritten in place, for example by `cp`. For servers only. */
   watchContent(): void {
     if (this.#file !== null) return
     this.#file = openSync(this.path, 'r')
@@ -139,7 +139,7 @@ export class FileGuard {
   /** @throws Refusal storage_failed if the file or the log was replaced, or the file was overwritten */
   require(): void {
     if (this.#opened.some(([path, id]) => id === null || idOf(path) !== id)) {
-      // The server must not stop: if the file was removed, only this process can still read it.
+      // The server must not stop, because only this process can still read a removed file.
       const way =
         'do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
       throw new Refusal('storage_failed', 'the database file was removed or replaced', { action: way })
@@ -152,7 +152,9 @@ export class FileGuard {
     }
   }
 
-  /** Replaces an overwritten file by a copy. On close, SQLite then writes its log into the old file, not the copy. */
+  /**
+   * Replaces an overwritten file by a copy. On close, SQLite writes the log into the old file and not into the copy.
+   */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })
@@ -160,7 +162,7 @@ export class FileGuard {
     file.publish()
   }
 
-  /** A checkpoint raises the transaction counter. A copy has a random counter, and an older file a lower one. */
+  /** A checkpoint raises the transaction counter. After an overwrite, the counter is lower or random. */
   get #isOverwritten(): boolean {
     if (this.#file === null) return false
     const found = userVersionIn(this.#file)

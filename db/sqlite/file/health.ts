@@ -23,9 +23,7 @@ export class Health extends Readiness implements Watch {
     else this.noteFault(refusal.message)
   }
 
-  /**
-   * Records a failed read. It affects readiness only if it shows damage, because writing to a damaged file is not safe.
-   */
+  /** Records a failed read. Only damage affects readiness, because writing to a damaged file is not safe. */
   noteUnread(error: unknown): void {
     if (isDamage(error)) this.noteFailed(error)
   }
@@ -33,7 +31,7 @@ export class Health extends Readiness implements Watch {
 
 const againMillis = 5_000
 
-/** Repeats the check while the database seems damaged, because a temporary disk failure looks the same. */
+/** Checks the file. Repeats the check after a fault, because a temporary disk failure looks like damage. */
 export function checkPages(
   path: string,
   health: Health,

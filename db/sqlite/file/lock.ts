@@ -5,18 +5,18 @@ import { listUnfinished } from '../../../src/files/durable'
 import { unusable } from '../../findings/findings'
 import { isBusy } from '../query-engine'
 
-/** A starting server waits this long. A process that only checks the lock also takes it briefly. */
+/** In ms. A starting server waits this long, because other processes take the lock briefly to check it. */
 const waitMillis = 200
 
 /**
- * The lock is a transaction in an empty file next to the database. The system ends it when the process ends.
+ * Takes the lock: a transaction in an empty file next to the database. The system ends the lock with the process.
  * @throws Refusal storage_busy if another server has the lock; database_unusable if the file is unusable
  */
 export function takeServeLock(
   path: string,
   busy = 'another server already uses this database; stop it first',
 ): Disposable {
-  // The real path, so that a link to the database leads to the same lock.
+  // Uses the real path, because all links to a database must lead to the same lock.
   const real = realpathSync(path)
   const place = `${real}.serving`
   makeEmptyFile(place, real)
@@ -29,7 +29,7 @@ export function takeServeLock(
   }
 }
 
-/** True if a server has the lock. @throws Refusal database_unusable if that cannot be determined */
+/** True if a server has the lock. @throws Refusal database_unusable if the lock cannot be checked */
 export function isServeLockHeld(path: string): boolean {
   const place = `${realpathSync(path)}.serving`
   if (!lstatSync(place, { throwIfNoEntry: false })?.isFile()) return false
@@ -45,10 +45,9 @@ export function isServeLockHeld(path: string): boolean {
 function lockFile(place: string, millis: number): Database {
   const lock = new Database(place, { readwrite: true, create: false })
   try {
-    // Avoids a journal file.
     lock.run('PRAGMA journal_mode = MEMORY')
     lock.run(`PRAGMA busy_timeout = ${millis}`)
-    // With IMMEDIATE, exactly one of several concurrent attempts succeeds. With EXCLUSIVE, all might fail.
+    // Several attempts at once: with IMMEDIATE exactly one succeeds, with EXCLUSIVE all might fail.
     lock.run('BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -57,10 +56,13 @@ function lockFile(place: string, millis: number): Database {
   }
 }
 
-/** Rejects a file with two names: each name gets its own log, which destroys data. @throws Refusal database_unusable */
+/**
+ * Rejects a file with two names. Each name would get a separate log, which destroys data. @throws Refusal
+ * database_unusable
+ */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
-  // A process that was killed while it published the file may have left a second name. That is allowed.
+  // A killed process may have left a second name of a new file. That is allowed.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
     throw unusable('the database file has two names (a hard link)', 'remove the unused name')
 }
@@ -80,6 +82,6 @@ function makeEmptyFile(place: string, database: string): void {
     )
   }
   const { uid, gid } = statSync(database)
-  // The owner of the database also owns the lock file. The service can then start even if root has started it before.
+  // The owner of the database must own the lock file too. Otherwise the service cannot start after root has started it.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)
 }

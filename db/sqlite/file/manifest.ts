@@ -6,18 +6,18 @@ import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
-// Name of the setting that contains the manifest. The manifest's hash covers everything else in the backup.
+// Setting that stores the manifest. The manifest's hash covers everything else in the backup.
 const manifestName = 'manifest'
-/** Name of the setting that contains the addresses on which the server listens. */
+/** Setting that stores the addresses on which the server listens. */
 export const serverName = 'server'
 
-/** Null if the file is not a backup, or is a copy made by another program. */
+/** Returns null if the database is not a backup, or was copied by another program. */
 export function readManifest(database: Database): Manifest | null {
   const text = settingsOf(database).readText(manifestName)
   return text === null ? null : JSON.parse(text)
 }
 
-/** Adds a description of the content to a copy. @param madeAt in ms */
+/** Adds a manifest to a copy. @param madeAt in ms */
 export async function addManifest(
   database: Database,
   madeAt: number,
@@ -36,14 +36,14 @@ export async function addManifest(
   return manifest
 }
 
-/** Removes the settings that are true only for the original. */
+/** Removes settings that describe only the original. */
 export function dropOthersNotes(database: Database): void {
   database.query('DELETE FROM settings WHERE name IN (?, ?)').run(manifestName, serverName)
 }
 
 const rowsAtOnce = 4_096
 
-/** Counts the rows, and hashes the schema and all rows except the manifest, in order of table and key. */
+/** Counts the rows, and hashes the schema and all rows, in order of table and key. Omits the manifest. */
 export async function contentOf(database: Database, progress: ReportProgress): Promise<Content> {
   const hash = new Bun.CryptoHasher('sha256')
   const counts: Record<string, number> = {}
@@ -87,12 +87,12 @@ function countOf(database: Database, table: string): number {
   return select.get()?.count ?? 0
 }
 
-/** SQL that returns each row of a table as a text, ordered by key. Different rows have different texts. */
+/** Returns SQL that writes each row of a table as a text, ordered by key. Different rows have different texts. */
 function rowsOf(database: Database, table: string): string {
   const columns = database
     .query<{ name: string; pk: number }, []>(`PRAGMA table_info(${quoted(table)})`)
     .all()
-  // hex() for texts, because quote() ends a text at its first NUL.
+  // Texts need hex(), because quote() ends a text at its first NUL.
   const values = columns.map(({ name }) => {
     const column = quoted(name)
     return `CASE typeof(${column}) WHEN 'text' THEN 't' || hex(${column}) ELSE quote(${column}) END`

@@ -10,13 +10,13 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// Names of the database and the master key in a temporary folder next to the target. The key is published first. If the
-// process is then killed, another process can publish the database.
+// Names in a temporary folder next to the target. The key is published first. If the process is killed then, another
+// process can publish the database.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * If the process is killed, it leaves nothing, or a state that finishDatabase completes. If several processes call this
- * at once, all use the database that is published first.
+ * Creates a database. A killed process leaves nothing, or a state that finishDatabase completes. Concurrent calls all
+ * use the database that is published first.
  * @param key null if the master key is not in a file
  */
 export async function makeDatabase(
@@ -31,9 +31,9 @@ export async function makeDatabase(
     const hadKey = key !== null && isThere(key)
     const made = join(aside, madeName)
     await make(made, hadKey ? key : join(aside, keyName))
-    // A copy is published, because SQLite may not have closed the original yet.
+    // Publishes a copy, because SQLite may not have closed the original yet.
     copyFileSync(made, join(aside, wholeName))
-    // If the key is published, the database must be complete too. Both are synced first.
+    // The database must be complete before the key is published, so both are synced first.
     sync(join(aside, wholeName))
     sync(aside)
     sync(dirname(aside))
@@ -46,7 +46,8 @@ export async function makeDatabase(
 }
 
 /**
- * Completes makeDatabase if its process was killed after it published the key. Returns false if there is nothing to do.
+ * Publishes the database if makeDatabase was killed after it published the key. Returns false if there is nothing to
+ * do.
  */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
@@ -54,7 +55,7 @@ export function finishDatabase(database: string, key: string | null): boolean {
   for (const aside of listUnfinished(database)) {
     const made = join(aside, keyName)
     if (!existsSync(made) || !readFileSync(made).equals(named)) continue
-    // A second link shows that the database was published, even if it was moved since then.
+    // A second link means that the database was published. It may have been moved since then.
     const isUnnamed = statSync(join(aside, wholeName), { throwIfNoEntry: false })?.nlink === 1
     if (isUnnamed) nameUnlessThere(join(aside, wholeName), database)
     rmSync(aside, { recursive: true, force: true })
@@ -63,7 +64,7 @@ export function finishDatabase(database: string, key: string | null): boolean {
   return false
 }
 
-/** Returns false if another file already has the name, for example because another process was first. */
+/** Returns false if a file with the name exists, for example because another process was first. */
 function nameUnlessThere(made: string, path: string): boolean {
   try {
     nameOnAnyDisk(made, path)
@@ -74,7 +75,7 @@ function nameUnlessThere(made: string, path: string): boolean {
   }
 }
 
-/** Links the file. If the path is on another disk, copies the file instead. Only the key can be on another disk. */
+/** Links the file, or copies it if the path is on another disk. Only the key can be on another disk. */
 function nameOnAnyDisk(made: string, path: string): void {
   try {
     nameFile(made, path)

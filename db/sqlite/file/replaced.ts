@@ -7,7 +7,7 @@ import { openUntouched } from './copy'
 import { recognizeFile } from './guard'
 import { isVacant } from './head'
 
-/** Opens a database for reading. @throws Refusal database_unusable if it is not one of this program */
+/** Opens a database for reading. @throws Refusal database_unusable if it belongs to another program */
 export function openReplaced(path: string): Database {
   try {
     if (isVacant(path)) throw unusable(`there is no database at ${path}`)
@@ -18,7 +18,10 @@ export function openReplaced(path: string): Database {
   return openUntouched(path)
 }
 
-/** @throws Refusal database_unusable if `replaced` is not a later state of the backup, or is unreadable */
+/**
+ * Compares `replaced` with a backup. @throws Refusal database_unusable if `replaced` is unreadable or not a later state
+ * of the backup
+ */
 export function compareWith(replaced: Database, backup: Database): RestoreDiff {
   try {
     requireLater(replaced, headOf(backup))
@@ -34,7 +37,7 @@ function headOf(database: Database): AuditHead {
   return database.query<AuditHead, []>(newest).get() ?? auditStart
 }
 
-/** A later state contains the newest audit line of the earlier state, unless that line was pruned. */
+/** A later state must contain the newest audit line of the earlier state, unless that line was pruned. */
 function requireLater(later: Database, { id, hash }: AuditHead): void {
   if (id === auditStart.id) return
   const line = later.query<AuditHead, [number]>('SELECT id, hash FROM audit WHERE id = ?').get(id)
@@ -65,7 +68,7 @@ function countsOf(database: Database): Record<string, number> {
   return Object.fromEntries(counted.map((table) => [table, count(table)]))
 }
 
-/** Tokens in force, and tokens that wait for their cutover. */
+/** Returns the tokens in force, and the tokens that wait for their cutover. */
 function tokensOf(database: Database): TokenInForce[] {
   const select = `SELECT kid AS id, partners.name AS partner FROM partner_keys JOIN partners ON partners.id = partner_id
      WHERE ends_at IS NULL OR (ends_at > ? AND ends_at > starts_at) ORDER BY partner_keys.id`

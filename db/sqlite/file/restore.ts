@@ -21,13 +21,13 @@ interface RestoringFile extends Omit<Restoring, 'takeKey'> {
 }
 
 /**
- * Returns the backup's manifest; null if it has none.
- * @throws Refusal database_unusable if a check fails or the path is taken; errors of `decrypt` and `agree`
+ * Restores a backup. Returns the manifest; null if the backup has none.
+ * @throws Refusal database_unusable if a check fails or the path is not free; errors of `decrypt` and `agree`
  */
 export async function restoreDatabase(restoring: RestoringFile): Promise<Manifest | null> {
   const { backup, path, decrypt, progress, against, agree } = restoring
   requireNothingAt(path)
-  // A pipe could block forever, and can be read only once.
+  // A pipe is rejected, because it could block forever and can be read only once.
   if (!statSync(backup).isFile()) throw unusable('the backup path is not a file')
   const log = isDatabase(backup) ? [`${backup}-wal`, `${backup}-journal`].find(holdsAnything) : undefined
   if (log)
@@ -56,8 +56,8 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
 export function requireNothingAt(path: string, taken = 'the file already exists; choose another path'): void {
   const left = [path, `${path}-wal`, `${path}-shm`, `${path}-journal`].find(isThere)
   if (left === path) throw new Refusal('database_unusable', ...splitAction(taken))
-  // A running server may still have the former database open, although the file was deleted.
-  const way = 'check that no server runs, then move it away (docs/incident.md)'
+  // A running server may still have the former database open, even if the file was deleted.
+  const way = 'stop all servers of this path, then move the file away (docs/incident.md)'
   if (left) throw unusable(`${left} belongs to another database`, way)
 }
 
@@ -84,7 +84,7 @@ function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
-/** Sets the mode, because copyFile copies the mode of the original. */
+/** Makes the copy private, because copyFile keeps the mode of the original. */
 function copyPrivately(from: string, to: string): void {
   copyFileSync(from, to)
   chmodSync(to, 0o600)
