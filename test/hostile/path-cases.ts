@@ -9,9 +9,9 @@ export type TargetCase = readonly [
 ]
 
 /**
- * The expected response: the same as to the plain request (`same`), to the root path (`root`) or to an unknown path
- * (`nothing`), or a refusal that Bun sends itself without a body (`bare`). Before routing, dots in a path are resolved and
- * backslashes become slashes, as in the URL standard.
+ * The expected response. `same`, `root` and `nothing` are the responses to the plain request, to the root path and to
+ * an unknown path. A `bare` response has no body and comes from Bun. Before routing, dots in a path are resolved and
+ * backslashes become slashes (URL standard).
  */
 export type Outcome = 'same' | 'root' | 'nothing' | '400 bare' | '431 bare' | '505 bare'
 

@@ -112,7 +112,6 @@ async function mismatchOf(one: Try, route: Route, token: string | null): Promise
 
 interface Try {
   readonly name: string
-  /** The allowed outcomes. */
   readonly wanted: readonly Outcome[]
   readonly lines: readonly string[]
   readonly target: TargetCase[2]

@@ -30,7 +30,7 @@ export function shuffled<T>(random: Random, things: readonly T[]): T[] {
     .map(({ thing }) => thing)
 }
 
-/** Calls a function for each thing, with limited concurrency. Returns the results in the order of the things. */
+/** Calls a function for each item, with limited concurrency. Returns the results in the order of the items. */
 export async function eachOf<T, R>(
   things: readonly T[],
   concurrency: number,

@@ -2,7 +2,9 @@ import { paths } from '../contract/contract'
 import { booking } from '../support/builders'
 import { message, type Step } from './wire'
 
-/** The two requests of a case: a booking, and a booking of another member that is hidden in the bytes of the first. */
+/**
+ * The two bookings of a case. The bytes of the first booking contain the second booking, which is for another member.
+ */
 export class Material {
   readonly body: string
   /** A complete booking request to smuggle. */

@@ -11,7 +11,7 @@ setDefaultTimeout(isLong ? 600_000 : 300_000)
 
 /** Number of cases that run concurrently. */
 const concurrency = 24
-/** How often each case is repeated in pieces. Each round splits it at different places. */
+/** Rounds of split requests. Each round splits the bytes at different places. */
 const rounds = times(1, 50)
 
 const folder = new Folder()

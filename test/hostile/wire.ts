@@ -22,7 +22,7 @@ export interface Exchange {
 export type Step = Buffer | number | 'answered' | 'half-close' | 'reset'
 
 interface ExchangeOptions {
-  /** The number of expected responses. They are awaited with the long timeout, further responses with the short one. */
+  /** The number of expected responses. Further responses are awaited only with the short timeout. */
   readonly due: number
   /** True for HEAD: the response has a Content-Length but no body. */
   readonly isHead?: boolean
@@ -105,10 +105,9 @@ export function message(lines: readonly string[], body: string | Buffer = ''): B
 }
 
 /**
- * Asserts that an error response has one of the contract's two shapes with its headers, or is Bun's own refusal of
- * invalid HTTP without a body.
- *
- * @param absent texts that it must not contain
+ * Asserts that an error response has one of the contract's two shapes. Bun's own refusals of invalid HTTP, without a
+ * body, also pass.
+ * @param absent texts that the response must not contain
  */
 export function expectOneOfTheShapes(answer: WireAnswer, absent: readonly string[] = []): void {
   const { status, headers, text } = answer

@@ -14,7 +14,6 @@ export interface Fault {
   inject(nodes: Nodes): Promise<void>
 }
 
-/** The results of a fault. */
 export interface Report {
   readonly acknowledged: number
   /** The numbers of 5xx answers and failed connections, by kind, at the victims and at all other nodes. */

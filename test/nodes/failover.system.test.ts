@@ -31,7 +31,6 @@ testOnPostgres.each(Array.from({ length: times(1, 8) }, (_, index) => index + 1)
     })
     expect(lost.faults).toEqual([])
 
-    // The former primary is the first host in the address. It returns as a standby.
     await primary.stop('SIGKILL')
     follow(primary, standby)
     const back = await campaign.run({

@@ -10,7 +10,7 @@ import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/** The longest time (ms) that a request may wait at a healthy node, and at a node without a working database server. */
+/** The longest allowed waits in ms: at a healthy node, and at a node without a working database server. */
 const [othersMillis, allMillis] = [500, 2_000]
 /** Extra time for a busy machine: at least a second, plus twice the longest request before the fault. */
 const slackMillis = ({ usualMillis }: Report) => 1_000 + 2 * usualMillis
@@ -57,7 +57,6 @@ describeOnPostgres('nodes: four nodes while partners book', () => {
     await server?.[Symbol.asyncDispose]()
   })
 
-  /** Repeats an action with random pauses, so that it comes at different times in the work of a node. */
   async function again(count: number, millis: number, once: () => Promise<void>): Promise<void> {
     for (let done = 0; done < count; done++) {
       await once()
@@ -119,7 +118,8 @@ describeOnPostgres('nodes: four nodes while partners book', () => {
             if (!isLoad) await nodes.operator.do('partner', 'add', name, '--organization', 'North Care')
             const words = isLoad ? ['directory', 'load', nodes.directory, '--yes'] : ['token', 'issue', name]
             const command = nodes.command(...words)
-            // Freezes a quarter of the commands at a random time, and the others once a session holds the audit lock.
+            // Freezes a quarter of the commands at a random time. The other commands freeze once a session holds the
+            // audit lock.
             if (Math.random() < 0.25) await Bun.sleep(100 + Math.random() * 300)
             else await locked(command)
             await freeze((signal) => command.kill(signal))

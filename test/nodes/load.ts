@@ -18,7 +18,7 @@ export interface Submission {
   readonly key: string | null
   /** The acknowledged result. Null if the submission was not acknowledged. */
   answer: { readonly id: number; readonly memberId: number; readonly text: string } | null
-  /** True if it may be stored although it was not acknowledged. */
+  /** True if the submission may be stored, although it was not acknowledged. */
   isUnknown: boolean
 }
 
@@ -35,7 +35,7 @@ export class Load {
   readonly faults: string[] = []
   /** The number of searches after an acknowledged booking. No such search may offer the booked slot. */
   searches = 0
-  /** The number of retries that returned a stored booking whose first attempt got no answer. */
+  /** Retries that returned a stored booking after a first attempt without an answer. */
   recovered = 0
   #isStopped = false
   readonly #workers: Promise<unknown>
@@ -43,7 +43,7 @@ export class Load {
   /**
    * @param from the number of the first submission
    * @param perNode concurrent workers for each node
-   * @param portOf the port at which to reach a node, asked for each request
+   * @param portOf returns the port of a node; called for each request
    */
   constructor(
     private readonly nodes: Nodes,
@@ -59,7 +59,6 @@ export class Load {
     return this.submissions.filter(({ answer }) => answer !== null).length
   }
 
-  /** The number of the next submission. */
   get next(): number {
     return this.from
   }

@@ -106,7 +106,7 @@ export class Nodes implements AsyncDisposable {
     return Promise.all(this.nodes.map(ask))
   }
 
-  /** The status of a search with the token at each node. */
+  /** Searches with a token at each node. Returns the statuses. */
   statuses(token: string): Promise<number[]> {
     return Promise.all(this.nodes.map(async (node) => (await node.get(searchPath('qaa'), token)).status))
   }
@@ -133,7 +133,6 @@ export class Nodes implements AsyncDisposable {
   }
 }
 
-/** The path of a search for the one provider who speaks a language. */
 export function searchPath(language: string): string {
   return `/partners/v1/providers/?region_id=1&language=${language}`
 }

@@ -41,7 +41,7 @@ export type Move =
       readonly person: number
       readonly email: number
       readonly slot: Slot | null
-      /** Part of all texts of this submission, so that they are unique. */
+      /** Makes the texts of this submission unique. */
       readonly serial: number
       /** The idempotency key, if any. */
       readonly key?: string | null
@@ -127,7 +127,6 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  /** The ids of the organizations, by index. */
   #organizations(): number[] {
     return [...new Set(this.partners.map(({ organization }) => organization?.id ?? 0))]
   }
@@ -157,7 +156,7 @@ export class BatchWorld implements AsyncDisposable {
     return command(this.service.context, asked, at)
   }
 
-  /** Carries out a move. Returns its result and times. @param isElsewhere true to run commands in the second service */
+  /** Carries out a move. @param isElsewhere true to run commands in the second service */
   async do(day: Day, move: Move, isElsewhere: boolean): Promise<Done<Move, Outcome>> {
     const askedAt = performance.now()
     const result = await this.#carryOut(day, move, isElsewhere)
@@ -244,7 +243,7 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  /** Reads all records of a day from the database, and searches as a partner that is never deactivated. */
+  /** Reads the records of a day. The search uses a partner that is never deactivated. */
   async kept({ highest, oracle }: Day): Promise<Kept> {
     const store = actsOf(this.service.context)
     const ids = (table: string, after: number) =>
@@ -267,7 +266,7 @@ export class BatchWorld implements AsyncDisposable {
         const { member, ...rest } = request
         return { ...rest, memberId: member?.id ?? null, answers: answers.get(rest.id) ?? null }
       }),
-      // Keeps only the lines of changes, because the lines of look-ups and refused tokens are written later.
+      // Audit lines of look-ups and refused tokens are written later, so they are not compared.
       audit: audit
         .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
         .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
@@ -275,7 +274,6 @@ export class BatchWorld implements AsyncDisposable {
     }
   }
 
-  /** Returns the records that a day must have according to the model. */
   keptBy(oracle: Oracle): Kept {
     const { partners, members, requests, audit } = oracle
     return {
@@ -318,7 +316,7 @@ export interface Kept {
   readonly search: PartnerAnswer
 }
 
-/** The authorization number of each request. The model takes them from the service, which chooses them at random. */
+/** The authorization number of each request. The service chooses the numbers at random. */
 type Numbers = ReadonlyMap<number, string | null>
 
 const inOrder = <T extends { readonly id: number }>(all: readonly T[]) => all.toSorted((a, b) => a.id - b.id)

@@ -6,15 +6,14 @@ import { BatchWorld, type Day, type Move, type Outcome, startOf } from './batche
 import { openOtherService } from './other'
 import { type Done, serialOrder } from './serial-order'
 
-// A request holds a slot. Concurrently, one command accepts it, two decline it, two bookings request the same slot, and a
-// command assigns the slot to an intake. In half of the rounds a second service on the same database runs the commands.
+// A request holds a slot. Concurrently, commands accept, decline or assign the slot, and two bookings request it. In
+// half of the rounds, a second service on the same database runs the commands.
 setDefaultTimeout(3_600_000)
 
 const slot = { provider: 0, place: 0 }
 const unlimited = { openRequests: null, emailConflicts: null }
 const roundsOfAWorld = 250
 
-/** A booking or an intake of a partner. Each person has a unique address and unique texts. */
 const submission = (partner: number, person: number, wanted: typeof slot | null): Move => {
   return { act: 'submit', partner, person, email: person, slot: wanted, serial: person }
 }
@@ -41,14 +40,14 @@ function rivals(world: BatchWorld, day: Day, random: Random, [booked, intake]: r
   return shuffled(random, moves)
 }
 
-// Which command wins depends on the speed of the database engine. In half of the rounds the commands of one of these lists
-// therefore run before all others, so that every expected outcome occurs on both engines.
+// Which command wins depends on the speed of the database engine. In half of the rounds, the commands of one of these
+// lists run first, so that every outcome occurs.
 const leads = [['accept'], ['assign'], ['decline', 'assign']]
 
 const idOf = ({ result }: Done<Move, Outcome>) =>
   'status' in result ? (result.body as { id: number }).id : 0
 
-/** Polls how many committed requests hold the slot, until all moves have finished. Returns the highest number. */
+/** Counts the committed requests for the slot until all moves have finished. Returns the highest count. */
 async function mostHolders(world: BatchWorld, day: Day, begin: () => Promise<unknown>) {
   const holders = `SELECT count(*) AS count FROM booking_requests
     WHERE provider_id = ${world.providerIds[slot.provider]} AND starts_at = ${startOf(day, slot)}

@@ -184,7 +184,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
       Promise.all(
         nodes.map(async (node, index) => {
           const ask = () => node.post(paths.booking, booking(`taken-${token.length}-${index}`, slot), token)
-          // On a busy machine a request can fail with storage_busy. Repeats it until it gets another response.
+          // On a busy machine a request can fail with storage_busy. The request is then sent again.
           let answer = await ask()
           while (answer.headers.get('x-error-code') === 'storage_busy') answer = await ask()
           return answer.status === 201 ? 'stored' : answer.headers.get('x-error-code')
@@ -262,7 +262,7 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
     'nodes that book the same slots concurrently in opposite orders book each slot once and cause no deadlock',
     async () => {
       const waits: number[] = []
-      // Each round needs a day of a provider without bookings. Two providers have ten each. The last round is below.
+      // Each round needs a day of a provider without bookings.
       const rounds = times(3, 19)
       const askAll = async (round: number) => {
         const places = Array.from({ length: 24 }, (_, index) => index)

@@ -14,9 +14,9 @@ import { times } from '../support/long'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { turns } from '../support/turns'
 
-// The service checks the token again after the body has arrived. So it must not store a request whose token was revoked
-// meanwhile. Each change of a partner makes the service verify all tokens again. The revocation is a second change, at a
-// random time during that verification.
+// The service checks the token again after the body has arrived, so it must not store a request of a revoked token.
+// Each change of a partner makes the service verify all tokens again. The revocation is a second change, at a random
+// time during that verification.
 
 setDefaultTimeout(3_600_000)
 

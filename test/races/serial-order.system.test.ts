@@ -6,9 +6,9 @@ import type { Command } from './commands'
 import { OtherProcess } from './other-process'
 import { type Done, serialOrder } from './serial-order'
 
-// Linearizability: three partners, an operator and another process make moves concurrently. There must be an order in which
-// the model, one move after another, returns the same responses and ends with the same records. The few slots, persons and
-// addresses cause many conflicts.
+// Linearizability: three partners, an operator and another process make moves concurrently. The test searches for a
+// sequential order in which the model has the same responses and records. The few slots, persons and addresses cause
+// many conflicts.
 // A failure prints the seed and the batch. HOSTILE_SEED=<seed> repeats the moves, but not their timing.
 setDefaultTimeout(3_600_000)
 
@@ -20,7 +20,6 @@ const capsTried = [
 ]
 const unknownId = 4_711_000
 
-/** The ids that the service has returned. Moves refer to these, or to an unknown id. */
 type Known = ReturnType<typeof knownBy>
 
 /** Chooses a random move. */
@@ -80,7 +79,9 @@ function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, seria
   return make()
 }
 
-/** Runs some moves one after another, then some concurrently. On half of the days the concurrent ones start with delays. */
+/**
+ * Runs some moves one after another, then some concurrently. On half of the days, concurrent moves start with delays.
+ */
 async function live(world: BatchWorld, random: Random) {
   const day = await world.nextDay()
   const done: Done<Move, Outcome>[] = []
@@ -102,7 +103,7 @@ async function live(world: BatchWorld, random: Random) {
   return { day, done, kept: await world.kept(day) }
 }
 
-/** Random numbers for moveIn. The first is so small that moveIn chooses a submission. */
+/** Random numbers for moveIn. The first number makes moveIn choose a submission. */
 function first(random: Random): Random {
   let isFirst = true
   return () => {
@@ -112,7 +113,6 @@ function first(random: Random): Random {
   }
 }
 
-/** The ids in the responses to stored submissions. */
 function knownBy(done: readonly Done<Move, Outcome>[]) {
   const stored = done.flatMap(({ result }) =>
     'status' in result && result.status === 201 ? [result.body] : [],
@@ -141,7 +141,6 @@ test(`races: the results of concurrent moves are those of some sequential order 
   printFigure(`serial order: ${batches} batches, ${moves} moves, ${seen.size} different outcomes`)
 })
 
-/** Shortens the long lists of future slots. */
 const shortly = (name: string, value: unknown) => (name === 'availability' ? '...' : value)
 
 function count({ act, ...move }: Move, result: Outcome): void {

@@ -1,8 +1,7 @@
-/** A finished move with its result, as its caller saw it. */
 export interface Done<Move, Result> {
   readonly move: Move
   readonly result: Result
-  /** The times at which it was sent and answered, in ms of the same monotonic clock. */
+  /** When the move was sent and answered, in ms of a monotonic clock. */
   readonly askedAt: number
   readonly answeredAt: number
 }
@@ -16,9 +15,9 @@ export interface Model<State, Move, Result> {
 }
 
 /**
- * Finds a sequential order of concurrent moves (linearizability, with the search of Wing and Gong). In this order, the model
- * gives each move its actual result, and ends in an allowed state. If a move ended before another began, it comes first.
- * Returns null if there is no such order.
+ * Returns a sequential order of concurrent moves, or null if there is none (linearizability, with the search of Wing
+ * and Gong). In this order, the model gives every move its actual result and ends in an allowed state. A move that
+ * ended before another began comes first.
  */
 export function serialOrder<State, Move, Result>(
   model: Model<State, Move, Result>,
@@ -28,7 +27,7 @@ export function serialOrder<State, Move, Result>(
   const waiting = done.toSorted((one, other) => one.answeredAt - other.answeredAt)
   const [first] = waiting
   if (!first) return model.isEnd(state) ? [] : null
-  // If moves and their results are equal, tries only the first move, because swapping them gives the same order.
+  // Tries only one of several equal moves with equal results.
   const tried: Done<Move, Result>[] = []
   for (const one of waiting) {
     if (one.askedAt > first.answeredAt || tried.some((other) => isAlike(one, other))) continue

@@ -6,7 +6,7 @@ import { availabilityOf, daily, type Practice, practice, slotsOf } from './provi
 const dayMillis = 86_400_000
 const at = (timestamp: string) => Date.parse(timestamp)
 
-/** A practice with working time on one date. It is in Toronto unless `different` has another zone. */
+/** A practice with working time on one date, in Toronto by default. */
 function on(date: string, start: string, end: string, different: Partial<Practice> = {}): Practice {
   return practice({ workingHours: [daily(start, end, { from: date, until: date })], ...different })
 }
@@ -55,11 +55,9 @@ describe('scheduling: chains of windows in which the windows of successive dates
     expect(slots[0]).toBe('2027-03-12T13:00:00Z')
     expect(slots.at(-1)).toBe('2027-03-17T11:20:00Z')
     expect(offGrid('2027-03-12T13:00:00Z', 50, slots)).toEqual([])
-    // The chain lasts from 13:00Z on the 12th to 12:30Z on the 17th.
     expect(slots).toHaveLength(Math.floor((5 * 1_440 - 30 - slotMinutes) / 50) + 1)
   })
 
-  /** Returns the slots that only one of two instants offers. Ignores times outside either horizon. */
   const moved = (given: Practice, earlier: string, later: string) => {
     const horizon = at(earlier) + horizonMinutes * minuteMillis
     const before = slotsOf(given, earlier).filter((utc) => at(utc) >= at(later))
@@ -102,7 +100,6 @@ describe('scheduling: chains of windows in which the windows of successive dates
   })
 
   test('an answer expires before another slot enters the horizon', () => {
-    // The slot at 20:00 is time off. The slot at 23:50 ends at 00:35 in the window of the next date.
     const chain = practice({
       timeZone: 'UTC',
       overrides: [

@@ -70,7 +70,6 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
     if (!covered[begins] || joined[begins]) continue
     let ends = begins + 1
     while (joined[ends]) ends++
-    // The first dates in range may continue working time that began earlier.
     if (begins < 5 * day && ends > (daysBehind - 1) * day) seesBeginnings = false
     const step = stepFrom[begins] ?? slot
     for (let at = begins; at + slot <= ends; at += step) {
@@ -112,7 +111,6 @@ function beginningOf(clock: Clock, text: string): number {
   return clock.midnight(text, 0)
 }
 
-/** The end of time off. A date includes its whole day. If a local time occurs twice, the second time applies. */
 function endOf(clock: Clock, text: string): number {
   if (text.endsWith('Z')) return Date.parse(text) / millis
   if (text.includes('T')) return clock.lastShowing(text.slice(0, 10), minutesOf(text.slice(11)))
@@ -133,10 +131,7 @@ export interface Clock {
   firstShowing(date: string, minute: number): number
   /** The last instant at which the clock shows the minute. A skipped minute gives the instant of the clock change. */
   lastShowing(date: string, minute: number): number
-  /**
-   * Returns the start of a date `daysLater` days after `date`, as an instant. An instant outside the range becomes
-   * `from` or `to`.
-   */
+  /** Returns the start of the date `daysLater` days after `date`. Instants outside the range become `from` or `to`. */
   midnight(date: string, daysLater: number): number
 }
 

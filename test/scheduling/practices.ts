@@ -3,7 +3,6 @@ import moment from 'moment-timezone'
 import type { WeeklyHours, WorkingWindow } from '../../src/domain/provider'
 import { everyDay, type Practice } from './provider'
 
-/** A practice, and the instant (ms) for which to compute its availability. */
 export interface Asked {
   readonly practice: Practice
   readonly now: number
@@ -42,7 +41,7 @@ const awkward = [
   'UTC',
 ]
 
-/** Instants and clock changes lie from 2026 to 2036, because the zone data ends in 2037. */
+/** The zone data ends in 2037. */
 const firstMoment = Date.UTC(2026, 0, 1)
 const lastMoment = Date.UTC(2037, 0, 1)
 
@@ -52,9 +51,9 @@ const zoneName = fc.oneof(
 )
 
 interface Moment {
-  /** An instant in ms since 1970, on a whole minute or not. */
+  /** An instant in ms since 1970. */
   readonly now: number
-  /** The clock change near `now`, in ms since 1970. Null if `now` was chosen without regard to clock changes. */
+  /** The clock change near `now`, in ms since 1970; null if there is none. */
   readonly change: number | null
 }
 
@@ -82,7 +81,6 @@ function momentIn(timeZone: string): fc.Arbitrary<Moment> {
     .map(([{ change, at }, millis]) => ({ change, now: at * minute + millis }))
 }
 
-/** A local minute of the day. Quarters of an hour are frequent. So are times near midnight and near clock changes. */
 const minuteOfDay = fc.oneof(
   fc.integer({ min: 0, max: 95 }).map((quarter) => quarter * 15),
   fc.integer({ min: 0, max: 16 }).map((quarter) => quarter * 15),

@@ -43,7 +43,7 @@ export const everyDay = [
   'sunday',
 ] as const
 
-/** A practice in Toronto without working hours, licensed since 2000, with the given differences. */
+/** A practice in Toronto without working hours, licensed since 2000. `different` overrides fields. */
 export function practice(different: Partial<Practice> = {}): Practice {
   return {
     timeZone: 'America/Toronto',
@@ -77,31 +77,26 @@ export function slotsOf(given: Practice, now: string, zones: ZoneData = builtIn)
   )
 }
 
-/** Returns whether the slot that starts at a minute is offered at `now` (ms). */
 export function offers(given: Practice, start: number, now: number): boolean {
   const { calendar, licensed } = compile(given, builtIn)
   return isAvailableAt(calendar, licensed, start, now)
 }
 
-/** The slots of a practice that start within an interval, at `now` (ms). */
 export function slotsWithinOf(given: Practice, stretch: Interval, now: number): number[] {
   const { calendar, licensed } = compile(given, builtIn)
   return slotsWithin(calendar, licensed, stretch, now)
 }
 
-/** The reason why the slot that starts at a minute is not offered at `now` (ms), or null. */
 export function obstacleOf(given: Practice, start: number, now: number): Obstacle | null {
   const { calendar, licensed } = compile(given, builtIn)
   return obstacleAt(calendar, licensed, start, now)
 }
 
-/** The reason why the provider cannot hold a session that starts at a UTC timestamp, or null. */
 export function absenceOf(given: Practice, start: string): Absence | null {
   const { calendar, licensed } = compile(given, builtIn)
   return sessionObstacleAt(calendar, licensed, Date.parse(start) / minuteMillis)
 }
 
-/** The compiled schedule of a practice. */
 export function scheduleOf(given: Practice): Schedule {
   return compile(given, builtIn).calendar.schedule
 }

@@ -86,7 +86,6 @@ describe('scheduling: conversion of local times to instants', () => {
       for (const until of library.untils) {
         if (!(until > Date.UTC(2026, 0, 1) && until < Date.UTC(2038, 0, 1))) continue
         changes++
-        // The local times from six hours before the change to six hours after it.
         const change = Math.round(until / minuteMillis)
         const firstShown = new Map<number, number>()
         const lastShown = new Map<number, number>()

@@ -23,7 +23,6 @@ function mergedSince2000(schedule: Schedule, { start, end }: { start: number; en
   return merged.filter((window) => window.end > start)
 }
 
-/** Replaces the start of each window by its first slot from `from` on. Two correct starts may differ by whole steps. */
 const gridsFrom = (windows: readonly Window[], from: number) =>
   windows.map(({ start, end, stepMinutes }) => ({
     first: start >= from ? start : from + ((((start - from) % stepMinutes) + stepMinutes) % stepMinutes),
@@ -170,7 +169,6 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(others).toEqual([])
     expect(window?.start).toBeLessThanOrEqual(start)
     expect(window?.start).toBeGreaterThan(start - 50)
-    // The grid is counted from 2000-01-01 08:00. Earlier dates are not considered.
     expect(((window?.start as number) - minutes('2000-01-01T13:00:00Z')) % 50).toBe(0)
   })
 })

@@ -8,7 +8,6 @@ import type { Running } from './running'
 import { dayMillis } from './wall-clock'
 import { contextOf, urlOf, type World } from './world'
 
-/** Returns all data that partners and staff can see through each process, and the same data according to the oracle. */
 export async function compareWith(world: World): Promise<{ actual: unknown; expected: unknown }> {
   const actual = await Promise.all(
     world.site.running.map(async (running) => ({
@@ -20,7 +19,6 @@ export async function compareWith(world: World): Promise<{ actual: unknown; expe
   return { actual, expected: actual.map(() => expected) }
 }
 
-/** The first partner with access, if any. */
 function readerOf(oracle: Oracle): { readonly token: string } | undefined {
   return admitted(oracle)[0]
 }
@@ -32,7 +30,6 @@ function admitted(oracle: Oracle) {
   })
 }
 
-/** All pages of the searches in each region, and the region list of each country. */
 function pagesOf(oracle: Oracle): { path: string; query: Query; expected: PartnerAnswer }[] {
   const searches = oracle.directory.regions.flatMap(({ id }) =>
     [1, 2, 3].map((page) => ({ region_id: id, page, page_size: 2 })),
@@ -81,7 +78,6 @@ function expectedByPartners(oracle: Oracle) {
 const membersOf = ({ members }: Oracle, place: number): OracleMember[] =>
   members.filter(({ partner }) => partner === place)
 
-/** All members, requests, tokens and audit lines in the database. */
 async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   const store = actsOf(contextOf(running))
   const requests = await store.listRequests({})
@@ -108,7 +104,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
     keys: oracle.partners.map(({ id }) =>
       keys.filter(({ partnerId }) => partnerId === id).map(({ startsAt, endsAt }) => [startsAt, endsAt]),
     ),
-    // Keeps only the lines of changes, because the lines of look-ups and refused tokens are written later.
+    // Audit lines of look-ups and refused tokens are written later, so they are not compared.
     audit: audit
       .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
       .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
@@ -133,7 +129,6 @@ function countsOf(path: string, now: number) {
   }
 }
 
-/** The members, requests, tokens and audit lines that the database must have according to the oracle. */
 function expectedInDatabase({ oracle }: World) {
   const { members, requests, audit, partners } = oracle
   return {

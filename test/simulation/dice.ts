@@ -7,7 +7,7 @@ export interface Dice {
   /** Returns true with the given probability, from 0 to 1. */
   chance(share: number): boolean
   pick<T>(from: readonly T[]): T
-  /** Makes one of several values. Each share is the relative probability of its value. */
+  /** Makes a value of a random kind. A share is the relative probability of a kind. */
   weighed<T>(kinds: readonly (readonly [share: number, make: () => T])[]): T
 }
 

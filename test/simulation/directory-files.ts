@@ -9,7 +9,7 @@ import { dateOf, zoneNames } from './wall-clock'
 
 export const providerCount = 5
 
-/** Ids that differ from all request ids, so that a mix-up is noticed. */
+/** Region ids that no request has. Code that confuses the two kinds of ids fails. */
 export const regionIds = [9_000_031, 9_000_032, 9_000_044, 9_000_047] as const
 
 const regions = [
@@ -31,7 +31,7 @@ const usualHours: Record<Zone, readonly [start: string, end: string]> = {
   'Asia/Kolkata': ['19:00', '22:00'],
 }
 
-/** A random directory file. @param today licenses, overrides and time off begin and end within weeks of this day */
+/** Licenses, overrides and time off begin and end within weeks of `today`. */
 export function directoryFileFrom(dice: Dice, today: number): DirectoryFile {
   const places = Array.from({ length: providerCount }, (_, place) => place)
   return {
@@ -43,7 +43,6 @@ export function directoryFileFrom(dice: Dice, today: number): DirectoryFile {
   }
 }
 
-/** Removes licenses and in-person regions that the file does not define. */
 export function withKnownRegions(file: DirectoryFile): DirectoryFile {
   const known = file.regions.map(({ countryCode, stateProvinceCode: code }) =>
     code === countryCode ? code : `${countryCode}-${code}`,
@@ -113,9 +112,9 @@ function workingHoursFrom(dice: Dice, zone: Zone, today: number): ProviderInFile
   return dice.pick([
     [usual],
     [{ ...usual, stepMinutes: 60 }],
-    // Two adjacent windows. The slots of the second are counted from its own start.
+    // Two adjacent windows.
     [usual, { weekdays: [...workdays], start: end, end: '23:00' }],
-    // A window that goes on past midnight, and includes the hours in which clocks change.
+    // A window past midnight that includes the hours of clock changes.
     [usual, { weekdays: ['saturday', 'monday'], start: '23:15', end: '04:00' }],
     // Different hours before and after a date.
     [
@@ -138,7 +137,6 @@ function overridesFrom(dice: Dice, today: number): NonNullable<ProviderInFile['o
   }))
 }
 
-/** The boundaries are dates, local times or instants. */
 export function absenceFrom(dice: Dice, today: number): Absence {
   const from = today + dice.below(40)
   const [first, last] = [dateOf(from), dateOf(from + dice.below(4))]

@@ -9,35 +9,30 @@ import type { Absence } from './oracle-directory'
 // the indexes to its own ids, tokens and texts.
 
 export const partnerCount = 4
-/** The first two partners share an organization; the last has none. */
 export const organizationOf: readonly (number | null)[] = [0, 0, 1, null]
 export const organizationCount = 2
 
 export type Caps = Pick<Limits, 'openRequests' | 'emailConflicts'>
 
-/** The token that a partner sends: the valid one, an earlier one, or an invalid one. */
 export type TokenChoice = 'in force' | 'forged' | 'of nobody' | 'without a key' | { readonly old: number }
 
-/** Chooses a slot from a list of slots. */
 export interface SlotChoice {
-  /** The index of the provider. The number of providers stands for an unknown provider. */
+  /** The index of the provider. An index past the last provider means an unknown provider. */
   readonly provider: number
   /**
-   * The list: the provider's next four free slots (`soon`), all its free slots, the slots of its requests (`held`), the
-   * slots of the member's requests (`mine`), the free slots that overlap one of `mine`, or all slots of its working hours
-   * (`grid`).
+   * The list to choose from. `held`: slots of the provider's requests. `mine`: slots of the member's requests. `grid`:
+   * all slots of the working hours.
    */
   readonly of: 'soon' | 'offered' | 'held' | 'mine' | 'overlapping mine' | 'grid'
   /** The index into the list, modulo the length of the list. */
   readonly pick: number
-  /** Minutes from the start of the chosen slot to the start that is sent. */
+  /** Minutes to add to the start of the chosen slot. */
   readonly aside: number
 }
 
 interface Called {
   readonly partner: number
   readonly token: TokenChoice
-  /** The index of the service that is called. */
   readonly via: number
 }
 
@@ -47,20 +42,20 @@ interface Named {
   readonly person: number
 }
 
-/** The idempotency key: none, a new key, or a key that the partner has sent before. `sent` is an index into those keys. */
+/** `own` is a new key. `sent` is the index of a key that the partner has sent before. */
 export type KeyChoice = 'none' | 'own' | { readonly sent: number }
 
 export interface Submitted extends Called, Named {
   readonly act: 'submit'
   readonly email: number
   readonly isUpperCase: boolean
-  /** Null for an intake. */
+  /** A null slot makes the submission an intake. */
   readonly slot: SlotChoice | null
   /** Optional fields of memberData. Null stands for a unique text. */
   readonly more: Readonly<Record<string, string | null>>
   readonly answers: number
   readonly key: KeyChoice
-  /** Part of all texts of this submission, so that they are unique. */
+  /** Makes the texts of this submission unique. */
   readonly serial: number
 }
 
@@ -68,11 +63,10 @@ export interface Submitted extends Called, Named {
 export interface Retried extends Called {
   readonly act: 'retry'
   /**
-   * Chooses from the partner's own requests or from those of other partners. `moved` means that the booking or intake has
-   * changed since. A request of another partner is sent with the texts of the calling partner.
+   * `own and moved` selects requests whose booking or intake has changed since. `another` selects requests of other
+   * partners.
    */
   readonly of: 'own' | 'own and moved' | 'another'
-  /** The index into the requests that `of` selects, modulo their number. */
   readonly sent: number
   /** True to append a space to the body. */
   readonly isSpaced: boolean
@@ -90,13 +84,13 @@ export interface Tick {
   readonly millis: number
 }
 
-/** `request` is the index of a request. The newest has the index 0. */
+/** `request` is the index of a request. The newest request has index 0. */
 export type RequestMove = { readonly via: number; readonly request: number } & (
   | { readonly act: 'accept' | 'decline' | 'close' | 'read answers' }
   | { readonly act: 'move'; readonly slot: SlotChoice }
   | {
       readonly act: 'assign'
-      /** True if `request` is an index into the intakes only. */
+      /** True if `request` counts only intakes. */
       readonly ofIntakes: boolean
       readonly provider: number
       readonly slot: SlotChoice | null
@@ -130,9 +124,9 @@ export type StaffMove = { readonly via: number } & (
 
 /** Events of the service itself. */
 export type Upheaval =
-  /** Crashes, then opens a copy of its database files or the files themselves. */
+  /** Crashes, then opens a copy of the database files (`copy`) or the same files (`files`). */
   | { readonly act: 'crash'; readonly keeps: 'copy' | 'files' }
-  /** Crashes during the submissions `asked`, after `answered` responses, and opens a copy of the files. */
+  /** Crashes after `answered` of the submissions have a response. Opens a copy of the files. */
   | { readonly act: 'crash amid'; readonly asked: readonly Submitted[]; readonly answered: number }
   /** Stops without a crash, then starts again. */
   | { readonly act: 'restart' }
@@ -158,14 +152,13 @@ export type Move =
 
 /** Each partner has `knownPersons` persons. The first `sharedPersons` of them have the same external user id at every partner. */
 export const [sharedPersons, knownPersons] = [4, 6]
-/** The number of email addresses that all partners use. In addition, each partner has an address for each person. */
+/** The number of email addresses that all partners use. */
 export const sharedEmails = 5
 /** A placeholder for a text that only one partner uses. */
 export const ownText = null
 
 const freeTexts = ['preferredName', 'gender', 'suite', 'city', 'reasonForSeekingSupport', 'preferredModality']
 
-/** The source of randomness and its limits. */
 export interface Chooser {
   readonly dice: Dice
   /** The number of persons of each partner. */
@@ -174,7 +167,6 @@ export interface Chooser {
   readonly today: number
 }
 
-/** Returns a function that returns another random move at each call. */
 export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   const { below, chance, pick } = dice
   let serial = 0
@@ -307,7 +299,7 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
     act: 'crash amid',
     asked: Array.from({ length: 2 + below(5) }, (_, place) => ({
       ...submit(),
-      // The submissions have different persons, addresses and keys, so that none conflicts with another.
+      // The submissions have different persons, addresses and keys, so they do not conflict.
       via: 0,
       partner: 0,
       person: 50 + serial,
@@ -374,18 +366,16 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
   return () => dice.weighed([...everyday, ...rare])
 }
 
-/** The ids of persons below `sharedPersons`, and the addresses below `sharedEmails`, are the same for all partners. */
 export const externalUserIdOf = (partner: number, person: number) =>
   person < sharedPersons ? `m-${person}` : `m-${partner}-${person}`
 
 export const emailOf = (partner: number, email: number) =>
   `e${email < sharedEmails ? '' : partner}.${email}@example.com`
 
-/** The actual and the expected result of a move. */
 export interface Outcome {
   readonly actual: unknown
   readonly expected: unknown
-  /** For a retry: how the original request and the service have changed since. */
+  /** For a retry: what has changed since the original request. */
   readonly since?: readonly string[]
 }
 

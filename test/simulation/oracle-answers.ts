@@ -26,7 +26,6 @@ export function answerOf({ status, headers, body }: Answer): PartnerAnswer {
   }
 }
 
-/** The parameters of a search or of a list of regions. */
 export type Query = Readonly<Record<string, string | number>>
 
 const refusals: Readonly<Record<string, readonly [status: number, message: string]>> = {
@@ -54,7 +53,6 @@ const refusals: Readonly<Record<string, readonly [status: number, message: strin
   ],
 }
 
-/** The response to a refused request. */
 export function refused(code: string, more: { message?: string; retryAfter?: string } = {}): PartnerAnswer {
   const [status, words] = refusals[code] ?? [400, '']
   const message = more.message ?? words
@@ -62,7 +60,6 @@ export function refused(code: string, more: { message?: string; retryAfter?: str
   return { ...answered(status, body), code, retryAfter: more.retryAfter ?? null }
 }
 
-/** The response to a successful request. */
 export function answered(
   status: number,
   body: unknown,

@@ -100,7 +100,6 @@ export class OracleDirectory {
     return result
   }
 
-  /** Returns the provider whose ref is `p` and the given number. */
   providerAt(place: number): KnownProvider | undefined {
     return this.providers.find(({ entry }) => entry.ref === `p${place}`)
   }
@@ -111,7 +110,6 @@ export class OracleDirectory {
       .sort((a, b) => (a.entry.stateProvinceCode < b.entry.stateProvinceCode ? -1 : 1))
   }
 
-  /** The providers in a search of a region, ordered by id. */
   listedIn({ entry: region }: KnownRegion, now: number): KnownProvider[] {
     return this.providers
       .filter((one) => isWorking(one) && isLicensed(one, codeOf(region), this.dayOf(one, now)))
@@ -121,7 +119,7 @@ export class OracleDirectory {
   /**
    * Returns the starts (ms) of a provider's slots, ascending. Booked slots are included.
    * @param region `any` stands for all active regions
-   * @param only restricts the result to a slot that starts at this instant (ms)
+   * @param only the start (ms) of the only slot to return
    */
   slotsOf(provider: KnownProvider, region: KnownRegion | 'any', now: number, only?: number): number[] {
     if (!isWorking(provider)) return []
@@ -159,7 +157,6 @@ export class OracleDirectory {
     return [at(from), at(until)]
   }
 
-  /** The starts of the slots of the working hours in [from, until), ascending. */
   gridOf(provider: KnownProvider, from: number, until: number): number[] {
     const zone = zoneOf(provider)
     const starts: number[] = []
@@ -175,7 +172,6 @@ export class OracleDirectory {
   }
 }
 
-/** The working hours that begin on a day. */
 function windowsOn({ entry }: KnownProvider, day: number): readonly Window[] {
   const date = dateOf(day)
   const override = entry.overrides?.find((one) => one.date === date)
@@ -205,7 +201,7 @@ function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 }
 
-/** Returns true if two entries differ at most in `active`. */
+/** Compares two entries without their `active` field. */
 function areEqual(one: object, other: object): boolean {
   return Bun.deepEquals({ ...one, active: null }, { ...other, active: null })
 }

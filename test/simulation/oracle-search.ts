@@ -24,7 +24,6 @@ export function listRegions({ directory }: Oracle, query: Query, url: string): P
   return answered(200, body, { link, total: String(found.length) })
 }
 
-/** A page of a search (contract, rules of GET providers). */
 export function search(oracle: Oracle, query: Query, url: string): PartnerAnswer {
   const region = regionOf(oracle, query)
   if (typeof region === 'string') {
@@ -52,7 +51,7 @@ export function search(oracle: Oracle, query: Query, url: string): PartnerAnswer
   })
 }
 
-/** Returns the region of a search, null if the country has no active region, or a refusal as `code: message`. */
+/** Returns null if the country has no active region. A refusal has the form `code: message`. */
 function regionOf(
   { directory }: Oracle,
   { region_id: id, country_code: code, modality }: Query,
@@ -76,7 +75,6 @@ function detailsOf({ entry }: KnownProvider) {
   return { firstName, lastName, credentials, pronouns, gender, bio, timeZone, languagesSpoken, modalities }
 }
 
-/** Returns true if a listed provider passes the filters. */
 function suits({ entry }: KnownProvider, region: KnownRegion, { modality, language }: Query): boolean {
   const isSuch = modality === undefined || entry.modalities.some((one) => one === modality)
   const isThere = modality !== 'in-person' || Boolean(entry.inPersonRegions?.includes(codeOf(region.entry)))
@@ -84,13 +82,12 @@ function suits({ entry }: KnownProvider, region: KnownRegion, { modality, langua
   return isSuch && isThere && isSpoken
 }
 
-/** Returns true if the language tags are equal, or if one consists of the other and more subtags. */
+/** Returns true if the language tags are equal, or if one tag is a prefix of the other (`fr` and `fr-CA`). */
 function meets(one: string, other: string): boolean {
   const [a, b] = [`${one}-`.toLowerCase(), `${other}-`.toLowerCase()]
   return a.startsWith(b) || b.startsWith(a)
 }
 
-/** The requested page of a list, and a function that returns the URL of a page; null past the last page. */
 function pageOf<T>(all: readonly T[], query: Query, url: string) {
   const { page: number = 1, page_size: size = 20 } = query as { page?: number; page_size?: number }
   const last = Math.max(1, Math.ceil(all.length / size))

@@ -13,8 +13,8 @@ import {
 } from './oracle-directory'
 import { dayMillis, hourMillis, instant } from './wall-clock'
 
-// A simple model of partners, members and requests, written from the contract and docs/architecture.md. It has plain lists
-// instead of a database, snapshots and queues.
+// A simple model of partners, members and requests, written from the contract and docs/architecture.md. The model uses
+// plain lists instead of a database, snapshots and queues.
 
 export interface OracleKey {
   readonly token: string
@@ -52,7 +52,7 @@ export interface OracleRequest {
   providerId: number | null
   authorizationNumber: string | null
   startsAt: number | null
-  /** The provider's UTC offset at startsAt when it was booked, in minutes. */
+  /** The provider's UTC offset (minutes) at startsAt, as computed when the slot was booked. */
   localOffsetMinutes: number | null
   acceptedAt: number | null
   declinedAt: number | null
@@ -61,7 +61,6 @@ export interface OracleRequest {
   readonly partner: number
 }
 
-/** The body of a submission. */
 export interface Body {
   readonly user: { readonly external_user_id: string }
   readonly bookingData?: {
@@ -73,14 +72,12 @@ export interface Body {
   readonly phq9Data: readonly { readonly question: string; readonly answer: string }[]
 }
 
-/** The idempotency key and the body of a submission. */
 export interface Keyed {
   readonly key: string
   /** The exact text of the body. */
   readonly text: string
 }
 
-/** A response that is stored for retries. */
 interface KeptAnswer extends Keyed {
   /** The index into the partners. */
   readonly partner: number
@@ -89,7 +86,7 @@ interface KeptAnswer extends Keyed {
   readonly at: number
 }
 
-/** The values that the service chose itself, taken from its response. */
+/** Ids and numbers that the service chose, taken from its response. */
 export interface Chosen {
   readonly id?: unknown
   readonly authorizationNumber?: unknown
@@ -114,7 +111,6 @@ export class Oracle {
   readonly #conflicts: { readonly partner: number; readonly at: number }[] = []
   readonly #idsEver = { member: new Set<unknown>(), request: new Set<unknown>(), number: new Set<unknown>() }
 
-  /** @param organizations each with its id and whether it is active */
   constructor(
     public now: number,
     readonly partners: OraclePartner[],
@@ -140,7 +136,7 @@ export class Oracle {
     return copy
   }
 
-  /** Returns the refusal of an issued token of the partner; null if it is accepted. */
+  /** Returns null if the partner's token is accepted, or the refusal. */
   admit({ keys, active, organization }: OraclePartner, token: string): PartnerAnswer | null {
     const key = keys.find((one) => one.token === token)
     if (!key || !this.isInForce(key)) return refused('token_invalid')
@@ -172,7 +168,7 @@ export class Oracle {
     })
   }
 
-  /** @param chosen the service's response; valid new ids and numbers are taken from it */
+  /** @param chosen the ids and numbers in the service's response */
   submit(partner: number, body: Body, chosen: Chosen, keyed: Keyed | null): PartnerAnswer {
     const known = this.#refuseDate(body) ?? (keyed && this.#replay(partner, keyed))
     const refusal = known ?? this.#refuse(partner, body)
@@ -215,19 +211,17 @@ export class Oracle {
     return dob !== undefined && dob > instant(this.now).slice(0, 10) ? refused('field_invalid') : null
   }
 
-  /** Returns the stored response for the key, or a refusal if the body differs; null if the key is new. */
   #replay(partner: number, { key, text }: Keyed): PartnerAnswer | null {
     const kept = this.keptAnswers().find((one) => one.partner === partner && one.key === key)
     if (!kept) return null
     return kept.text === text ? { ...kept.answer, replayed: 'true' } : refused('idempotency_key_reused')
   }
 
-  /** The responses that have not expired. */
   keptAnswers(): readonly KeptAnswer[] {
     return this.#kept.filter(({ at }) => this.now < at + keptMillis)
   }
 
-  /** The order of checks is that of docs/architecture.md. */
+  /** Checks in the order of docs/architecture.md. */
   #refuse(partner: number, body: Body): PartnerAnswer | null {
     const { email = '' } = body.memberData
     const member = this.find(partner, body.user.external_user_id)
@@ -294,7 +288,7 @@ export class Oracle {
     return member
   }
 
-  /** Returns the id that the service chose. Returns -1, which never matches, if it is not an integer or was used before. */
+  /** Returns the id that the service chose, or -1 if the id is not an integer or was used before. */
   #newId(kind: 'member' | 'request', id: unknown): number {
     if (!Number.isSafeInteger(id) || this.#idsEver[kind].has(id)) return -1
     this.#idsEver[kind].add(id)
@@ -320,7 +314,7 @@ export class Oracle {
     return this.directory.clockOf(provider, at)
   }
 
-  /** Returns true if a slot can be booked now. The slot that the given request holds counts as free. */
+  /** Returns true if a slot can be booked now. The slot of request `requestId` counts as free. */
   isFree(providerId: number, startsAt: number, requestId?: number): boolean {
     const provider = this.directory.providers.find(({ id }) => id === providerId)
     const slots = provider ? this.directory.slotsOf(provider, 'any', this.now, startsAt) : []
@@ -369,7 +363,7 @@ export class Oracle {
     return refusal ?? this.#record('request.move', `request ${id}`)
   }
 
-  /** @param number the authorization number that the service chose; used only if the request had none */
+  /** @param number the authorization number that the service chose for a request without a number */
   assign(id: number, providerId: number, startsAt: number | null, number: unknown): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -381,7 +375,6 @@ export class Oracle {
     return this.#record('request.assign', `request ${id}`)
   }
 
-  /** Assigns a provider, and a slot if given. Returns the refusal; null on success. */
   #place(request: OracleRequest, providerId: number, startsAt: number | null): string | null {
     const { id, memberId } = request
     if (!this.#isActive(providerId)) return 'move_unknown'
@@ -396,7 +389,7 @@ export class Oracle {
     return null
   }
 
-  /** Declines the requests that a partner submitted at or after an instant (ms). Skips those that cannot be declined. */
+  /** Declines a partner's requests since an instant (ms). Skips requests that cannot be declined. */
   declineAll(partner: number, since: number): { readonly declined: number; readonly unassigned: number } {
     const submitted = this.requests.filter(
       (one) => one.partner === partner && one.memberId !== null && one.submittedAt >= since,
@@ -406,7 +399,6 @@ export class Oracle {
     return { declined, unassigned }
   }
 
-  /** The ids of the requests that hold a future slot of the provider during an absence. */
   heldIn(provider: KnownProvider, absence: Absence): number[] {
     const [from, until] = this.directory.periodOf(provider, absence)
     return this.requests
@@ -418,7 +410,6 @@ export class Oracle {
       .map(({ id }) => id)
   }
 
-  /** Issues a first token. Returns the refusal; null on success. */
   issue(partner: OraclePartner, token: string | undefined): string | null {
     if (partner.keys.some(({ from, until }) => this.now < until && from < until)) return 'token_exists'
     partner.keys.push({ token: token ?? '', from: this.now, until: Number.POSITIVE_INFINITY })
@@ -457,7 +448,7 @@ export class Oracle {
     return this.#record(`member.${active ? 'reactivate' : 'deactivate'}`, `member ${id}`)
   }
 
-  /** Returns the ids of the erased person's requests that still hold a slot, or the refusal. */
+  /** Returns the ids of requests that still hold a slot, or the refusal. */
   erase(id: number): number[] | string {
     const at = this.members.findIndex((one) => one.id === id)
     if (at < 0) return 'record_unknown'
@@ -506,7 +497,6 @@ export class Oracle {
     return this.#record(`provider.${active ? 'reactivate' : 'deactivate'}`, `provider ${provider.id}`)
   }
 
-  /** Returns whether the absence existed already, and the ids of the requests that hold a slot in it. */
   addTimeOff(provider: KnownProvider, absence: Absence) {
     const held = this.heldIn(provider, absence).sort()
     const isKnown = absencesOf(provider).some(
@@ -519,7 +509,6 @@ export class Oracle {
     return { isKnown, held }
   }
 
-  /** Returns whether the absence came from the directory files, or the refusal. */
   removeTimeOff(provider: KnownProvider, { from, until }: Absence) {
     const others = (all: readonly Absence[]) => all.filter((one) => one.from !== from || one.until !== until)
     const [timeOff, away] = [others(provider.entry.timeOff ?? []), others(provider.away)]

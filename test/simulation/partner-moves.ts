@@ -24,14 +24,11 @@ export const unknownId = 4_711_000
 
 type Call = Extract<Move, { act: 'submit' | 'retry' | 'look up' | 'search' | 'regions' }>
 
-/** A submission that is ready to send. */
 export interface Prepared {
   readonly partnerId: number
   readonly externalUserId: string
   send(): Promise<WholeAnswer>
-  /** Returns the expected response, given the values that the service chose. */
   expectedAnswer(chosen: Chosen): PartnerAnswer
-  /** Null if the submission has no idempotency key, or repeats a request of another partner. */
   readonly sent: Sent | null
 }
 
@@ -54,13 +51,11 @@ export async function submit(world: World, prepared: Prepared): Promise<Outcome>
   return { actual: { ...answerOf(answer), isToTheByte }, expected: { ...expected, isToTheByte: true } }
 }
 
-/** Records the id of a stored submission. */
 export function remember(world: World, { sent }: Prepared, id: number): void {
   world.requests.push(id)
   if (sent) sent.requestId = id
 }
 
-/** Resolves the slot, key, texts and token of a submission. */
 export function prepare(world: World, move: Submitted): Prepared {
   const { oracle, site } = world
   const member = oracle.find(move.partner, externalUserIdOf(move.partner, move.person))
@@ -72,7 +67,6 @@ export function prepare(world: World, move: Submitted): Prepared {
   return prepareWith(world, move, bodyOf(move, bookingData), sent)
 }
 
-/** Prepares a retry with the texts of the partner that sends it. */
 function prepareAgain(world: World, move: Retried, sent: Sent): Prepared {
   const body = bodyOf({ ...sent.move, partner: move.partner }, sent.bookingData)
   return prepareWith(world, move, body, sent, move.isSpaced ? ' ' : '')
@@ -179,10 +173,6 @@ function bookingDataOf({ providerId, startsAt }: Slot) {
   return { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime: endOf(utcStartTime) }
 }
 
-/**
- * Returns the chosen slot. If the list is empty, returns the provider's first free slot or the next full hour.
- * @param memberId the member whose slots are `mine`
- */
 export function slotOf(oracle: Oracle, choice: SlotChoice, memberId: number | undefined): Slot {
   const { now, directory, requests } = oracle
   const nextHour = now - (now % hourMillis) + hourMillis

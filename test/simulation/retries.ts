@@ -9,13 +9,11 @@ export interface Sent {
   readonly key: string
   readonly move: Submitted
   readonly bookingData: Body['bookingData'] | null
-  /** The process that received it first. */
   readonly via: Running
-  /** The id of the booking or intake that it stored last; null if every attempt was refused. */
+  /** The booking or intake that the request stored last. Null if every attempt was refused. */
   requestId: number | null
 }
 
-/** The idempotency key of a submission; null for none. */
 export function keyFor({ sent }: World, { key, partner, serial }: Submitted): string | null {
   if (key === 'none') return null
   const theirs = sent.filter(({ move }) => move.partner === partner)
@@ -23,7 +21,6 @@ export function keyFor({ sent }: World, { key, partner, serial }: Submitted): st
   return known?.key ?? `key ${serial}`
 }
 
-/** The request to repeat; null if none was sent yet. */
 export function whatIsRetried(world: World, { partner, of, sent: place }: Retried): Sent | null {
   const known = world.sent.filter(({ move }) => (move.partner === partner) === (of !== 'another'))
   const moved = of === 'own and moved' ? known.filter((one) => isMoved(fateOf(world, one))) : []
@@ -33,7 +30,6 @@ export function whatIsRetried(world: World, { partner, of, sent: place }: Retrie
 
 const isMoved = (fate: string) => !['refused', 'pending', 'unassigned'].includes(fate)
 
-/** The current state of the stored request and of its member. */
 function fateOf({ oracle }: World, { requestId }: Sent): string {
   const request = oracle.requests.find(({ id }) => id === requestId)
   if (!request) return 'refused'
@@ -42,7 +38,6 @@ function fateOf({ oracle }: World, { requestId }: Sent): string {
   return member.active ? request.state : 'of a member who is deactivated'
 }
 
-/** How the stored request has changed, and whether the process that received it has been reopened. */
 export function sinceThen(world: World, sent: Sent): string[] {
   const request = world.oracle.requests.find(({ id }) => id === sent.requestId)
   if (!request) return ['refused']

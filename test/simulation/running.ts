@@ -19,7 +19,7 @@ export interface WholeAnswer extends Answer {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** A service that has the database open. It stands for a process, but runs in the process of the test. */
+/** A service in the process of the test. It stands for a separate process. */
 export interface Running {
   readonly service: Awaited<ReturnType<typeof openService>>
   /** Sends a request to the app without a network connection. */
@@ -57,12 +57,10 @@ export class Site implements AsyncDisposable {
     this.running.push(await openOn(this.#path, this.clock, this.limits))
   }
 
-  /** The master key of all databases. */
   get keyFile(): string {
     return keyFile
   }
 
-  /** The process at an index, modulo the number of processes. */
   via(place: number): Running {
     return this.running[place % this.running.length] as Running
   }
@@ -116,7 +114,7 @@ interface Template {
 
 let made: Promise<Template> | undefined
 
-/** Returns the template database, and makes it at the first call. Each world starts with a copy of it. */
+/** Makes the template database at the first call. Each world starts with a copy of the template. */
 export function template(): Promise<Template> {
   made ??= makeTemplate()
   return made

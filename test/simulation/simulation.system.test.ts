@@ -7,17 +7,17 @@ import { dropTemplate } from './running'
 import { dayMillis } from './wall-clock'
 import { carryOut, openWorld } from './world'
 
-// Each run makes random moves from its seed: partners, staff and other processes act, the clock advances by minutes to
-// weeks, and the service crashes and reopens. Every response must match the oracle. From time to time all data that
-// partners and staff can see must match it too.
-// TEST_LONG=1 makes 10,000 runs. A failure prints the seed and the step. SIMULATION_SEED=<seed> repeats one run with a log.
+// Each run makes random moves from its seed. Partners, staff and other processes act, the clock advances, and the
+// service crashes. Every response must match the oracle. From time to time, all visible data must match too.
+// TEST_LONG=1 makes 10,000 runs. A failure prints the seed and the step. SIMULATION_SEED=<seed> repeats one run with a
+// log.
 setDefaultTimeout(isLong ? 14_400_000 : 300_000)
 
 afterAll(dropTemplate)
 
 const steps = times(32, 90)
 const again = process.env.SIMULATION_SEED
-/** Additional seeds whose runs have rare outcomes. If a change makes all runs miss an outcome, the last test fails. */
+/** Seeds whose runs have rare outcomes. */
 const rare = [
   93, 97, 100, 109, 114, 129, 137, 139, 148, 149, 152, 154, 161, 167, 171, 173, 175, 176, 181, 186, 187, 189,
   196, 199, 203, 207, 210, 214, 223, 234, 241, 244, 250, 251,
@@ -25,7 +25,7 @@ const rare = [
 const first = Array.from({ length: times(90, 10_000) }, (_, index) => index + 1)
 const seeds = again ? [Number(again)] : [...new Set([...first, ...rare])]
 
-/** The start times: shortly before a clock change, a month end, a year end or a leap day, and one on an ordinary day. */
+/** Start times of the runs. Most are shortly before an unusual date, for example a clock change or a leap day. */
 const beginnings = [
   '2026-10-22T11:00:00Z',
   '2026-12-29T22:30:00Z',
@@ -66,7 +66,6 @@ async function live(seed: number, tell: (line: string) => void): Promise<void> {
   }
 }
 
-/** The outcome of a move as a short text. */
 function kindOf({ act }: Move, actual: unknown): string {
   if (typeof actual === 'string') return `${act}: ${actual}`
   const { status, code, replayed } = Object(actual)
@@ -106,8 +105,8 @@ test('simulation: the random runs cover every outcome', () => {
     ].sort(),
   )
 
-  // Within a day a retry gets the first response, unless the member was erased. After a day it is a new request. A key that
-  // only another partner has sent makes a new request too.
+  // Within a day, a retry gets the first response, except after the member was erased. After a day, a retry is a new
+  // request. A key that only another partner has sent makes a new request too.
   expect(met('retry')).toEqual(
     expect.arrayContaining([
       ...['pending', 'accepted', 'declined', 'unassigned', 'of a member who is deactivated', 'reopened'].map(

@@ -41,7 +41,6 @@ import { actOf, contextOf, resultOf, type World } from './world'
 
 type Move = RequestMove | MemberMove | TokenMove | StaffMove
 
-/** Runs an operator's command, and returns the actual and the expected result. */
 export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | Outcome {
   switch (move.act) {
     case 'accept':
@@ -71,7 +70,7 @@ export function carryOutForStaff(world: World, move: Move): Promise<Outcome> | O
   }
 }
 
-/** Reads the latest directory first, because every command of an operator does so when it starts. */
+/** Reads the latest directory, like an operator's command when it starts. */
 async function contextFor({ site }: World, { via }: { via: number }): Promise<Context> {
   const context = contextOf(site.via(via))
   await context.directory.catchUp()
@@ -199,7 +198,6 @@ async function load(world: World, move: Extract<StaffMove, { act: 'load' }>): Pr
   return { actual: sorted(actual), expected: sorted(expected) }
 }
 
-/** The order of the loaded records does not matter. */
 function sorted({ added, changed, deactivated, unchanged }: DirectoryLoad) {
   return {
     added: added.toSorted(),

@@ -27,14 +27,14 @@ const zones: Record<ZoneName, { readonly standard: number; readonly summer: Summ
   'Etc/UTC': { standard: 0, summer: null },
 }
 
-/** The midnight (UTC, in ms) at which the nth Sunday of a month (1 to 12) begins. */
+/** The start (UTC, ms) of the nth Sunday of a month (1 to 12). */
 function sunday(year: number, month: number, nth: number): number {
   const first = Date.UTC(year, month - 1, 1)
   const daysUntilSunday = (7 - new Date(first).getUTCDay()) % 7
   return first + (daysUntilSunday + 7 * (nth - 1)) * dayMillis
 }
 
-/** Only for months of 31 days. */
+/** Requires a month of 31 days. */
 function lastSunday(year: number, month: number): number {
   const last = Date.UTC(year, month - 1, 31)
   return last - new Date(last).getUTCDay() * dayMillis
@@ -49,8 +49,9 @@ export function offsetAt(zone: ZoneName, at: number): number {
 }
 
 /**
- * The instant (ms) at which clocks show a local time. The time is in minutes after midnight, the day in days since
- * 1970-01-01.
+ * Converts a local time to an instant (ms).
+ * @param day days since 1970-01-01
+ * @param minutes minutes after midnight
  * @throws Error if clocks show this time twice or never
  */
 export function instantAt(zone: ZoneName, day: number, minutes: number): number {
@@ -86,7 +87,6 @@ export function nextChange(zone: ZoneName, after: number): number {
   return changes.find((at) => at > after) ?? Number.POSITIVE_INFINITY
 }
 
-/** Formats an instant (ms) like the times of a slot. */
 export function instant(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`
 }

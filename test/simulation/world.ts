@@ -30,9 +30,8 @@ export interface World extends AsyncDisposable {
   readonly requests: number[]
   /** The requests with idempotency keys, in order. */
   readonly sent: Sent[]
-  /** The last response. */
   last: Answer | null
-  /** The page of each partner's last search, by the index of the partner. */
+  /** The last search page of each partner. The key is the index of the partner. */
   readonly pages: Map<number, KnownPage>
 }
 
@@ -71,10 +70,8 @@ export async function openWorld(
 
 export const contextOf = ({ service }: Running): Context => service.context
 
-/** The actor and instant of changes. */
 export const actOf = ({ oracle }: World) => ({ actor: 'test', at: oracle.now })
 
-/** Carries out a move, and returns the actual and the expected result. */
 export async function carryOut(world: World, move: Move): Promise<Outcome> {
   world.last = null
   switch (move.act) {
@@ -133,9 +130,9 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
 }
 
 /**
- * Sends concurrent submissions, and copies the database files after some responses. The copy must contain all submissions
- * that were answered before. It must contain each other submission completely or not at all. Then repeats the submissions
- * with an idempotency key, like a client that got no response.
+ * Sends concurrent submissions, and copies the database files after some responses. The copy must contain every
+ * answered submission, and no incomplete submission. Then repeats the submissions with an idempotency key, like a client
+ * that got no response.
  */
 async function crashAmid(
   world: World,
@@ -158,7 +155,7 @@ async function crashAmid(
   const stored = await Promise.all(
     calls.map((call, place) => answers[place]?.body ?? findStored(world, call)),
   )
-  // Keeps only the submissions that were stored. If a refused one changed anything, the comparison below would fail.
+  // Keeps only the stored submissions.
   const inOrder = calls
     .map((call, place) => ({ call, chosen: stored[place] as Chosen | null }))
     .filter(({ chosen }) => Number.isInteger(chosen?.id))
@@ -175,7 +172,6 @@ async function crashAmid(
   }
 }
 
-/** Finds what a submission without a response has stored; null if it has stored nothing. */
 async function findStored({ site }: World, { partnerId, externalUserId }: Prepared): Promise<Chosen | null> {
   const store = actsOf(contextOf(site.via(0)))
   const member = await store.findMember(partnerId, externalUserId)

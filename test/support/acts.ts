@@ -24,7 +24,6 @@ import * as requests from '../../src/operations/requests'
 import * as tokens from '../../src/operations/tokens'
 import { closeRequest, placeOn } from '../../src/operations/transitions'
 
-/** Calls the staff operations on a store with record ids, so that tests need no directory. */
 export function actsOf({
   store,
   maintenance,

@@ -31,7 +31,7 @@ export function readCalendar(text: string): ReadEvent[] {
   return events
 }
 
-/** §3.1: lines end in CR LF, have at most 75 octets, and continue after a space. */
+/** RFC 5545 §3.1: lines end in CR LF, have at most 75 octets, and continue after a space. */
 function unfold(text: string): string[] {
   if (!text.endsWith('\r\n')) throw new Error('the last line does not end')
   const physical = text.slice(0, -2).split('\r\n')
@@ -76,7 +76,7 @@ function instant(text: string): number {
   return at
 }
 
-/** §3.3.11: commas, semicolons and backslashes are escaped; \n is the only other escape. */
+/** RFC 5545 §3.3.11: commas, semicolons and backslashes are escaped; \n is the only other escape. */
 function textOf(text: string): string {
   if (!/^(?:[^\\;,]|\\[\\;,n])*$/.test(text)) throw new Error(`not escaped: ${text}`)
   return text.replaceAll(/\\(.)/g, (_, character) => (character === 'n' ? '\n' : character))

@@ -39,7 +39,7 @@ export function makeCertificate(folder: Folder, name: string, days = 90, from = 
   return { certificate, key, cert, pem }
 }
 
-// Object identifiers: 2.5.4.3, 2.5.29.17 and 1.2.840.10045.4.3.2.
+// Object identifiers of commonName, subjectAltName and ecdsa-with-SHA256.
 const commonName = der(0x06, Buffer.from('550403', 'hex'))
 const subjectAltName = der(0x06, Buffer.from('551d11', 'hex'))
 const ecdsaWithSha256 = der(0x06, Buffer.from('2a8648ce3d040302', 'hex'))

@@ -13,7 +13,7 @@ export interface CommandOptions {
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs a command line in this process. Runs one at a time, because they share the environment. */
+/** Runs a command line in this process. Command lines run one after another, because they share the environment. */
 export function runInProcess(words: readonly string[], options: CommandOptions = {}): Promise<Exit> {
   const exit = last.then(() => runAlone(words, options))
   last = exit.catch(() => {})
@@ -74,7 +74,6 @@ function replace(
 export class CommandLine implements Disposable {
   readonly folder = new Folder()
 
-  /** Subclasses may name another database. */
   get settings(): Readonly<Record<string, string>> {
     return { ANTEROOM_DATABASE: this.folder.file('anteroom.sqlite') }
   }

@@ -5,7 +5,6 @@ import type { Write } from '../../src/domain/ports/writes'
 
 type Given = { readonly [Noun in keyof Facts]?: Partial<Facts[Noun]> }
 
-/** A store with the given facts. `written` collects the decided writes. */
 export function factsStore(
   given: Given,
 ): Store & { readonly written: [act: Act | null, writes: readonly Write[]][] } {

@@ -1,6 +1,6 @@
 interface Metric {
   readonly type: string
-  /** The value of each series. The key is its name with labels. */
+  /** Maps each series (name with labels) to its value. */
   readonly series: Map<string, number>
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The process id of the test runner. With --parallel it runs each test file in a child process. */
+/** The process id of the test runner. With --parallel, each test file runs in a child process of the runner. */
 export const runner = process.env.BUN_TEST_WORKER_ID ? process.ppid : process.pid
 
 // The prefix contains the user id, because a user must not remove the folders of another user.
@@ -11,7 +11,7 @@ const prefix = `anteroom-run-${process.getuid?.() ?? ''}-`
 const timeoutMillis = 120_000
 
 /**
- * Creates a folder once in a test run. Other processes of the run wait for it.
+ * Creates a folder once in a test run. Other processes of the run wait until the folder is complete.
  *
  * @param name must differ for each content and version, because a later run may have the same process id
  * @throws Error if the folder could not be created
@@ -52,7 +52,7 @@ function makeIn(folder: string, made: string, make: (folder: string) => void): v
   }
 }
 
-/** Removes folders of earlier runs. A test process cannot remove its own at its end. */
+/** Removes folders of earlier runs. A test process cannot remove its own folder when it ends. */
 function removeOldRuns(): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue

@@ -9,19 +9,18 @@ import type { Storage } from './storage'
 const server = isOnPostgres ? await startPostgres({ fsync: true, settings: { max_connections: 200 } }) : null
 let operators = 0
 
-/** An operator with a production database, which init creates. */
+/** A production database and its operator. The command `init` creates the database. */
 export class Operator extends CommandLine {
   readonly #name = `operator_${operators++}`
   /** A path, or the URL of an empty PostgreSQL database. */
   readonly database: string
-  /** For a database file, the default path of the key, which is next to the file. */
   readonly keyFile: string
   readonly #settings: Readonly<Record<string, string>>
   #made: Promise<unknown> | undefined
 
   /**
-   * @param command starts the program. If null, commands run in this process, and only servers are child processes
-   * @param address the URL of an existing database, or null for a file. By default TEST_ENGINE selects the engine
+   * @param command starts the program. Null runs commands in this process, and only servers are child processes
+   * @param address the URL of an existing database, or null for a file. TEST_ENGINE selects the default
    */
   constructor(
     private readonly command: readonly string[] | null = null,
@@ -95,7 +94,6 @@ export class Operator extends CommandLine {
     })
     const listens = () => program.stdout.includes('\n') || !program.isRunning
     await eventually('the service to listen', listens).catch(async (error) => {
-      // The caller gets no program, so the program is disposed of here.
       await program[Symbol.asyncDispose]()
       throw error
     })

@@ -20,7 +20,7 @@ interface Ran {
   readonly output: string
 }
 
-/** Commands that ask for confirmation. They run with --yes. */
+/** Commands that ask for confirmation. The tests add --yes. */
 const asking = [
   ...['directory load', 'database reactivate', 'key rotate', 'token rotate', 'token cancel'],
   ...['request move', 'request decline', 'member release-email', 'member deactivate', 'member erase'],
@@ -92,7 +92,7 @@ until [ -s serve.log ]; do sleep 0.1; done`
   }
 }
 
-/** Replaces 8080 and the ports after it with free ports. */
+/** Replaces the ports from 8080 on with free ports. */
 function onFreePorts(script: string): string {
   const named = [...new Set(script.match(/\b808\d\b/g))]
   const listeners = named.map(() =>

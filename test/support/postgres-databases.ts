@@ -24,7 +24,7 @@ export function sharedPostgres(): Promise<Postgres> {
   return shared
 }
 
-/** The initial content of databases, which each process creates only once. */
+/** The initial content of test databases. Each process creates each template once. */
 export interface Template {
   /** Letters a-z and _ only. */
   readonly name: string

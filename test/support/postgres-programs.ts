@@ -59,7 +59,6 @@ function copiedPackage(): string {
   })
 }
 
-/** Sorts text by language, as most hosting providers do. */
 function initialize(bin: string, data: string): void {
   const texts = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
   run([join(bin, 'initdb'), '-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', ...texts], serverUser)

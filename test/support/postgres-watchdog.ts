@@ -1,4 +1,7 @@
-/** Reads process ids from stdin. Kills the last one when stdin closes, which also happens if this process crashes. */
+/**
+ * Reads process ids from stdin. When stdin closes, even in a crash of the test process, kills the process with the last
+ * id.
+ */
 const script = `
 trap : HUP INT TERM # which end the reading as well
 while read -r line; do pid=$line; done

@@ -114,7 +114,7 @@ export class Postgres implements AsyncDisposable {
   }
 
   /**
-   * Starts the server, also after a kill, and waits until it is ready.
+   * Starts the server and waits until it is ready.
    *
    * @throws Error with its log
    */
@@ -167,7 +167,6 @@ export class Postgres implements AsyncDisposable {
     await this.#watchdog.end()
   }
 
-  /** Returns the length of the log before the start. */
   #launch(): number {
     const log = openSync(this.folder.file('log'), 'a')
     const logged = this.log.length
@@ -180,7 +179,7 @@ export class Postgres implements AsyncDisposable {
     return logged
   }
 
-  /** Throws an error, except if another start may succeed. */
+  /** Throws an error if another start cannot succeed. */
   #requirePassing(logged: string): void {
     const isPortTaken = /could not bind/.test(logged)
     if (isPortTaken && !this.#hasStarted) this.#port = freePort()
@@ -195,7 +194,6 @@ export class Postgres implements AsyncDisposable {
   }
 }
 
-/** Starts a server that a test may stop, kill and pause. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const server = new Postgres(options)
   try {

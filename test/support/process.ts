@@ -62,7 +62,7 @@ export function withFileSizeLimit(blocks: number): readonly string[] {
 }
 
 export interface ProgramOptions {
-  /** The program, or another command that takes its arguments. */
+  /** The command to run instead of the program. */
   readonly command?: readonly string[]
   readonly cwd?: string
   /** The complete environment; by default that of this process. */
@@ -72,7 +72,7 @@ export interface ProgramOptions {
 /** The program as a child process. Disposing kills it. */
 export class Program implements AsyncDisposable {
   readonly #child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
-  /** The temporary files of the program, which are removed even if the program is killed. */
+  /** Temporary files of the program. They are removed even if the program is killed. */
   readonly #temporary = new Folder()
   readonly #read: Promise<unknown>
   stdout = ''
@@ -204,7 +204,7 @@ export class Sandbox extends Program {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
 
-  /** The slots of the example's region: the first of each provider, then the second, and so on. */
+  /** Lists the slots of the example's region, alternating between providers. */
   async offered(): Promise<OfferedSlot[]> {
     const { regionId } = this.report.examples
     const { body } = await this.get(`/partners/v1/providers/?region_id=${regionId}&page_size=100`)
@@ -219,7 +219,7 @@ export class Sandbox extends Program {
   }
 }
 
-/** Options for a sandbox with three providers and about 1,000 free slots, which starts three times faster. */
+/** Options for a sandbox with three providers and about 1,000 free slots. This sandbox starts three times faster. */
 export const withFewProviders: readonly string[] = [
   '--directory',
   join(import.meta.dir, 'few-providers.json'),

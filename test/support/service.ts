@@ -40,13 +40,13 @@ export interface TestService {
   act(): Act
   /** Sets the clock to a UTC timestamp or ms. */
   setNow(timestamp: string | number): void
-  /** Adds a partner with a token. By default it gets a new organization. */
+  /** Adds a partner with a token. By default the partner gets a new organization. */
   addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
   /** Submits a booking or an intake without HTTP. */
   submit(externalUserId: string, submission?: Partial<Submitted>): Promise<BookingRequest | Replay>
   /** Sends a GET request. If the token is null, the request has no token. */
   get(path: string, token?: string | null): Promise<Answer>
-  /** Sends a POST request. A string becomes the body unchanged, and any other value as JSON. */
+  /** Sends a POST request. A string becomes the body unchanged. Any other value is sent as JSON. */
   post(path: string, body: unknown, token?: string | null, headers?: Record<string, string>): Promise<Answer>
   /**
    * Sends any request.
@@ -75,7 +75,7 @@ export interface TestServiceOptions {
   readonly proxies?: Networks
   /** A new database by default. */
   readonly storage?: Storage
-  /** A running service. The new service uses its database and its partner. */
+  /** A running service whose database and partner the new service shares. */
   readonly beside?: { readonly partner: TestPartner; readonly storage: Storage }
 }
 

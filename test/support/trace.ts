@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 
-// The arguments of a call that the tracer copies. tracer.c has the same numbers.
+// Selects the arguments to copy. tracer.c uses the same numbers.
 const bytesOf = {
   none: 0,
   path0: 1,

@@ -32,7 +32,7 @@ const canaries = [...people.flatMap((one) => one.canaries), keyCanary]
 
 let submitted = 0
 
-/** The canaries that the files below a folder contain, in upper or lower case, in UTF-8 or UTF-16. */
+/** Finds canaries in the files below a folder, in upper or lower case, in UTF-8 or UTF-16. */
 function hitsBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -90,7 +90,7 @@ test('vault: no database, write-ahead log, temporary file or backup shows person
   // doctor recovered the database after the crash and closed it, so all data is in one file now.
   await operator.do('doctor')
   expect(hitsBelow(operator.folder.path)).toEqual([])
-  // Checks that the search works: it finds the data in an export, and in no other file.
+  // Checks that the search works: it finds the data in an export.
   const output = operator.folder.file('export.json')
   await operator.do('member', 'export', '1', '--output', output)
   expect(hitsBelow(operator.folder.path).filter((hit) => !hit.startsWith('export.json'))).toEqual([])

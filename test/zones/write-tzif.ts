@@ -13,7 +13,7 @@ export interface TzifSource {
     readonly types: readonly number[]
     readonly changes: readonly (readonly [number, number])[]
   }
-  /** The number of leap second records, which lie between the designations and the indicators. */
+  /** The number of leap second records. */
   readonly leapSeconds?: number
   /** Adds standard/wall and UT/local indicators. */
   readonly indicators?: boolean
