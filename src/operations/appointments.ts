@@ -15,7 +15,7 @@ export interface AppointmentQuery {
   readonly on: string
   /** Null for all providers. */
   readonly provider: Provider | null
-  /** The time zone in which the date is meant; null for the time zone of each provider. */
+  /** The time zone of the date. If null, the time zone of each provider applies. */
   readonly zone: TimeZone | null
 }
 
@@ -82,7 +82,7 @@ export async function readAppointments(
   return { dates: [...new Set(dayRanges.map(({ date }) => date))].sort(), appointments }
 }
 
-/** Reads the appointments of requests that hold slots. Writes the audit lines before it returns. */
+/** Reads the appointments of requests that hold slots. Writes the audit lines before the appointments are shown. */
 export async function readHeld(
   records: Records,
   clocks: Clocks,
@@ -111,7 +111,6 @@ export async function readHeld(
   })
 }
 
-/** Includes unreadable providers, because their bookings remain valid. */
 async function readAppointed(records: Records, items: Parameters<typeof readProviders>[1]) {
   const { providers, unreadable } = await readProviders(records, items)
   const all: AppointedProvider[] = [...providers, ...unreadable.map(({ id, ref }) => ({ id, ref }))]
@@ -126,7 +125,6 @@ interface Day {
   readonly until: number
 }
 
-/** @throws Refusal field_invalid */
 function dayBy(clock: TimeZone, word: string, now: number): Day {
   const day = namedDay(word, clock, now) ?? parseDate(word)
   if (day === null) throw new Refusal('field_invalid', 'must be today, tomorrow or a date such as 2026-12-01')

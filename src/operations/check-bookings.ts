@@ -18,8 +18,8 @@ import type { Clocks } from './members'
 export type AbsenceReason = 'provider_suspended' | 'provider_deactivated' | Absence['step']
 
 /**
- * Returns why a provider cannot hold a session at `startsAt` (ms); null if they can. If `startsAt` is null, checks only
- * whether the provider is active.
+ * Returns the reason why a provider cannot hold a session at `startsAt` (ms), or null. If `startsAt` is null, checks only
+ * that the provider is active.
  */
 export function absenceAt(
   { provider, calendar, licenses }: Listing,
@@ -44,7 +44,7 @@ export interface UnavailableBooking {
   readonly reason: AbsenceReason
 }
 
-/** Returns the sessions after `now` (ms) that their providers cannot hold, by provider and time. */
+/** Returns the future sessions that a provider cannot hold, sorted by provider and time. @param now ms */
 export function listUnavailableBookings({ directory }: Context, now: number): UnavailableBooking[] {
   return directory.listProviders().flatMap(({ id }) => {
     const listing = directory.findAnyListing(id)
@@ -56,7 +56,7 @@ export function listUnavailableBookings({ directory }: Context, now: number): Un
   })
 }
 
-/** Returns why a provider cannot hold a request's session; null if they can, or if the session has started by `now` (ms). */
+/** Returns the reason why a provider cannot hold a request's future session, or null. @param now ms */
 export function absenceOfRequest(
   { directory }: Context,
   { providerId, startsAt }: RequestRecord,
@@ -71,7 +71,7 @@ function isActiveIn(directory: Directory) {
   return (regionId: number) => directory.findRegion(regionId) !== null
 }
 
-/** Returns the sessions, not over at `now` (ms), that providers can no longer hold after a load, by provider and time. */
+/** Returns the bookings that a directory load would make impossible. Omits sessions that are over. @param now ms */
 export function listDisplacedBookings(
   { directory }: Context,
   { changes }: DirectoryComparison,
@@ -88,7 +88,7 @@ export function listDisplacedBookings(
     const after = providers.get(provider.id) ?? (areRegionsLost ? provider : null)
     const listing = after && directory.findAnyListing(provider.id)
     const taken = listing?.taken.filter(({ endsAt }) => endsAt > now) ?? []
-    // Compile only providers with bookings, because most have none.
+    // Most providers have no bookings, so only the others are compiled.
     const listed = taken.length > 0 ? directory.asListed(after as Provider) : null
     if (!listing || !listed) return []
     return taken.flatMap((slot) => {
@@ -121,13 +121,13 @@ export interface ShiftedBooking {
   readonly provider: Provider
   /** Null if the member was erased. */
   readonly member: Member | null
-  /** The provider's local time when the session was booked, for example `Tue 2026-12-01 09:00`. */
+  /** The session's local time as booked, for example `Tue 2026-12-01 09:00`. */
   readonly from: string
-  /** The provider's local time now. */
+  /** The session's local time with the current zone data. */
   readonly to: string
 }
 
-/** Returns the bookings after `now` (ms) whose local time changed with the zone data or the provider's time zone. */
+/** Returns future bookings with a changed local time, because zone data or a provider's time zone changed. @param now ms */
 export async function listShiftedBookings(
   context: Records,
   clocks: Clocks,
@@ -137,7 +137,7 @@ export async function listShiftedBookings(
   return Promise.all(moved.map((slot) => describeShifted(context, slot)))
 }
 
-/** Counts the bookings after `now` (ms) whose local time has changed. */
+/** Counts the future bookings with a changed local time. @param now ms */
 export async function countShiftedBookings(records: Records, clocks: Clocks, now: number): Promise<number> {
   return (await movedSlots(records, clocks, now)).length
 }

@@ -26,7 +26,7 @@ export interface Context extends Records {
   readonly limits: Limits
 }
 
-/** Updates the directory with a write before the caller gets the answer. */
+/** Waits for a write, then updates the directory, so that the next read contains the write. */
 export async function thenShow<T>({ directory }: Records, write: Promise<T>): Promise<T> {
   const answer = await write
   // The write is committed, even if the directory cannot be updated now.

@@ -23,7 +23,7 @@ export interface Copying {
 
 interface TableCopy {
   readonly rows: number
-  /** Hex digest of all rows as JSON lines, equal in source and copy. */
+  /** Hex SHA-256 of all rows as JSON lines. Source and copy have the same digest. */
   readonly sha256: string
 }
 
@@ -105,7 +105,7 @@ async function hashOf(batches: Lines, each: (lines: readonly string[]) => unknow
   return { rows, sha256: hash.digest('hex') }
 }
 
-/** Issues a token that is valid only in a copy that will be removed. Returns null if no partner has access. */
+/** Issues a token for a drill, valid only in the copy. Returns null if no partner has access. */
 export async function mintDrillToken(copy: Context, act: Act): Promise<string | null> {
   const caller = copy.directory
     .listKeys()
@@ -131,12 +131,12 @@ export function questionsFor({ directory }: Context): DrillQuestions {
   return { countries: [...countries].slice(0, maxRegions), regions: regions.slice(0, maxRegions) }
 }
 
-/** Returns the regions of a country that partners must see. */
+/** Returns the regions that partners must see in a country. */
 export function regionsShown(context: Context, countryCode: string): readonly Region[] {
   return listRegions(context, countryCode, firstPage).items
 }
 
-/** Returns the providers of a region that partners must see at `now` (ms). */
+/** Returns the providers that partners must see in a region at `now` (ms). */
 export function providersShown(context: Context, { id: regionId }: Region, now: number): Promise<FoundPage> {
   const search = {
     ...firstPage,

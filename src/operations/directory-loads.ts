@@ -25,9 +25,9 @@ import { submitBookingRequest } from './submit-booking-request'
 import { issueFirstToken, rotateToken } from './tokens'
 
 /**
- * Makes the directory match a file. Regions are identified by code and providers by ref, so loading a file again applies only
- * the differences. Deactivates what the file leaves out.
- * @throws Refusal directory_invalid with every fault of the file; then nothing was changed
+ * Makes the directory match a file. Regions are identified by code and providers by ref. Loading a file again applies only
+ * the differences. Deactivates regions and providers that the file omits.
+ * @throws Refusal directory_invalid with every fault of the file; nothing is changed
  */
 export async function loadDirectory(context: Context, document: unknown, act: Act): Promise<DirectoryLoad> {
   const entries = readDirectoryFile(document, (name) => context.directory.knowsZone(name))
@@ -52,7 +52,7 @@ export function previewLoad(context: Context, comparison: DirectoryComparison, n
   return { ...description, fallen: listDisplacedBookings(context, comparison, now) }
 }
 
-/** Applies a comparison. @throws Refusal directory_changed if the directory has changed since */
+/** Applies a comparison. @throws Refusal directory_changed if the directory changed after the comparison */
 export async function loadCompared(context: Context, comparison: DirectoryComparison, act: Act) {
   const loaded = context.store.change(
     act,
@@ -69,7 +69,7 @@ export function exportDirectory({ directory }: Context): DirectoryFile {
   return describeDirectory(directory.listAllRegions(), directory.listProviders())
 }
 
-/** Reads CSV files. Missing tables stay as stored. @throws DirectoryInvalid with every fault, its file and line */
+/** Reads CSV files. Missing tables stay as stored. @throws DirectoryInvalid with the file and line of every fault */
 export function readDirectoryTables(context: Context, files: readonly CsvFile[]): DirectoryEntries {
   const { directory } = context
   const unreadable = new Set<unknown>(directory.listUnreadable().map(({ ref }) => ref))
@@ -94,13 +94,13 @@ export interface SandboxPartner {
   readonly organization: string | null
 }
 
-/** The id under which the first partner knows the deactivated member. */
+/** The first partner's id for the deactivated member. */
 export const deactivatedMember = 'member-deactivated'
 
 // Keys start long ago, because a sandbox clock may be set to the past.
 const longAgo = Date.UTC(2000, 0, 1)
 
-/** Adds organizations, partners in every state, tokens and a deactivated member; also bookings if `books` is true. */
+/** Adds organizations, partners in every state, tokens and a deactivated member. If `books` is true, adds bookings. */
 export async function fillSandbox(context: Context, books: boolean, act: Act): Promise<void> {
   const organization = (name: string) => addOrganization(context, name, act)
   const partner = async (name: string, of: Organization | null): Promise<Partner> => {

@@ -12,7 +12,7 @@ import type { Context } from './context'
 
 const licenseReasons = ['region_deactivated', 'license_ended', 'license_not_started', 'no_license'] as const
 
-/** The reasons not to offer a slot, in the order in which they are checked. */
+/** The reasons not to offer a slot, in the order of the checks. */
 export const slotReasons = [
   'provider_deactivated' as const,
   ...steps.flatMap((step) => (step === 'license' ? licenseReasons : [step])),
@@ -27,13 +27,13 @@ export interface SlotExplanation {
   /** Explanation for operators, in the provider's local time. */
   readonly why: string
   readonly requestId: number | null
-  /** The nearest slot starts (ms), for a slot off the grid. */
+  /** Starts (ms) of the nearest slots. Empty unless the slot is off the grid. */
   readonly nearestStartsAt: readonly number[]
 }
 
 /**
- * Returns whether a provider's slot can be booked, and the first reason if not. With a region, returns whether a search there
- * shows it: searches list only providers whose license has started. @param startsAt ms, like `now`
+ * Returns whether a provider's slot can be booked. If not, returns the first reason. With a region, also checks that searches
+ * in the region list the provider: the license must have started. @param startsAt ms @param now ms
  */
 export function explainSlot(
   context: Context,
@@ -164,7 +164,7 @@ function hoursOn({ calendar: { schedule } }: Listing, day: number): string {
   return windows.length === 0 ? 'none' : windows.map(windowText).join(', ')
 }
 
-/** Formats the windows of a date, and the windows of the day before that run past midnight. */
+/** Formats the windows of a date. Adds windows of the day before if they run past midnight. */
 function hoursAround(listing: Listing, day: number): string {
   const { schedule } = listing.calendar
   const before = windowsOn(schedule, day - 1).filter(({ endMinute }) => endMinute > dayMinutes)

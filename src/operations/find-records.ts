@@ -78,7 +78,7 @@ export function readProviders({ store }: Records, items: readonly { readonly pro
   return store.read(({ directory }) => directory.findProviders(ids))
 }
 
-/** Finds a region by code, such as CA-ON, in any case. @throws Refusal region_unknown */
+/** Finds a region by code, such as CA-ON. Ignores upper and lower case. @throws Refusal region_unknown */
 export function requireRegion({ directory }: Context, ref: string): Region {
   const found = directory.listAllRegions().find((region) => regionRef(region) === ref.toUpperCase())
   if (!found)
@@ -120,16 +120,16 @@ function requireOne<T extends Organization | Partner>(
   throw new Refusal('record_unknown', `there is no ${noun} with that name or id`, { candidates })
 }
 
-/** Returns two audit filters: for lines about the partner, and for lines that the partner caused. */
+/** Returns two audit filters: one for lines about the partner, one for lines caused by the partner. */
 export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
   const name = `partner ${id}`
   return [{ record: name }, { actor: name }]
 }
 
 export interface MemberRecords {
-  /** The member and each of their requests, as in the audit log: `member 3`, `request 8`. */
+  /** Audit names of the member and the member's requests, for example `member 3`, `request 8`. */
   readonly records: readonly string[]
-  /** True if the member was erased, so that their requests are no longer known. */
+  /** True if the member was erased. The member's requests are then unknown. */
   readonly isErased: boolean
 }
 
@@ -153,10 +153,10 @@ export async function wasErased({ store }: Pick<Records, 'store'>, id: number): 
   return erasures.some(({ outcome }) => outcome === 'done')
 }
 
-/** Refusals are counted in this many of the newest audit lines. */
+/** Number of the newest audit lines in which refusals are counted. */
 export const maxCounted = 100_000
 
-/** Counts today's (UTC) refused authentications of a partner, or of all, by reason, most frequent first. @param now ms */
+/** Counts the UTC day's refused authentications by reason, most frequent first. Default: all partners. @param now ms */
 export function countRefusalsToday(
   { store }: Records,
   now: number,
@@ -166,5 +166,5 @@ export function countRefusalsToday(
   return store.read(({ audit }) => audit.countRefusals(query))
 }
 
-/** The fields needed to deactivate or reactivate a provider. Known even if the record cannot be read. */
+/** The fields of a provider that are known even if the record cannot be read. */
 export type ProviderName = Pick<Provider, 'id' | 'ref'>

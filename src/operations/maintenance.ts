@@ -17,7 +17,7 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
 
-/** Removes traces of erased data. Returns false if some remain; the committed erasure is valid in either case. */
+/** Removes traces of erased data. Returns false if traces remain. The committed erasure is valid in either case. */
 export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): Promise<boolean> {
   try {
     return await maintenance.purge()
@@ -30,13 +30,13 @@ export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): P
 export interface KeyRotation {
   /** The path of the new key; null if this run only finished an interrupted rotation. */
   readonly path: string | null
-  /** True if the data key sealed under the old master key was removed from the engine's files. */
+  /** True if the copy of the data key under the old master key was removed from the database files. */
   readonly isPurged: boolean
 }
 
 /**
  * Seals the data key under a new master key. Processes that have the database open continue to work.
- * @throws Refusal as Keyring.rotate and Maintenance.rewrap do
+ * @throws Refusal, see Keyring.rotate and Maintenance.rewrap
  */
 export async function rotateMasterKey(
   { keyring, maintenance }: Records,
@@ -52,8 +52,8 @@ export async function rotateMasterKey(
 const [maxAtOnce, pauseMillis] = [100, 100]
 
 /**
- * Deletes expired replay answers, because they contain personal data. Works in small batches, so that other writers need not
- * wait long. Stops early if `stopping` is set; the rest is deleted after the next start.
+ * Deletes expired replay answers, because they contain personal data. Works in small batches, so that other writers do not
+ * wait long. Stops early if `stopping` is aborted. The next start deletes the remaining answers.
  */
 export async function forgetReplays(
   { store, maintenance, clock }: Pick<Context, 'store' | 'maintenance' | 'clock'>,
@@ -72,7 +72,7 @@ export async function forgetReplays(
 
 const yearMinutes = 365 * dayMinutes
 
-/** Returns the sorted names of zones that differ from the built-in data in the year after `now` (ms). */
+/** Compares zones with the built-in data for a year from `now` (ms). Returns the sorted names of zones that differ. */
 export function zonesUnlikeBuiltIn({ names, find, builtIn }: ZoneData, now: number): string[] {
   const minute = Math.floor(now / minuteMillis)
   return names.toSorted().filter((name) => {
@@ -124,12 +124,12 @@ export function noteZoneData({ maintenance }: Records, zones: ZoneEdition): Prom
   return maintenance.noteZoneData(zones)
 }
 
-/** Stores the note of this server; removes it (null) at shutdown. Write errors do not stop the server. */
+/** Stores the note of this server. At shutdown, null removes the note. Ignores write errors. */
 export function noteServer({ maintenance }: Records, note: ServerNote | null): Promise<void> {
   return maintenance.noteServer(note).catch(() => {})
 }
 
-/** Returns a refusal if server and command use different zone data, because they could disagree about free slots. */
+/** Returns a refusal if server and command use different zone data. Their free slots could differ. */
 export async function refuseOtherZoneData(
   { maintenance }: Records,
   zones: ZoneEdition,
@@ -236,19 +236,19 @@ export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLin
   }
 }
 
-/** Returns the newest line that is not a refused authentication. */
+/** Returns the newest audit line. Skips refused authentications. */
 export function auditHead({ store }: Records): Promise<AuditHead> {
   return store.read(({ audit }) => audit.head())
 }
 
-/** Verifies that no line was changed or removed, and that the log contains the noted head, if one is given. */
+/** Verifies that no audit line was changed or removed. If `noted` is given, the log must contain this head. */
 export function verifyAudit({ maintenance }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
   return maintenance.verifyAudit(noted)
 }
 
 /**
  * Moves old audit lines to an archive. Returns their number.
- * @throws Refusal field_invalid for a future time or if another file exists, database_unusable if the archive cannot be written
+ * @throws Refusal field_invalid for a future time or an existing other file, database_unusable if writing fails
  */
 export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act): Promise<number> {
   // A mistyped year would remove the whole log.
@@ -256,7 +256,7 @@ export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, ac
   return maintenance.pruneAudit(prune, act)
 }
 
-/** Verifies an archive of pruned lines, and reports how the log continues it. */
+/** Verifies an archive of pruned lines. Checks that the audit log continues the archive. */
 export function checkArchive(
   { maintenance }: Records,
   path: string,

@@ -20,7 +20,7 @@ import type { Context, Records } from './context'
 import { wasErased } from './find-records'
 import { tryPurge } from './maintenance'
 
-/** Finds a member by the partner's id, with an audit line. @throws Refusal member_not_found, or member_deactivated */
+/** Finds a member by external id and records the look-up. @throws Refusal member_not_found, or member_deactivated */
 export async function lookUpMember(
   { store, notebook }: Context,
   { id }: Partner,
@@ -29,7 +29,7 @@ export async function lookUpMember(
 ): Promise<Member> {
   const member = await store.read(({ members }) => members.find(id, externalId))
   if (!member) throw new Refusal('member_not_found', 'no member has this id')
-  // Recorded for deactivated members too, because the answer reveals that they exist.
+  // Recorded for deactivated members too, because the answer reveals that the member exists.
   notebook.noteLookUp(id, member.id, now)
   if (!member.active) throw new Refusal('member_deactivated', 'the member is deactivated')
   return member
@@ -39,7 +39,7 @@ export async function lookUpMember(
 const [membersAtOnce, maxShown] = [1_000, 50]
 
 export interface FoundMembers {
-  /** By id, at most 50. */
+  /** At most 50, sorted by id. */
   readonly found: readonly FoundMember[]
   readonly count: number
 }
@@ -56,7 +56,7 @@ export interface FoundMember {
 export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
   const owner = text.includes('@') ? await findByEmail(records, text, act) : null
   const named = await findNamed(records, text, owner)
-  // A text with a digit or an @ is not part of a name, so a member with exactly this id or address is the only match.
+  // Names contain no digit and no @. If an id or address matches such a text exactly, no other member is searched.
   const isClear = named.length > 0 && /[\d@]/.test(text)
   const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
   const line = { ...act, action: 'member.find' as const }
@@ -107,7 +107,7 @@ async function lookThrough(store: Store, text: string, named: readonly FoundMemb
   return { found, count }
 }
 
-/** Clears a member's e-mail address, so that another member can use it. @throws Refusal move_unknown if there is none */
+/** Clears a member's e-mail address for use by another member. @throws Refusal move_unknown if there is no address */
 export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
   return store.change(
     act,
@@ -143,7 +143,7 @@ function setMemberActive(
 
 /** Returns all data about a member, including screening answers. The audit log records the export. */
 export async function exportMember({ store }: Records, { id }: Member, act: Act): Promise<MemberExport> {
-  // Read before the change, because it may take long.
+  // Reads before the transaction, because reading may take long.
   const held = await store.read((facts) => heldOn(facts, id))
   return store.change(
     act,
@@ -163,7 +163,7 @@ async function heldOn({ members, requests, notes }: Facts, id: number): Promise<
 }
 
 export interface Erasure {
-  /** The ids of the member's requests whose slots stay taken. */
+  /** Ids of the member's requests that keep a slot. */
   readonly holding: readonly number[]
   /** If false, the storage still contains traces of the erased data. */
   readonly isPurged: boolean
@@ -180,7 +180,7 @@ export async function finishErasure(
   return (await wasErased({ store }, id)) ? purge({ maintenance }) : null
 }
 
-/** Removes a member from the records. Returns the ids of their requests whose slots stay taken. */
+/** Removes a member from the records. Returns the ids of the requests that keep a slot. */
 export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act: Act): Promise<number[]> {
   return store.change(
     act,

@@ -16,9 +16,9 @@ const maxLookUps = 100_000
 const linesAtOnce = 100
 
 /**
- * Collects records while requests are answered and writes them later: the last use of each key (to the minute), refused
- * authentications (once a minute for each reason, address and claimed partner) and member look-ups (once an hour for each
- * partner and member). Nodes do not share these records, so a caller that uses two nodes leaves a line from each.
+ * Collects key uses, refused authentications and member look-ups during requests. Writes them later. A refusal is kept once
+ * a minute for each reason, address and claimed partner. A look-up is kept once an hour for each partner and member. Nodes do
+ * not share these records, so a caller of two nodes leaves two lines.
  */
 export class Notebook {
   #uses = new Map<string, number>()
@@ -26,7 +26,7 @@ export class Notebook {
   readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept)
   readonly #lookUps = new LineBuffer(hourMillis, maxLookUps, maxLookUps)
   #flushing: Promise<void> = Promise.resolve()
-  /** The flush that waits for the current one, or null. */
+  /** The flush after the current flush, or null. */
   #next: Promise<void> | null = null
 
   noteUse(kid: string, now: number): void {
@@ -51,10 +51,10 @@ export class Notebook {
     this.#lookUps.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
   }
 
-  /** Writes what was collected. Lines that cannot be written stay for the next flush. */
+  /** Writes the collected records. Lines that cannot be written stay for the next flush. */
   flush(store: Store): Promise<void> {
-    // One flush at a time, because two would write the same lines. Callers share the next flush, so that they do not wait for
-    // one flush each after an outage.
+    // Two flushes at once would write the same lines. All waiting callers share the next flush, because one flush per caller
+    // would take long after an outage.
     this.#next ??= this.#flushing
       .catch(() => {})
       .then(() => {
@@ -84,7 +84,7 @@ class LineBuffer {
   #kept: AuditEntry[] = []
 
   /**
-   * Accepts `most` lines in each period of `millis`. After that, accepts only the combined lines that `others` returns.
+   * Accepts `most` lines in each period of `millis`. Replaces further lines by the combined lines of `others`.
    * At most `maxKept` lines wait to be written.
    */
   constructor(

@@ -20,7 +20,7 @@ export interface LocalStart {
   readonly timeZone: string
 }
 
-/** Returns a provider's bookable starts (ms) at `now` (ms). With a region, returns only starts that a search there shows. */
+/** Returns a provider's bookable starts (ms) at `now` (ms). With a region, returns only the starts that the region's search shows. */
 export function listFreeSlots({ directory }: Context, { id }: Provider, region: Region | null, now: number) {
   const listing = directory.findListing(id)
   if (!listing) return []
@@ -48,10 +48,10 @@ export function presentStart({ directory }: Context, provider: Provider, startsA
   return { utcStartTime: formatInstant(startsAt), local, timeZone }
 }
 
-// Not the first slot, which may start before the reader books it.
+// A later slot, because the first slot may start before the reader books it.
 const exampleIndex = 5
 
-/** Finds a bookable slot and a region whose search shows it; null if there is none. @param now ms */
+/** Finds a bookable slot, and a region in which searches show the slot. Returns null if there is no slot. @param now ms */
 export function findExampleSlot(
   { directory }: Context,
   now: number,
@@ -80,9 +80,9 @@ export interface Offer {
 export interface Offers {
   /** The next slots with the same provider after the absence. */
   readonly afterwards: readonly Offer[]
-  /** Slots at or after the appointment's start, with other suitable providers who are licensed where the member is. */
+  /** Slots with other suitable providers in the member's region. No slot starts before the appointment. */
   readonly elsewhere: readonly Offer[]
-  /** The member's region; null if it is unknown. In that case, the absent provider's regions are searched. */
+  /** The member's region. If it is null (unknown), the absent provider's regions are searched. */
   readonly region: Region | null
   /** True if the absent provider is licensed in the member's region, or if the region is unknown. */
   readonly isLicensed: boolean
@@ -108,7 +108,7 @@ interface Substitute {
 /** The maximum number of alternatives of each kind for one member. */
 const maxOffered = 3
 
-/** Returns a function that offers alternatives to one member at a time. It offers no slot twice. */
+/** Returns a function that offers alternatives to one member at a time. No slot is offered twice. */
 export function offersOn(context: Context, clocks: Clocks, replacement: Replacement) {
   const { absent, away, now } = replacement
   const offered = new Set<string>()
@@ -158,7 +158,7 @@ function cachedSubstitutes(context: Context, replacement: Replacement) {
   }
 }
 
-/** Days after the last appointment that are searched first, because searching the whole horizon takes ten times as long. */
+/** Searches this many days after the last appointment first. A search of the whole horizon takes ten times as long. */
 const nearDays = 3
 
 function substitutesFor(

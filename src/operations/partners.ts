@@ -41,17 +41,17 @@ export function renameOrganization(
   return thenShow(records, renamed)
 }
 
-/** Returns all organizations by id. */
+/** Returns all organizations, sorted by id. */
 export function listOrganizations({ store }: Records): Promise<Organization[]> {
   return store.read(({ partners }) => partners.listOrganizations())
 }
 
-/** Rejects all partners of an organization with HTTP 403. */
+/** From now on, the API rejects the organization's partners with HTTP 403. */
 export function deactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
   return setOrganizationActive(records, id, false, act)
 }
 
-/** Accepts the partners of an organization again. */
+/** From now on, the API accepts the organization's partners again. */
 export function reactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
   return setOrganizationActive(records, id, true, act)
 }
@@ -90,17 +90,17 @@ export function renamePartner(records: Records, { id }: Partner, name: string, a
   return thenShow(records, renamed)
 }
 
-/** Returns all partners by id. */
+/** Returns all partners, sorted by id. */
 export function listPartners({ store }: Records): Promise<Partner[]> {
   return store.read(({ partners }) => partners.list())
 }
 
-/** Returns the partners' names by id. */
+/** Maps partner ids to names. */
 export async function partnerNames(records: Records): Promise<ReadonlyMap<number, string>> {
   return new Map((await listPartners(records)).map(({ id, name }) => [id, name]))
 }
 
-/** Sets the organization that a partner acts for; null for none. */
+/** Sets or removes (null) a partner's organization. */
 export function setPartnerOrganization(
   records: Records,
   { id }: Partner,
@@ -130,7 +130,7 @@ export function deactivatePartner(records: Records, partner: Partner, act: Act):
   return changePartner(records, partner, act, (found) => decidePartnerState(found, false))
 }
 
-/** Accepts the token of a deactivated partner again. */
+/** From now on, the API accepts the partner's token again. */
 export function reactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
   return changePartner(records, partner, act, (found) => decidePartnerState(found, true))
 }

@@ -117,7 +117,6 @@ async function readConcerned(
   })
 }
 
-/** @throws Refusal move_unknown */
 function requireListing({ directory }: Context, { id, ref }: Provider): Listing {
   const listing = directory.findAnyListing(id)
   if (listing) return listing
@@ -139,7 +138,7 @@ export function parseTimeOff(from: string, until: string): TimeOff {
 export interface TimeOffAdded {
   /** True if the absence was already stored. */
   readonly isKnown: boolean
-  /** Booked slots in the absence that are not over. They stay booked. */
+  /** Booked slots that overlap the absence and are not over. These slots stay booked. */
   readonly held: readonly TakenSlot[]
 }
 
@@ -153,7 +152,7 @@ export function storeTimeOff(context: Context, id: number, absence: TimeOff, act
   return thenShow(context, added)
 }
 
-/** Adds an absence to a provider's schedule, unless it is already there. */
+/** Adds an absence to a provider's schedule, unless the schedule already contains the absence. */
 export async function addTimeOff(
   context: Context,
   provider: Provider,
@@ -164,7 +163,7 @@ export async function addTimeOff(
   return { isKnown: !isNew, held: heldIn(absence, context.directory.findAnyListing(provider.id), act.at) }
 }
 
-/** Removes an absence. A load may restore one from the directory file. @throws Refusal record_unknown if there is none */
+/** Removes an absence. A directory load may restore the absence. @throws Refusal record_unknown for an unknown absence */
 export async function removeTimeOff(
   context: Context,
   { id, timeOff }: Provider,
@@ -180,7 +179,7 @@ export async function removeTimeOff(
   return { isOfDirectory: timeOff.some((one) => isSameAbsence(one, absence)) }
 }
 
-/** Returns the booked slots in an absence that are not over at `now` (ms). */
+/** Returns the booked slots that overlap an absence. Omits slots that are over at `now` (ms). */
 export function heldIn(absence: TimeOff, listing: Listing | null, now: number): TakenSlot[] {
   if (!listing) return []
   const away = compileTimeOff(absence, listing.calendar.schedule.zone)

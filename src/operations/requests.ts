@@ -105,7 +105,7 @@ export async function readScreening({ store }: Records, id: number, act: Act): P
   return { answers, score: scoreScreening(answers) }
 }
 
-/** A request in the queue. `risk` is null without answers or if the queue is not sorted by risk. */
+/** A request in the queue. `risk` is null if the request has no answers, or if the queue is not sorted by risk. */
 export interface QueuedRequest {
   readonly request: RequestRecord
   readonly risk: Risk | null
@@ -121,14 +121,14 @@ export interface QueueWish extends PageRequest {
 export interface Queue {
   readonly requests: readonly QueuedRequest[]
   readonly isMore: boolean
-  /** Submission time of the oldest waiting request that matches, in ms; null if there is none. */
+  /** Submission time (ms) of the oldest waiting request in the filter; null if no request waits. */
   readonly oldestWaitingAt: number | null
 }
 
 /**
- * Returns one page of the queue. The audit log records the number of members shown and, if sorted by risk, each request
- * whose risk was read.
- * @throws Refusal field_invalid if the queue is sorted by risk and filtered by a state that does not wait
+ * Returns one page of the queue. The audit log records the number of members shown. If the queue is sorted by risk, the log
+ * also records each request whose risk was read.
+ * @throws Refusal field_invalid if the queue is sorted by risk, but the filter selects requests that do not wait
  */
 export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
   const { store } = records
@@ -157,7 +157,7 @@ function waitingOf(filter: RequestFilter): RequestFilter {
   )
 }
 
-/** If there is a next page, also returns its first request. */
+/** Also returns the first request of the next page, if any. */
 async function queuePage(
   store: Store,
   { filter, sort, page, pageSize }: QueueWish,
@@ -170,7 +170,7 @@ async function queuePage(
   }))
 }
 
-/** If there is a next page, also returns its first request. */
+/** Also returns the first request of the next page, if any. */
 async function pageByRisk(
   store: Store,
   filter: RequestFilter,
@@ -186,7 +186,7 @@ async function pageByRisk(
   return found.flatMap(({ request, risk }) => (request ? [{ request, risk }] : []))
 }
 
-/** Returns the requests by urgency, highest first, then by waiting time. */
+/** Sorts requests by urgency, highest first, then by waiting time, longest first. */
 async function listByRisk(store: Store, filter: RequestFilter): Promise<RequestRisk[]> {
   const ids = await store.read(({ requests }) => requests.listIds(filter))
   const ranked = await Array.fromAsync(risksOf(store, ids))
@@ -212,7 +212,7 @@ export async function* risksOf(store: Store, ids: readonly number[]): AsyncGener
   }
 }
 
-/** Returns true if the ninth item of any waiting request is non-zero or needs review by a person. */
+/** Returns true if any waiting request is at risk: the ninth answer is non-zero or needs review by a person. */
 export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
   for await (const { risk } of risksOf(store, waiting)) {
@@ -221,14 +221,14 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   return false
 }
 
-/** Counts the requests at risk whose answers have not been read. */
+/** Counts the requests at risk with answers that staff have not read. */
 export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
   const atRisk: number[] = []
   for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)
   return atRisk.length - (await store.read(({ audit }) => audit.listReviewed(atRisk))).length
 }
 
-/** Returns true and adds an audit line if a request's ninth item is non-zero or needs review by a person. */
+/** Returns true if a request is at risk. In that case, adds an audit line. */
 export async function readRisk(records: Records, id: number, act: Act): Promise<boolean> {
   for await (const { risk } of risksOf(records.store, [id])) {
     if (!isAtRisk(risk)) continue
@@ -238,7 +238,7 @@ export async function readRisk(records: Records, id: number, act: Act): Promise<
   return false
 }
 
-/** Adds audit lines for data about to be shown, in batches, so that bookings can be stored in between. */
+/** Adds audit lines before data is shown. Works in batches, so that bookings can be stored between two batches. */
 export async function noteReadings(
   { store }: Pick<Records, 'store'>,
   lines: readonly AuditEntry[],

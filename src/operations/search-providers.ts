@@ -28,12 +28,12 @@ export interface ProviderSearch extends PageRequest {
   readonly languageTag: string | undefined
 }
 
-/** A provider on a page. It is the same object until the provider changes, so that it can be a cache key. */
+/** A provider on a page. The object stays the same until the provider changes, so the object can be a cache key. */
 export type FoundProvider = Pick<Listing, 'provider'>
 
 export interface FoundPage extends Page<FoundProvider> {
   readonly version: Version
-  /** ms, exclusive. Until this time, a search finds the same providers, unless the directory changes. */
+  /** Until this time (ms, exclusive), a search finds the same providers if the directory does not change. */
   readonly holdsUntil: number
   /** Returns a found provider's free slots in the searched region. */
   availabilityOf(found: FoundProvider): Availability
@@ -42,8 +42,8 @@ export interface FoundPage extends Page<FoundProvider> {
 const lookedAtInStep = 256
 
 /**
- * Returns a page of the active providers licensed in the region, by id, including those without free slots. Works in steps,
- * because a large region takes long. Slots are computed lazily, as of `now`.
+ * Returns a page of the region's active licensed providers, sorted by id. Includes providers without free slots. Works in
+ * steps, because a large region takes long. Slots are computed lazily, as of `now`.
  * @param now ms
  * @throws Refusal region_required, region_unknown, region_outside_country or page_out_of_range
  */
@@ -83,7 +83,7 @@ function regionOf({ directory }: Context, { regionId, countryCode, modality }: P
 
 const noProviders: Pick<Roster, 'ids' | 'holdsUntil'> = { ids: [], holdsUntil: Infinity }
 
-/** Returns the ascending ids of the matching providers. They stay the same until `holdsUntil` (ms, exclusive). */
+/** Returns the ascending ids of the matching providers. The ids stay the same until `holdsUntil` (ms, exclusive). */
 async function findMatching(
   directory: Directory,
   region: Region,
@@ -122,7 +122,7 @@ async function filterRoster(
   known.spoken ??= new Set(
     await collectInSteps(roster.ids, turn, (some) => providersIn(some).flatMap((it) => it.languagesSpoken)),
   )
-  // Cached by the matching languages, because many tags match the same languages.
+  // Many tags match the same languages, so the cache key contains the languages.
   const languages =
     languageTag === undefined ? null : [...known.spoken].filter((tag) => languageMatches(tag, languageTag))
   const key = JSON.stringify([modality, languages])

@@ -43,7 +43,7 @@ export interface Status {
   /** Running servers, and servers that ended without removing their note. */
   readonly servers: readonly ServerStatus[]
   readonly waiting: Waiting
-  /** The number of waiting requests whose ninth item is non-zero or unclear, and whose answers staff have not read. */
+  /** The number of waiting requests at risk with answers that staff have not read. */
   readonly unreadRisk: number
   /** False if only the newest waiting requests were checked. */
   readonly isRiskWhole: boolean
@@ -58,7 +58,7 @@ export interface Status {
 
 const maxOpened = 20_000
 
-/** Returns the state of the service at `now` (ms). Screening answers are decrypted only to be counted. */
+/** Returns the state of the service at `now` (ms). Decrypts screening answers only to count requests at risk. */
 export async function readStatus(
   records: Records,
   clocks: Clocks,
@@ -84,7 +84,7 @@ export async function readStatus(
   }
 }
 
-/** A server with heartbeats (`seenAt`) is not asked, because it may run on another machine and listen only there. */
+/** Does not ask a server with heartbeats (`seenAt`), because the server may listen only on another machine. */
 async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer): Promise<ServerStatus> {
   if (!isServing) return { state: 'down', note, seenAt }
   if (seenAt !== null) return { state: note?.isReady === false ? 'unready' : 'up', note, seenAt }
@@ -127,7 +127,7 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
 /** The values for the metrics. Instants are in ms. */
 export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {}
 
-/** Returns the times of the last backups, and counts the waiting intakes. The cost depends only on that count. */
+/** Returns the times of the last backups, and counts the waiting intakes. The cost grows only with the intakes. */
 export async function measureRecords({ store, maintenance }: Records): Promise<RecordMeasures> {
   const { count, oldestAt } = await store.read(({ requests }) =>
     requests.countWaiting({ state: 'unassigned' }),

@@ -33,7 +33,7 @@ export function submitBookingRequest(
     const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,
-      // Use the version in which the token was found: if the token was revoked since, the draft must become stale.
+      // The directory version of the authentication: if the token was revoked after it, the draft must become stale.
       version: version ?? directory.version,
       slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),

@@ -36,7 +36,7 @@ export interface Licensee {
   readonly listing: Listing
   /** The regions in which the member may be and the provider is licensed. */
   readonly places: readonly Region[]
-  /** The modalities that the provider offers in these regions. */
+  /** The modalities that the provider offers in `places`. */
   readonly modalities: readonly Modality[]
 }
 
@@ -44,9 +44,9 @@ export interface Candidate {
   readonly provider: Provider
   readonly zone: TimeZone
   readonly regions: readonly string[]
-  /** True if the member is in these regions; false if only the country is known. */
+  /** False if only the member's country is known. */
   readonly isRegionKnown: boolean
-  /** The modalities that the provider offers in these regions. */
+  /** The modalities that the provider offers in `regions`. */
   readonly modalities: readonly Modality[]
   /** Minutes, ascending. */
   readonly freeSlots: readonly number[]
@@ -62,7 +62,7 @@ export interface Suggestions {
 const shownSlots = 3
 
 /**
- * Returns the providers licensed where an intake's member is, best match first. @param now ms
+ * Returns the providers licensed in the region of an intake's member, best match first. @param now ms
  * @throws Refusal record_unknown, or move_unknown if the request is not an assignable intake
  */
 export async function suggestProviders(context: Context, id: number, now: number): Promise<Suggestions> {
@@ -95,7 +95,7 @@ export function wishOf({ profile }: Member): Wish {
   return { language, modalities: modalitiesIn(preferredModality ?? '') }
 }
 
-/** Returns true if a provider speaks the language and offers a wanted modality. An empty list means any modality. */
+/** Returns true if a provider speaks the language and offers a wanted modality. An empty list of modalities means any. */
 export function suits({ listing, modalities: offered }: Licensee, { language, modalities }: Wish): boolean {
   const speaks = listing.provider.languagesSpoken.some((tag) => languageMatches(tag, language))
   return speaks && (modalities.length === 0 || offered.some((modality) => modalities.includes(modality)))
@@ -112,7 +112,7 @@ const modalityWords: readonly { readonly modality: Modality; readonly words: Reg
   { modality: 'in-video', words: /\bvideo|\bvirtual\b|\bonline\b/i },
 ]
 
-/** Returns the providers licensed in the member's region at `now` (ms), or in the country if the region is unknown. */
+/** Returns the providers licensed in the member's region at `now` (ms). For an unknown region, searches the country. */
 export function licenseesIn(
   { directory }: Context,
   { region, candidates }: Whereabouts,

@@ -15,7 +15,7 @@ import { type Context, type Records, thenShow } from './context'
 import { countRefusalsToday } from './find-records'
 import { listPartners } from './partners'
 
-/** Stores a token before it is activated. If it throws, no token is issued. */
+/** Stores a token before its activation. If the function throws, no token is issued. */
 type Keep = (token: string) => void
 
 /**
@@ -29,8 +29,8 @@ export function issueFirstToken(records: Records, partner: Partner, act: Act, ke
 }
 
 /**
- * Issues a token that replaces the current one at `cutoverAt` (ms), without overlap, and cancels a planned one. It cannot be
- * shown again.
+ * Issues a token that replaces the current token at `cutoverAt` (ms), without overlap. Cancels an earlier planned token. The
+ * new token cannot be shown again.
  * @throws Refusal field_invalid for a cutover in the past, record_unknown if no token is in force; errors of `keep`
  */
 export function rotateToken(
@@ -57,12 +57,12 @@ async function createToken(
   return token
 }
 
-/** Revokes a partner's token and cancels a planned one. @throws Refusal record_unknown if there is neither */
+/** Revokes a partner's current and planned tokens. @throws Refusal record_unknown if the partner has no such token */
 export function revokeToken(records: Records, partner: Partner, act: Act): Promise<void> {
   return changeKeys(records, partner.id, act, (known) => decideRevocation(known, act))
 }
 
-/** Cancels a planned cutover. @throws Refusal record_unknown if there is none */
+/** Cancels a planned cutover. @throws Refusal record_unknown if no cutover is planned */
 export function cancelCutover(records: Records, partner: Partner, act: Act): Promise<void> {
   return changeKeys(records, partner.id, act, (known) => decideCancellation(known, act))
 }
@@ -111,7 +111,7 @@ export interface TokenVerdict {
 
 /** @param now ms */
 export async function verifyToken(context: Context, token: string, now: number): Promise<TokenVerdict> {
-  // Ignores the key's times at first, because details of a key are shown only if the signature is valid.
+  // Checks the signature before the state of the key: without a valid signature, no details of the key are shown.
   const untimed = (kid: string) => {
     const key = context.directory.findKey(kid)
     return key && { ...key, startsAt: -Infinity, endsAt: null, partner: { ...key.partner, active: true } }
@@ -129,7 +129,7 @@ export async function verifyToken(context: Context, token: string, now: number):
   }
 }
 
-/** The verdict on a token with this kid, if its signature is valid. A kid is not secret. */
+/** The verdict on a token with this kid and a valid signature. A kid is not secret. */
 export interface KidVerdict extends TokenVerdict {
   /** Null for an unknown kid. */
   readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null

@@ -26,10 +26,10 @@ import { whereaboutsOf } from './members'
 type PlacementDraft = Omit<AssignmentDraft, 'authorizationNumber'>
 
 /**
- * Gives a request a provider, and a slot if `startsAt` (ms) is not null. Partners must be able to book the slot; the
+ * Assigns a provider to a request, and a slot if `startsAt` (ms) is not null. Partners must be able to book the slot. The
  * request's own slot counts as free.
  * @param refuse checks the request, before the provider and the slot are checked
- * @param decide runs in the transaction; `stale` asks for a newer snapshot of the directory
+ * @param decide runs in the transaction; returns `stale` to ask for a newer snapshot of the directory
  * @throws Refusal record_unknown, move_unknown for a deactivated provider, slot_unavailable, storage_busy, and refusals of
  *   `refuse` and `decide`
  */
@@ -106,8 +106,8 @@ export type AssignmentWarning =
   | { readonly about: 'region unknown'; readonly country: string }
 
 /**
- * Assigns a provider to an intake, with a slot (`startsAt`, ms) or without one (null). A new provider replaces the earlier one:
- * the intake is pending again, and its earlier slot becomes free.
+ * Assigns a provider to an intake, and a slot if `startsAt` (ms) is not null. Replaces an earlier provider: the intake becomes
+ * pending again, and the earlier slot becomes free.
  * @throws Refusal record_unknown, move_unknown if the intake or the provider cannot be assigned, slot_unavailable,
  *   slot_conflicts_with_yours, storage_busy
  */
@@ -132,7 +132,7 @@ export function requireAssignable(
   if (refusal) throw refusal
 }
 
-/** Returns a warning if the provider is not licensed in the member's region at `at` (ms), or if the region is unknown. */
+/** Returns a warning if the member's region is unknown, or if the provider has no license for it at `at` (ms). */
 export function findAssignmentWarning(
   directory: Directory,
   { profile }: Member,
@@ -146,8 +146,8 @@ export function findAssignmentWarning(
 }
 
 /**
- * Moves a pending or accepted request to another slot (`startsAt`, ms) with the same or another provider. The request is
- * pending again, keeps its authorization number and frees its earlier slot. The two slots may overlap.
+ * Moves a pending or accepted request to another slot (`startsAt`, ms) with the same or another provider. The request
+ * becomes pending again and keeps its authorization number. The earlier slot becomes free. The two slots may overlap.
  * @throws Refusal record_unknown, move_unknown, slot_unavailable, slot_conflicts_with_yours, storage_busy
  */
 export function moveRequest(
@@ -170,7 +170,7 @@ export function moveRequest(
   )
 }
 
-/** Does not check that the slot is free. @throws Refusal move_unknown if the request cannot be moved to it */
+/** Does not check that the slot is free. @throws Refusal move_unknown if the request cannot be moved to the slot */
 export function requireMovable(
   request: RequestRecord,
   to: { readonly providerId: number; readonly startsAt: number },
