@@ -18,7 +18,7 @@ export function wholeNumber(least: number, most = largest) {
 
 export const recordId = wholeNumber(1)
 
-/** A record as named in the audit log. Checked, because a misspelled record would match no line. */
+/** A record as in the audit log, for example `partner 3`. A misspelled record would match no line. */
 export function auditRecord(text: string): string {
   if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text
   throw new InvalidArgumentError(
@@ -46,7 +46,7 @@ export function dayWord(text: string): string {
   throw new InvalidArgumentError('It must be today, tomorrow or a date, for example 2026-12-01.')
 }
 
-/** The start time of a sandbox's clock, in ms. Zone data and database support only these years. */
+/** The start time of a sandbox's clock, in ms. The zone data and the database support only the years 2000 to 2498. */
 export function startingInstant(text: string): number {
   const at = parseInstant(text)
   if (at !== null && at >= Date.UTC(2000, 0, 2) && at < Date.UTC(2499, 0)) return at

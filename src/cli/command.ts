@@ -21,7 +21,7 @@ import { confirm } from './terminal/question'
 
 export interface StorageFlag {
   readonly said: [flag: string, value?: string]
-  /** Number of words of the command line before the flag. */
+  /** Number of command words before the flag. */
   readonly behind: number
 }
 
@@ -33,7 +33,7 @@ export function takeStorageFlags(given: readonly string[]) {
     const word = given[at] as string
     const [flag = ''] = word.split('=', 1)
     const isStorage = storageFlags.includes(flag)
-    // From the first other option on, the command itself parses all flags.
+    // Stops at the first other option, because the command itself parses the rest.
     if (word.startsWith('-') && !isStorage) return { words: [...words, ...given.slice(at)], flags }
     if (!isStorage) words.push(word)
     else if (word !== flag) flags.push({ said: [flag, word.slice(flag.length + 1)], behind: words.length })
@@ -46,7 +46,7 @@ function saidOf(flag: string, value: string | undefined): StorageFlag['said'] {
   return value === undefined ? [flag] : [flag, value]
 }
 
-/** Returns the command and how many words name it. All further words are its arguments. */
+/** Returns the command and the number of words in its name. The words after the name are arguments. */
 export function findCommand(program: Command, words: readonly string[]) {
   let command = program
   let depth = 0
@@ -143,10 +143,10 @@ export interface Call<On, Flags = object> {
 }
 
 type Open<On> = (flags: object, work: Work<On>) => Promise<void>
-/** Result of `run`: the answer to print, or undefined if it has printed everything itself. */
+/** Result of `run`: the answer to print, or undefined if `run` has printed everything. */
 export type Done = Answer | undefined | Promise<Answer | undefined>
 
-/** Returns a function that makes commands. Each opens its data with `open`. `run` gets the call, then the arguments. */
+/** Returns a function that makes commands. Each command opens its data with `open`. */
 export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>>(open: Open<On>) {
   return <Flags, Words extends unknown[]>(
     value: CommandValue<(call: Call<On, Flags>, ...words: Words) => Done>,

@@ -29,11 +29,11 @@ export function readEntries(context: Context, source: DirectorySource): Director
   })
 }
 
-/** The message lists all faults of the files. Its first line says how many there are. */
+/** The first line of the message counts the faults in the files. Each further line describes a fault. */
 export class FaultyFiles extends Refusal {
   constructor(override readonly cause: DirectoryInvalid) {
     const { faults, lines } = cause
-    // Each fault must fit in one line, but may quote text from the file that contains line breaks.
+    // Text that is quoted from a file may contain line breaks, but each fault must be a single line.
     const indented = lines.map((line) => `  ${oneLine(line)}`)
     super(
       'directory_invalid',
@@ -71,7 +71,7 @@ export function readJsonFile(path: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // Removes the text that the parser quotes: the file may be the wrong one and contain secrets.
+    // Removes the text that the parser quotes, because a wrong file may contain secrets.
     const fault = (error as Error).message.replace(/ ["'].*$/s, '')
     throw invalid(`${path}: the file is not JSON (${fault})`)
   }
@@ -108,7 +108,7 @@ function isCsv(path: string): boolean {
   return /\.[ct]sv$/i.test(path)
 }
 
-/** Includes .txt: spreadsheets save Unicode text as .txt. In a folder, .txt files are ignored: they may be anything. */
+/** Spreadsheets save Unicode text as .txt. In a folder, .txt files are ignored, because they may be unrelated. */
 function isTable(path: string): boolean {
   return isCsv(path) || /\.txt$/i.test(path)
 }

@@ -4,7 +4,7 @@ import { didYouMean } from '../domain/did-you-mean'
 import { Refusal } from '../domain/errors'
 import { shellWord } from './terminal/output'
 
-/** Subcommands to suggest for an unknown word, best first. The first one that exists in the group is suggested. */
+/** Subcommands to suggest for an unknown word. The first subcommand that exists in the group is suggested. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['issue', 'load', 'init'],
   approve: ['accept'],
@@ -47,7 +47,7 @@ export function errorText(error: unknown, words: readonly string[]): string {
 }
 
 export function usageErrorText({ code, message }: CommanderError, command: Command): string {
-  // A given word may contain line breaks.
+  // The message may quote an argument with line breaks.
   return linesOf(
     ofUsage(
       code,
@@ -95,7 +95,7 @@ function ofUsage(code: string, message: string, command: Command): Described {
     case 'commander.excessArguments':
       return { what: 'too many arguments', usage }
     case 'commander.unknownOption': {
-      // Drops a value after =, which may be personal data.
+      // Drops the value after =, because the value may be personal data.
       const [flag = ''] = named.split('=', 1)
       const flags = flagsOf(command)
       if (flags.includes(flag)) return { what: `option '${flag}' takes no value` }
@@ -121,7 +121,7 @@ const rejected = [
   /^command-argument value '.*' is invalid for (argument '[^']*')\. (.*)$/s,
 ]
 
-/** Removes the rejected value, which may be a token or personal data. Keeps the rule that it violates. */
+/** Removes the rejected value, because the value may be a token or personal data. Keeps the violated rule. */
 function invalidValueText(message: string): string {
   const found = rejected.map((form) => form.exec(message)).find(Boolean)
   const [, name = 'a value', rule = 'is invalid'] = found ?? []
@@ -158,7 +158,7 @@ const systemFaults: Readonly<Record<string, string>> = {
   ENOTFOUND: 'unknown host',
 }
 
-/** Shows only paths that the operator typed. Leaves out the error's own message, which may contain personal data. */
+/** Shows only paths that the operator typed. The error's own message may contain personal data, so it is left out. */
 function ofSystem(error: unknown, words: readonly string[]): Described {
   const { code, syscall, address, port, flag = '--port' } = error as Record<string, string | undefined>
   if (code === 'EADDRINUSE') return { what: `port ${port} of ${address} is in use`, hint: `another ${flag}` }
@@ -173,7 +173,7 @@ function ofSystem(error: unknown, words: readonly string[]): Described {
   }
 }
 
-/** Returns the typed path with which a file system error deals, or a typed path in the same folder. */
+/** Returns the typed path that caused a file system error, or a typed path in the same folder. */
 function givenPath(error: unknown, words: readonly string[]): string | undefined {
   const { path } = error as { path?: unknown }
   if (typeof path !== 'string') return undefined

@@ -9,7 +9,7 @@ import { storageLast } from './storage'
 import { print, printError } from './terminal/output'
 import { versionLine } from './version-line'
 
-/** In the order of the help text. A command is imported when it is needed: importing all doubles the start time. */
+/** Commands in the order of the help text. Importing all commands doubles the start time, so each has a loader. */
 const commands = {
   sandbox: [
     'Run a test service with sample providers and partners',
@@ -94,7 +94,7 @@ const commands = {
 
 const unlisted: readonly string[] = ['complete']
 
-/** Loads only the command of the first word, because help needs only names of others. Without `words`, loads all. */
+/** Loads only the command that the first word names. Without `words`, loads all commands. */
 export async function createProgram(words?: readonly string[]): Promise<Command> {
   const program = new Command('anteroom')
     .description('Partner intake and scheduling in one executable')
@@ -117,7 +117,7 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
   return program
 }
 
-/** Shows no arguments, because they are unknown for commands that are not loaded. */
+/** Commands that are not loaded have unknown arguments, so the list of commands shows only names. */
 function nameAlone(command: Command): string {
   return command.name()
 }
@@ -168,7 +168,7 @@ async function meant(given: readonly string[]): Promise<Meant> {
   if (isHelp) return { program, command, words: [...path, '--help'] }
   const bare = flags.find(({ said }) => said.length === 1)
   if (bare) throw new Refusal('field_invalid', `option '${bare.said[0]}' needs a value`)
-  // A shell alias may add storage flags to every command, so commands without storage ignore them.
+  // A shell alias may add storage flags to every command, so commands without storage ignore these flags.
   const taken = flags.filter(({ said: [flag], behind }) => behind >= depth || takes(command, flag))
   return { program, command, words: [...path, ...taken.flatMap(({ said }) => said as string[]), ...rest] }
 }

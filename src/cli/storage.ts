@@ -95,7 +95,7 @@ export function withContext(flags: object, work: Work<Context>): Promise<void> {
   return withService(flags, ({ context }, act) => work(context, act))
 }
 
-/** The `act` that `work` receives throws if the server has different zone data than this command. */
+/** Gives `work` an `act` that throws if the server and this command have different zone data. */
 export async function withService(flags: object, work: Work<Service>): Promise<void> {
   const config = readStorageConfig(flags)
   const service = await openProduction(config)
@@ -112,7 +112,7 @@ export async function withService(flags: object, work: Work<Service>): Promise<v
   }
 }
 
-/** If the error is a known database error, returns an error that explains it to the operator. */
+/** Replaces a known database error by an error with an explanation for the operator. */
 async function explained(error: unknown, config: StorageConfig): Promise<unknown> {
   return (await databaseAt(config)).explain(error)
 }
@@ -141,7 +141,7 @@ export function operator(): string {
 }
 
 /**
- * Returns the uid and the account, for example `operator root (sudo by 1000 olive)`. Operators cannot choose them.
+ * Returns the uid and the account, for example `operator root (sudo by 1000 olive)`. Operators cannot choose this text.
  *
  * @param sudoUid SUDO_UID; used only for root, because any other user can set it
  * @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number

@@ -3,7 +3,7 @@ import { version } from '../../package.json'
 import { origin } from '../built'
 import { requireOwnRuntime } from '../config'
 
-/** Begins with the version, which scripts read. The rest is for bug reports. */
+/** Scripts read the version at the start of the line. The other parts are for bug reports. */
 export async function versionLine(): Promise<string> {
   const { commit, zoneData } = await origin()
   const short = commit.replace(/^([0-9a-f]{12})[0-9a-f]+/, '$1')

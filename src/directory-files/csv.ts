@@ -16,8 +16,8 @@ export class CsvFault extends Error {
 }
 
 /**
- * Parses CSV (RFC 4180) and skips empty rows. Also accepts the files that spreadsheets write: separated by semicolons
- * or tabs, with LF line ends or a byte order mark, or in UTF-16 with a byte order mark.
+ * Parses CSV (RFC 4180) and skips empty rows. Also accepts the variants that spreadsheets write: semicolons or tabs
+ * as separators, LF line ends, a byte order mark, and UTF-16 with a byte order mark.
  * @throws CsvFault for a misplaced or unclosed quote, and for bytes that are not text
  */
 export function readCsv(file: Uint8Array): CsvRow[] {
@@ -91,8 +91,7 @@ export type CsvCell = string | number | boolean | null
 /** Formats rows as RFC 4180. Protects texts against formula injection; numbers are unchanged. */
 export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
   const written = rows.map((cells) => cells.map(formatCell))
-  // Quote more cells than csv-stringify does: it leaves a lone CR or LF unquoted, and spreadsheets may split cells at
-  // semicolons and tabs.
+  // Spreadsheets may split a cell at a lone CR or LF, a semicolon or a tab. csv-stringify would not quote such a cell.
   return stringify(written, { record_delimiter: '\r\n', quoted_match: /[\r\n;\t]/ })
 }
 
@@ -110,8 +109,8 @@ const formulaStarts = new RegExp(formula.replaceAll('%', ''), 'g')
 const guardQuotes = new RegExp(formula.replaceAll('%', "'"), 'g')
 
 /**
- * Puts a quote before a formula. Adds one even if the formula already has quotes before it, so that unguardFormula
- * restores the exact text.
+ * Puts a quote before a formula, even if the formula already has a quote. So unguardFormula can remove one quote and
+ * return the exact text.
  */
 export function guardFormula(text: string): string {
   return text.replace(formulaStarts, "'")

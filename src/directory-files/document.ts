@@ -108,10 +108,10 @@ function valueAt(document: unknown, path: string): unknown {
   return steps.reduce((value, step) => Object(value)[step], document)
 }
 
-/** The parts of a document that possibly breaks the schema. The other rules are checked only on valid parts. */
+/** The parts of a document. A document may break the schema, so rules are checked only on valid parts. */
 interface Parts {
   readonly regions: readonly Partial<Record<keyof RegionInFile, unknown>>[]
-  /** False if the regions are not a list, or if one of them lacks a ref. Refs to regions are then not checked. */
+  /** True if regions are a list and each region has a ref. If false, refs to regions are not checked. */
   readonly hasRegions: boolean
   readonly providers: readonly ProviderParts[]
 }
@@ -224,7 +224,7 @@ function repeated(values: readonly unknown[], list: string, member: string, faul
   })
 }
 
-/** Returns the ref of a region; undefined if a part of it is missing. */
+/** Returns the ref of a region; undefined if a part of the ref is missing. */
 function refOf({ countryCode, stateProvinceCode: code }: Parts['regions'][number]): string | undefined {
   if (typeof countryCode !== 'string' || typeof code !== 'string') return undefined
   return regionRef({ countryCode: countryCode.toUpperCase(), code })

@@ -133,7 +133,7 @@ function filledCells({ cells }: CsvRow): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1
 }
 
-/** Returns the table that shares most columns with a header row; null if no table shares any. */
+/** Returns the table that shares the most columns with a header row; null if no table shares a column. */
 function tableOf(header: readonly string[]): TableName | null {
   const fit = (table: TableName) => tables[table].filter(({ name }) => header.includes(name)).length
   const best = tableNames.reduce((a, b) => (fit(b) > fit(a) ? b : a))

@@ -27,8 +27,8 @@ type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides
 export type StoredDirectory = DirectoryFile & { readonly unreadable: ReadonlySet<unknown> }
 
 /**
- * Reads CSV files as a directory. Tables that are not among the files stay as stored: a file of licenses alone replaces
- * all licenses and nothing else.
+ * Reads CSV files as a directory. A table without a file stays as stored. For example, a single file of licenses
+ * replaces all licenses and nothing else.
  * @throws DirectoryInvalid with every fault, its file and line
  */
 export function readTables(
@@ -40,8 +40,8 @@ export function readTables(
 }
 
 /**
- * Checks CSV files without a database and counts the rows of each table. If a table of regions or providers is missing,
- * every region or provider that the other tables refer to is assumed to exist.
+ * Checks CSV files without a database and counts the rows of each table. Without a table of regions, the regions in
+ * other tables are assumed to exist. The same applies to providers.
  * @throws DirectoryInvalid with every fault, its file and line
  */
 export function checkTables(files: readonly CsvFile[], isZone: IsZone): Partial<Record<TableName, number>> {
@@ -66,7 +66,7 @@ function rowsByTable(files: readonly CsvFile[]): ReadRows {
     if (byTable.has(read.table)) faults.push({ ...placeInDocument(file.name), fault })
     else byTable.set(read.table, read.rows)
   }
-  // Stop here: if a table could not be read, every row that refers to it would be reported.
+  // Stop here, because every row that refers to an unreadable table would be reported.
   if (byTable.size < files.length) throw new DirectoryInvalid(faults)
   return { byTable, faults }
 }

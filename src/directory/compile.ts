@@ -13,7 +13,7 @@ import { type Interval, union } from '../scheduling/interval'
 import { type TimeZone, toFirstInstant, toLastInstant } from '../scheduling/time-zone'
 import type { LocalWindow, Schedule, WorkingHours } from '../scheduling/working-hours'
 
-/** Converts a provider's schedule to the numbers of src/scheduling. Its texts were validated at load. */
+/** Converts a provider's schedule to the numbers of src/scheduling. The schedule was validated at load. */
 export function compileSchedule(provider: Provider, zone: TimeZone): Schedule {
   const timeOff = absencesOf(provider)
   return {
@@ -49,7 +49,7 @@ export interface LicensedTime {
   readonly interval: Interval
 }
 
-/** Returns when licenses are valid, from the start of the first local date to the end of the last. Merges them by region. */
+/** Returns when licenses are valid, merged by region. The first and the last local date are valid in full. */
 export function compileLicenses(licenses: readonly License[], zone: TimeZone): LicensedTime[] {
   const times = licenses.map((license) => ({
     regionId: license.regionId,

@@ -29,7 +29,7 @@ export class Contents {
   version: Version | null = null
   keys = new Map<string, PartnerKey>()
   regions = new Map<number, Region>()
-  /** Cache. It stays small because unknown country codes are rejected earlier. */
+  /** A cache by country code. Unknown codes are rejected earlier, so the cache stays small. */
   regionsOfCountries = new Map<string, readonly Region[]>()
   /** All readable providers, including those without a listing. */
   providers = new Map<number, Provider>()
@@ -90,7 +90,7 @@ export class Contents {
     return this.#taken.get(id) ?? nothingTaken
   }
 
-  /** Removes slots that ended by `after` (ms). Each call handles a few providers and continues where the last one stopped. */
+  /** Removes slots that ended by `after` (ms). Each call handles the next few providers. */
   forgetPast(after: number): void {
     for (let count = 0; count < prunedPerUpdate; count++) {
       const { done, value } = this.#pruning.next()

@@ -21,15 +21,15 @@ export interface DirectorySources extends ContentsSources {
   readonly clock: Clock
 }
 
-/** Changes to more providers than this are applied to a copy. The event loop gets a turn after each portion. */
+/** Changes to more providers than this are applied to a copy. Each portion has this many providers. */
 const portion = 500
 
 /** Past slots are kept this long, because a clock may be set back a little. */
 const keptMillis = 7 * dayMinutes * minuteMillis
 
 /**
- * The in-memory read model of partner keys, regions, providers, licenses, schedules and taken slots. It is loaded once and then
- * follows the feed of changes.
+ * The in-memory read model of partner keys, regions, providers, licenses, schedules and taken slots.
+ * After the first load, the directory follows the feed of changes.
  */
 export class Directory {
   #contents: Contents
@@ -53,7 +53,7 @@ export class Directory {
     return this.#contents.version as Version
   }
 
-  /** Applies everything that any process has committed. Returns undefined if up to date, so that callers need not wait. */
+  /** Applies everything that any process has committed. Returns undefined if nothing is new. */
   catchUp(): Promise<void> | undefined {
     return this.#isCurrent() ? undefined : this.#catchUp()
   }
@@ -64,8 +64,8 @@ export class Directory {
   }
 
   async #catchUp(): Promise<void> {
-    // Callers that arrive during a read share the next one, because the current read may miss their changes. If the
-    // current read fails, the database is unreadable, so they get its error without another read.
+    // Callers that arrive during a read share the next read, because the current read may miss their changes. If the
+    // current read fails, these callers get the same error.
     if (this.#reading) {
       await this.#reading
       if (this.#isCurrent()) return

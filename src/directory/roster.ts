@@ -3,9 +3,9 @@ import type { Interval } from '../scheduling/interval'
 
 /** The active providers licensed in a region. Immutable; replaced when licenses change, begin or end. */
 export interface Roster {
-  /** Ascending. */
+  /** Provider ids in ascending order. */
   readonly ids: readonly number[]
-  /** ms. The roster is valid from here (inclusive) to `holdsUntil` (exclusive). */
+  /** In ms. The roster is valid from `heldFrom` (inclusive) to `holdsUntil` (exclusive). */
   readonly heldFrom: number
   readonly holdsUntil: number
 }

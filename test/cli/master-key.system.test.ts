@@ -162,7 +162,7 @@ describe('cli: init', () => {
     const { database } = operator
     const output = await operator.do('init')
     expect(output).toContain(
-      'It is in the same folder as the database. A copy of that folder is enough to read all sealed data.\n',
+      'The key file is in the same folder as the database. A copy of that folder is enough to read all sealed data.\n',
     )
     const place = process.getuid?.() === 0 ? '/etc/anteroom' : '~/.config/anteroom'
     expect(output).toContain(

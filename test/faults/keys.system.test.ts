@@ -49,7 +49,6 @@ function wrapping(): Uint8Array {
   return select.get()?.value as Uint8Array
 }
 
-/** The names of the files that contain `bytes`. */
 function holding(bytes: Uint8Array): string[] {
   const { path, file } = { path: operator.folder.path, file: (name: string) => operator.folder.file(name) }
   return readdirSync(path).filter((name) => readFileSync(file(name)).includes(Buffer.from(bytes)))
@@ -82,7 +81,7 @@ describe('faults: a rotation of the master key', () => {
 
     expect(await operator.do(...rotate)).toBe(
       `The new master key is in ${key}.\n` +
-        'Running servers continue, but the next start needs the new key. Copy it to each machine that has the old one.\n' +
+        'Running servers continue, but the next start needs the new key. Copy the new key to each machine that has the old key.\n' +
         'Existing backups need the old master key: keep a copy of it as long as you keep them, or make a new backup now.\n',
     )
     expect([await find('robin'), await book('kim'), await find('kim')]).toEqual([200, 201, 200])
@@ -119,7 +118,10 @@ describe('faults: a rotation of the master key', () => {
     const { code, stdout } = await operator.run([...rotate, '--new-key-file', place], '', settings)
     expect([code, stdout.split('\n').slice(0, 2)]).toEqual([
       0,
-      [`The new master key is in ${place}.`, 'Replace the old key file with it before the next start.'],
+      [
+        `The new master key is in ${place}.`,
+        'Replace the old key file with the new file before the next start.',
+      ],
     ])
     expect(contentOf(key)).toBe(contentOf(old))
     expect(await listWith(place)).toMatchObject({ code: 0 })
@@ -176,7 +178,7 @@ describe('faults: a rotation of the master key', () => {
   })
 })
 
-test('faults: a .next file that is not a key, or the wrong key, does not prevent a start', async () => {
+test('faults: a .next file with a wrong key or without a key does not prevent a start', async () => {
   for (const left of ['canary', `${Buffer.alloc(32, 9).toString('base64')}\n`]) {
     writeFileSync(next, left, { mode: 0o600 })
     expect(await listWith(key)).toMatchObject({ code: 0, stderr: '' })
@@ -235,7 +237,7 @@ describe('faults: a killed key rotation', () => {
     expect([killed.signalCode, killed.stderr.toString()]).toEqual(['SIGKILL', ''])
   }
 
-  test('a key rotation killed before it changed the database has no effect, and the next rotation uses its new key', async () => {
+  test('a key rotation killed before it changed the database has no effect, and the next rotation uses the same new key', async () => {
     const before = wrapping()
     killedAt('made')
     const made = contentOf(next)

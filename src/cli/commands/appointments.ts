@@ -182,7 +182,7 @@ function dayText({ dates, appointments }: Appointments, zone: TimeZone | null, o
 /** Columns that are hidden on a narrow terminal, in this order. */
 const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME"]
 
-/** Must be the first column, which is never hidden: other commands need this id. */
+/** Other commands need this id. As the first column, it is never hidden. */
 const numbered: Columns<Appointment> = { REQUEST: ({ request }) => request.id }
 
 const columnsOn = (date: string, isOfAll: boolean): Columns<Appointment> => ({
@@ -202,7 +202,7 @@ function voicemailCell(leaveVoicemail: string | null): string | null {
   return leaveVoicemail === null ? null : voicemailText(leaveVoicemail)
 }
 
-/** Of the member's data, a calendar entry has only contact data, because calendars are shared. */
+/** Calendars are shared, so the only personal data in a calendar entry is the member's contact data. */
 function eventOf(appointment: Appointment) {
   const { request, startsAt, provider, partner } = appointment
   const { member } = request

@@ -36,8 +36,7 @@ export function auditCommand(): Command {
     }),
     recordsCommand({
       name: 'head',
-      description:
-        'Print the id and hash of the newest line, to keep elsewhere, for a later check of the log',
+      description: 'Print the id and hash of the newest line; keep them elsewhere to verify the log later',
       options: [json()],
       examples: ['anteroom audit head'],
       run: head,
@@ -100,11 +99,7 @@ function listCommand(): Command {
         .argParser(recordId)
         .conflicts('record'),
       ['--limit <n>', 'the maximum number of lines', wholeNumber(1, 10_000), 50],
-      [
-        '--after <line>',
-        'the next page: the lines that follow this line id, instead of the newest',
-        wholeNumber(0),
-      ],
+      ['--after <line>', 'the next page: lines after this line id', wholeNumber(0)],
       json(),
     ],
     examples: [
@@ -128,7 +123,6 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   const partner = flags.partner === undefined ? null : await requirePartner(context, flags.partner)
   const member = memberId === undefined ? null : await findMemberRecords(context, memberId)
   const anyOf = partner ? subjectsOfPartner(partner) : member?.records.map((one) => ({ record: one }))
-  // Reads one line more than the limit, to find out if there are more.
   const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
   const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
   if (member?.isErased && !flags.json) {
@@ -240,7 +234,7 @@ function parseHead(text: string): AuditHead {
   return { id: Number(id), hash }
 }
 
-/** @param before the actions from earlier uses of --action, which can be repeated */
+/** @param before the actions of the --action options before this one */
 function auditActionNames(text: string, before: readonly AuditAction[] = []): readonly AuditAction[] {
   const named = text.split(',').map((word) => requireAction(word.trim()))
   return [...new Set([...before, ...named])]

@@ -14,7 +14,7 @@ import { confirm } from '../terminal/question'
 import { drill } from './drill'
 import { endCleanly } from './serve'
 
-/** At most this many records are named. The others are only counted. */
+/** The warning names at most this many records. Further records are only counted. */
 const mostNamed = 20
 
 /** Returns the warning before a restore. @param diff null if the backup is not compared with a database */

@@ -212,8 +212,8 @@ function keyLines(key: string, database: string): string[] {
   return [
     ...made,
     '',
-    'It is in the same folder as the database. A copy of that folder is enough to read all sealed data.',
-    'Move it before you store any data, for example with',
+    'The key file is in the same folder as the database. A copy of that folder is enough to read all sealed data.',
+    'Move the key file before you store any data, for example with',
     `  mkdir -p -m 700 ${folder} && mv -n ${shellWord(key)} ${place}`,
     `  export ANTEROOM_MASTER_KEY_FILE=${place}`,
     'or pass it from a secrets manager (--master-key-fd) or as the systemd credential anteroom-master-key.',
@@ -267,7 +267,6 @@ interface RotateFlags {
 const kept = 'Existing backups need the old master key: keep a copy of it as long as you keep them'
 
 async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
-  // Asks for confirmation, because the rotation replaces the key that backups need.
   const loss = flags.newKeyFile === undefined ? '. Its file will be overwritten' : ''
   if (!context.keyring.hasRotated) await confirm(`${kept}${loss}. Replace the master key?`, flags)
   const { path, isPurged } = await rotateMasterKey(context, flags.newKeyFile, act())
@@ -286,8 +285,8 @@ async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Prom
 function rotatedText(path: string | null, { newKeyFile }: RotateFlags): Text {
   return [
     path === null ? 'The interrupted rotation is finished.' : `The new master key is in ${path}.`,
-    newKeyFile === undefined ? [] : 'Replace the old key file with it before the next start.',
-    'Running servers continue, but the next start needs the new key. Copy it to each machine that has the old one.',
+    newKeyFile === undefined ? [] : 'Replace the old key file with the new file before the next start.',
+    'Running servers continue, but the next start needs the new key. Copy the new key to each machine that has the old key.',
     `${kept}, or make a new backup now.`,
   ]
 }

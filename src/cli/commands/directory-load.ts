@@ -65,7 +65,7 @@ const lossNouns: Record<Exclude<LosableField, 'workingHours'>, readonly [one: st
   languagesSpoken: ['language', 'languages'],
 }
 
-/** Warns if no provider keeps a license, or none keeps working hours: the files are probably incomplete. */
+/** Warns if the load would remove all licenses or all working hours. Such files are probably incomplete. */
 export function warnOfEmptied({ emptied }: LoadDescription): void {
   for (const list of emptied) {
     const what = list === 'licenses' ? 'a license' : 'working hours'
@@ -166,7 +166,7 @@ function totalsText({ losses, reactivated }: LoadDescription, isDone: boolean): 
 
 type DisplacedBooking = LoadPreview['fallen'][number]
 
-/** Lists booked sessions outside the new availability, soonest first, so that staff can call these members. */
+/** Lists booked sessions outside the new availability, soonest first, so that staff can call the members. */
 function displacedText({ fallen }: LoadPreview): Text {
   if (fallen.length === 0) return []
   const [sessionsAre, stay] = fallen.length === 1 ? ['session is', 'stays'] : ['sessions are', 'stay']

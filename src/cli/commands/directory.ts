@@ -59,9 +59,9 @@ type Counts = Partial<Record<TableName, number>>
 
 interface Checked {
   readonly counts: Counts
-  /** The database with which the files were compared; null if there was none. */
+  /** The database of the comparison; null if the files were checked without a database. */
   readonly database: string | null
-  /** Why the files were not compared with a database; null if they were. */
+  /** The reason if the files were checked without a database; otherwise null. */
   readonly without: string | null
 }
 
@@ -106,7 +106,7 @@ function checkAlone(source: DirectorySource, isZone: (name: string) => boolean):
 
 function checkAgainstStored(source: DirectorySource, context: Context): Counts {
   const entries = readEntries(context, source)
-  // Passes no providers, because the comparison can reject only ids of regions.
+  // Leaves out the providers, because the comparison only rejects ids of regions.
   compareWithDirectory(context, { regions: entries.regions, providers: [] })
   return { regions: entries.regions.length, providers: entries.providers.length }
 }
@@ -159,11 +159,11 @@ export function directoryCommand(): Command {
     }),
     contextCommand({
       name: 'export',
-      description: 'Print the directory, or write it to files, in a form that load can read',
+      description: 'Export the directory as JSON or CSV, for anteroom directory load',
       options: [
         new Option('--format <format>', 'the output format').choices(['json', 'csv']).default('json'),
         new Option('--table <table>', 'the table to print, as CSV').choices(tableNames),
-        ['--to <path>', 'the JSON file, or the folder for CSV files, to write to'],
+        ['--to <path>', 'write to this path: a file for JSON, a folder for CSV'],
         ['--yes', 'do not ask before files are overwritten'],
       ],
       examples: [
@@ -246,7 +246,7 @@ async function exportTo({ context, flags }: Call<Context, ExportFlags>): Promise
   const existing = files.map(({ path }) => path).filter((path) => existsSync(path))
   if (existing.length > 0) await confirm(`Overwrite ${existing.join(', ')}?`, flags)
   if (format === 'csv') mkdirSync(to, { recursive: true })
-  // All users may read the files, because the directory is not secret. The operator agreed to overwrite existing ones.
+  // All users may read the files, because the directory is not secret. The operator agreed to overwrite existing files.
   for (const { path, text } of files) writeDurably(path, text, { replace: true, mode: 0o644 })
   return { json: directory, text: `Wrote ${files.map(({ path }) => path).join(', ')}.` }
 }

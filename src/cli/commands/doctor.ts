@@ -96,7 +96,7 @@ const whenNoted = {
   'zone data': 'update the folder, or start without --zones',
 }
 
-/** The advice to restore a backup is only for findings with the state `bad`, not for `note`. */
+/** Only findings with the state `bad` get the advice to restore a backup. */
 const remedies: Remedies = {
   whenNoted,
   whenBad: {
@@ -149,7 +149,7 @@ function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
   )
 }
 
-/** A finding names at most this many records. The others are only counted. */
+/** A finding names at most this many records. Further records are only counted. */
 const mostNamed = 20
 
 function zoneFinding(zones: ZoneData, now: number): Finding {

@@ -23,7 +23,7 @@ import type { Answer } from '../terminal/output'
 import { withProgress } from '../terminal/progress'
 import { endCleanly } from './serve'
 
-/** Makes a backup, restores and serves it, and compares the copy's answers with the service's. */
+/** Restores and serves a new backup, then compares the answers of this copy with the answers of the service. */
 export async function drill({ context: service, act }: Call<Service>): Promise<Answer> {
   endCleanly()
   try {
@@ -73,7 +73,7 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
   }
 }
 
-/** Computes from the directory the responses that partners should get at `now` (ms). */
+/** Computes the responses to partners at `now` (ms). */
 async function shownBy(context: Context, now: number): Promise<Answers> {
   const { countries, regions } = questionsFor(context)
   const entries = countries.flatMap((country) =>
@@ -99,7 +99,7 @@ async function askAll(copy: Service, token: string | null) {
   const get: Get = async <Body>(path: string) => {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
     const url = `http://127.0.0.1:${server.port}/partners/v1/${path}`
-    // Uses no proxy, even if the environment contains one, because the proxy would see the token.
+    // Ignores a proxy in the environment, because the proxy would see the token.
     const response = await fetch(url, { headers, proxy: false } as RequestInit)
     return { status: response.status, body: (await response.json()) as Body }
   }
@@ -140,7 +140,7 @@ async function everyAnswer(get: Get, { countries, regions }: DrillQuestions): Pr
   return answers
 }
 
-/** @throws Refusal if an answer differs from the service's, unless the service's answer changed during the backup. */
+/** Ignores answers that changed during the backup. @throws Refusal if the copy and the service answer differently */
 function compareAnswers(answers: Answers, before: Answers, after: Answers) {
   let [same, changed] = [0, 0]
   for (const asked of new Set([...answers.keys(), ...before.keys(), ...after.keys()])) {

@@ -121,7 +121,7 @@ export function memberCommand(): Command {
     memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
       deactivate: [
-        'Refuse look-ups of a member and bookings for them with HTTP 403',
+        'Block a member: look-ups and bookings get HTTP 403',
         deactivateMember,
         'anteroom member deactivate 42',
       ],
@@ -159,7 +159,7 @@ export function memberCommand(): Command {
 
 interface Person extends Member {
   readonly partner: string | null
-  /** The name and both ids, with a comma at the end, because a question continues after them. */
+  /** The name and both ids. Ends with a comma, because questions continue after the text. */
   readonly named: string
 }
 
@@ -241,7 +241,7 @@ async function exportMemberData(
     const json = await read()
     return { json, text: verbatim(`${formatJson(json)}\n`) }
   }
-  // Opens the output before the member is read: an export that cannot be written must not be audited as done.
+  // Opens the output before the member is read. Otherwise a failed export would be audited as done.
   using file = beginOutput(output)
   writeFileSync(file.path, `${formatJson(await read())}\n`)
   file.publish()
@@ -269,7 +269,7 @@ async function erase(
   return undefined
 }
 
-/** Finishes an interrupted erasure. Returns null if there was none. */
+/** Finishes an interrupted erasure. Returns null if no erasure was interrupted. */
 async function finishErasing(context: Records, named: MemberName): Promise<Answer | null> {
   if (!('id' in named)) return null
   const finished = await finishErasure(context, named.id)

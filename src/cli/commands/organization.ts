@@ -50,12 +50,12 @@ export function organizationCommand(): Command {
     }),
     ...switchCommands(onOrganization, {
       deactivate: [
-        'Refuse all requests of the partners of an organization with HTTP 403',
+        'Block an organization: all requests of its partners get HTTP 403',
         deactivateOrganization,
         "anteroom organization deactivate 'North Care'",
       ],
       reactivate: [
-        'Allow requests of the partners of a deactivated organization again',
+        'Reactivate an organization, so that its partners can send requests again',
         reactivateOrganization,
         "anteroom organization reactivate 'North Care'",
       ],

@@ -185,7 +185,7 @@ function why({ context, flags }: ProviderCall, provider: Provider, startsAt: num
   }
 }
 
-/** Lists the bookings of a provider, which stay if the provider is deactivated. */
+/** Lists a provider's bookings. Deactivating the provider does not cancel bookings. */
 function heldOf(context: Context, provider: ProviderName): string {
   const requests = listTaken(context, provider, context.clock.now()).map(({ requestId }) => requestId)
   return requests.length > 0 ? ` These upcoming requests stay booked: ${requests.join(', ')}.` : ''

@@ -121,7 +121,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   const present = providerOf(context, request)
   const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
   requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
-  // Without --provider, this is the current provider, whose record may be unreadable.
+  // Without --provider, the provider stays the same. The record of that provider may be unreadable.
   if (!provider)
     throw new Refusal('record_unknown', 'the provider of the request is unreadable', {
       action: 'name one with --provider',
@@ -136,7 +136,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   return { json: presentRequest(moved), text }
 }
 
-/** Prints a warning if the provider may have no license for the member. Returns true if it printed one. */
+/** Prints a warning if the provider may have no license for the member. Returns true after a warning. */
 function warnOfMismatch(
   context: Context,
   member: Member,
@@ -153,7 +153,7 @@ const reasonMeaning = 'the reason, stored as a note for staff only; - reads it f
 export function declineCommand(): Command {
   return contextCommand({
     name: 'decline',
-    description: 'Decline one or many pending or accepted requests, and free their slots',
+    description: 'Decline one or more pending or accepted requests, and free their slots',
     words: [['[request]', 'id', recordId]],
     options: [
       ['--reason <text>', reasonMeaning],
@@ -163,7 +163,7 @@ export function declineCommand(): Command {
         'decline all requests that the partner submitted at this UTC instant or later',
         utcInstant,
       ],
-      ['--dry-run', 'list these requests, but decline none'],
+      ['--dry-run', 'list the requests, without declining them'],
       json(inShapeOfApi),
       yes,
     ],
@@ -211,7 +211,7 @@ async function decline(call: Call<Context, DeclineFlags>, id: number | undefined
   const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
   await warnOfRisk(context, request)
   await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
-  // Calls makeAct and not act: act requires the zone data of the server, and freeing a slot does not need zone data.
+  // Freeing a slot needs no zone data, so makeAct is enough. `act` would throw if the server has other zone data.
   await declineRequest(context, id, makeAct(), reason)
   return requestAnswer(context, id, `Request ${id} is declined.`)
 }
@@ -272,7 +272,7 @@ async function warnOfRisk(context: Records, { id }: RequestRecord): Promise<void
   )
 }
 
-/** Must be called before a confirmation is asked for, because both may read stdin. */
+/** Must be called before the confirmation question: the reason and the confirmation may both come from stdin. */
 function reasonOf({ reason }: ReasonFlags): Promise<string | undefined> | undefined {
   return reason === undefined ? undefined : givenText(reason)
 }

@@ -125,7 +125,6 @@ export async function namesOf(records: Records, requests: readonly RequestRecord
   }
 }
 
-/** A request without personal data. */
 export function presentRow(
   request: RequestRecord,
   { providers, partners }: Awaited<ReturnType<typeof namesOf>>,
@@ -203,7 +202,7 @@ function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish,
   return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`
 }
 
-/** Called for lists in any order other than by risk: urgent requests may be on a later page. */
+/** Lists that are not sorted by risk may show urgent requests only on a later page. */
 async function warnOfWaitingRisk(context: Records): Promise<void> {
   if (!(await isAnyAtRisk(context))) return
   printNotice(

@@ -106,7 +106,7 @@ async function accept({ context, flags, act }: Call<Context>, id: number): Promi
   const absence = request.state === 'pending' ? absenceOfRequest(context, request, context.clock.now()) : null
   if (absence) {
     printNotice(`note that ${providerOf(context, request)?.ref} ${absenceTexts[absence]}`)
-    // If the slot is only outside the provider's hours, no question is asked: providers may agree to such sessions.
+    // Asks no question for a slot outside the provider's hours, because providers may agree to such sessions.
     if (absence !== 'override' && absence !== 'outside_hours') await askToAccept(context, request, flags)
   }
   await acceptRequest(context, id, act())

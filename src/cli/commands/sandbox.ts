@@ -88,7 +88,7 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(options: Options): Promise<undefined> {
-  // Reads the file before signals are handled: reading a pipe may block, and Ctrl-C must still end the program.
+  // Reads the file before signals are handled, so that Ctrl-C still ends a read that blocks.
   const given = options.directory === undefined ? null : readJsonFile(options.directory)
   // Handles signals before the folder is created, so that a signal cannot leave the folder behind.
   const stopped = shutdownRequest()

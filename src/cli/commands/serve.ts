@@ -24,7 +24,7 @@ import { announce } from '../terminal/output'
 /**
  * Resolves at the first signal to stop. Ignores further signals, because npm forwards Ctrl-C a second time.
  *
- * @param reload called at SIGHUP, except if the terminal was closed: then SIGHUP is a signal to stop
+ * @param reload called at SIGHUP. If the terminal was closed, SIGHUP is a signal to stop instead.
  */
 export function shutdownRequest(reload?: () => void): Promise<void> {
   return new Promise((resolve) => {
@@ -38,7 +38,7 @@ export function shutdownRequest(reload?: () => void): Promise<void> {
     if (!reload) return
     const isTied = hasTerminal() && !isHangUpIgnored()
     process.on('SIGHUP', () => {
-      // A shell that closes sends SIGHUP before the terminal is closed, so the terminal is checked a little later.
+      // A closing shell sends SIGHUP before the terminal is closed, so the terminal is checked a little later.
       const isGone = () => isTied && !hasTerminal()
       const decide = () => {
         // Does not reload after a signal to stop: a new listener would keep the process alive.
@@ -110,7 +110,7 @@ export function reload(running: RunningServer, report: Report): void {
   }
 }
 
-/** Describes a system error during a change of the certificate, for example too many open files. Rethrows others. */
+/** Describes a system error that prevents a change of the certificate. Rethrows other errors. */
 function systemFault(error: unknown): string {
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') throw error
@@ -131,7 +131,7 @@ function takeAll(running: RunningServer): string[] {
   const changes: string[] = []
   if (running.certificate && config.tls) {
     const certificate = readCertificate(config.tls, clock.now())
-    // The key needs no comparison: readCertificate checked that it matches the certificate.
+    // The key is not compared, because readCertificate checked that the key and the certificate match.
     if (certificate.cert !== running.certificate.cert) {
       server.replaceCertificate(certificate)
       running.certificate = certificate
@@ -166,7 +166,7 @@ export function serveCommand(): Command {
   })
 }
 
-/** @param docs false if `--no-docs` is given, because Commander turns `no` into the value false */
+/** @param docs false if `--no-docs` is given */
 async function runServer({ docs, ...flags }: { readonly docs: boolean }): Promise<undefined> {
   const read = () => readServerConfig({ ...flags, ...(!docs && { noDocs: 'true' }) })
   const config = read()

@@ -40,14 +40,14 @@ export function serviceLines(servers: readonly ServerStatus[], now: number): Rec
   return { service: state, since, address, version: note.version }
 }
 
-// A server that stops normally deletes its record. This server was killed, or its machine went down.
+// A server that stops normally deletes its record. The record stays if the server is killed or the machine goes down.
 const endedText = 'down, ended unexpectedly'
 
 function addressOf({ host, port }: ServerNote): string {
   return `${host} port ${port}`
 }
 
-/** Returns one row for each server. Empty if there is only one, which serviceLines describes in full. */
+/** Returns one row for each of several servers. Returns no row for a single server: see serviceLines. */
 export function serverRows(servers: readonly ServerStatus[], now: number) {
   if (servers.length < 2) return []
   return servers.map(({ state, note, seenAt }) => ({
@@ -175,7 +175,7 @@ function refusedLines({ refused, isRefusedWhole }: Status): Record<string, strin
     return `${count} ${reason}, ${who}`
   })
   if (!isRefusedWhole) lines.push('and earlier ones')
-  // Object keys must be unique, so each line without a label has a different number of spaces as its key.
+  // Object keys must be unique, so the keys of lines without a label are spaces of different lengths.
   return Object.fromEntries(lines.map((line, at) => [at === 0 ? 'refused today' : ' '.repeat(at), line]))
 }
 

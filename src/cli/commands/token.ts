@@ -152,7 +152,7 @@ async function requireUnchanged(context: Records, partner: Partner, asked: Partn
   throw new Refusal('not_confirmed', why)
 }
 
-/** Undefined if the token was printed to stdout, where no other text may follow. */
+/** Undefined if the token was printed to stdout, because no other text may follow the token. */
 type TokenAnswer = Answer | undefined
 
 /** Creates a token and writes it once, to stdout or a new file. */
@@ -214,7 +214,7 @@ async function list({ context }: Call<Records>): Promise<Answer> {
   )
   const { KID, ...others } = tokenColumns
   const columns: Columns<(typeof rows)[number]> = {
-    // The first column is never shortened: staff compare the kid with the partner's kid.
+    // Staff compare kids, so the kid is in the first column. The first column is never shortened.
     KID,
     PARTNER: ({ partner }) => partner,
     ...others,

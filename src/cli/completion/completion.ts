@@ -27,7 +27,7 @@ export function completionCommand(): Command {
 
 type Create = (words: readonly string[]) => Promise<Command>
 
-/** `anteroom complete` prints completions of the last word, one a line. The scripts of `anteroom completion` call it. */
+/** Prints completions of the last word, one a line. The scripts of `anteroom completion` call this command. */
 export function completeCommand(create: Create): Command {
   return plainCommand({
     name: 'complete',

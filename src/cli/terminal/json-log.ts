@@ -8,7 +8,7 @@ import { oneLine } from './output'
 export function jsonLogger(clock: Clock, stream: pino.DestinationStream): Omit<Log, 'end'> {
   const timeAt = writingTimes()
   const options = {
-    // Leaves out the process id and the host name, which the log collector adds.
+    // Leaves out the process id and the host name, because the log collector adds both.
     base: null,
     timestamp: () => `,"time":"${timeAt(clock.now())}"`,
     formatters: { level: (level: string) => ({ level }) },
@@ -30,7 +30,7 @@ function writingTimes(): (at: number) => string {
   }
 }
 
-/** 4xx is not an error of the service (OpenTelemetry, HTTP server spans), so that clients cannot trigger alerts. */
+/** Status 4xx is not an error, so that clients cannot trigger alerts (OpenTelemetry, HTTP server spans). */
 function levelOf({ status }: LogEntry): 'info' | 'error' {
   return status >= 500 ? 'error' : 'info'
 }

@@ -17,9 +17,9 @@ export function joined(parts: readonly string[]): string {
   return `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
 
-/** How a table is made narrower to fit the terminal. Columns are given by title. */
+/** Columns to hide or wrap if a table is too wide for the terminal. Each column is given by its title. */
 export interface GiveWay {
-  /** These columns are hidden first, in this order. Then the others are hidden, beginning with the last. */
+  /** These columns are hidden first, in this order. Then the other columns are hidden, from right to left. */
   readonly leaveOut?: readonly string[]
   readonly fold?: readonly string[]
   /** Columns that are hidden rather than shortened, for example a time followed by its time zone. */
@@ -39,7 +39,7 @@ const leastFolded = 24
 /** Columns that are never hidden or shortened, because staff must not miss them. */
 const kept: readonly string[] = ['STATE', 'RISK', 'SEVERITY']
 const prose: readonly string[] = ['DETAIL']
-/** Matches numbers, dates, instants and phone numbers. They are not shortened, because that would mislead. */
+/** Matches numbers, dates, instants and phone numbers. Shortened values of these kinds would mislead. */
 const figure = /^(?:[A-Z][a-z]{1,3}\.? )?[-+\d][-+\d:.,/%TZ ]*(?: ?[A-Za-z]{1,5})?$/
 
 /** Shortens the widest columns. If that is not enough, hides columns. @param width Infinity for no limit */
@@ -72,7 +72,7 @@ export function layOut(
   }
 }
 
-/** Hides columns in the order of `goFirst` until the others fit, then shows a hidden column again if it still fits. */
+/** Hides columns in the order of `goFirst` until the table fits. Then shows hidden columns again if there is room. */
 function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
   const fits = (out: readonly Column[]) => {
     const left = columns.filter((column) => !out.includes(column))

@@ -53,7 +53,7 @@ type Format = Parameters<typeof styleText>[0]
 
 const routeWidth = 30
 
-/** If a request was refused, the line contains the request id, which the partner may quote. */
+/** The line of a refused request contains the request id, because the partner may quote this id. */
 export function requestLine(entry: LogEntry, at: number): string {
   const { method, route, status, millis, bytes, partnerId, refusedFor, id } = entry
   const meaning = formatOfStatus(status)
@@ -84,9 +84,9 @@ function painted(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
 
-/** In ms: lines are collected for this long, then written together. A killed process loses at most these lines. */
+/** Lines are collected for this long (ms), then written together. A killed process loses the collected lines. */
 const gatherMillis = 100
-/** When this many bytes wait, they are written without waiting longer. */
+/** If this many bytes are collected, they are written at once. */
 const batchBytes = 64 * 1024
 /** Maximum bytes in one write. */
 const mostAtOnce = 128 * 1024
@@ -104,7 +104,7 @@ export class LineWriter {
   readonly #end = Promise.withResolvers<boolean>()
   #isEnding = false
 
-  /** @param reportDropped called when lines can be written again after some were dropped */
+  /** @param reportDropped called with the number of dropped lines when the reader accepts lines again */
   constructor(
     descriptor: number,
     private readonly reportDropped: (count: number) => void,
@@ -115,7 +115,7 @@ export class LineWriter {
         this.#waiting -= bytes
       })
       .on('drain', () => this.#drained())
-      // After an error, for example a full disk, writing is retried, unless the log is being closed.
+      // Retries after an error, for example a full disk. A closing log does not retry.
       .on('error', () => (this.#isEnding ? this.#end.resolve(true) : this.#flushSoon()))
       .on('drop', (line) => {
         this.#waiting -= line.length

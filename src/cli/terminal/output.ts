@@ -14,7 +14,7 @@ const controlsInJson = /[\x7f-\x9f\u2028\u2029]/gu
 // Matches invisible characters and characters that change the order of text: they make different names look the same
 // (UTS 39). Emoji contain such characters but must stay unchanged, so whole emoji are matched too.
 const unseen = /\p{RGI_Emoji}|[\p{Cf}\p{Default_Ignorable_Code_Point}]/gv
-/** Used before `unseen`, because compiling `unseen` takes longer than most commands. */
+/** Tested before `unseen` is used, because compiling `unseen` takes longer than most commands. */
 const beyondAscii = /[\u0080-\uffff]/
 const isUnseen = /^[\p{Cf}\p{Default_Ignorable_Code_Point}]$/u
 
@@ -40,7 +40,7 @@ function escaped(character: string): string {
 
 let opened: typeof process.stdout | undefined
 
-/** Opens stdout at its first use, because opening takes as long as loading half of the modules of `serve`. */
+/** Opens stdout at its first use, because opening stdout is slow. */
 export function stdout(): typeof process.stdout {
   // A reader that stops early, for example `| head`, is not an error.
   opened ??= process.stdout.on('error', (error: { code?: string }) => {
@@ -99,7 +99,7 @@ export function printLines(...lines: Text[]): void {
   }
 }
 
-/** @throws Refusal field_invalid if stdout is closed or the null device, which Bun opens instead of a closed one */
+/** Bun replaces a closed stdout by the null device. @throws Refusal field_invalid if stdout is the null device */
 export function requireReader(name: string): void {
   const nowhere = statSync(devNull, { throwIfNoEntry: false })
   if (nowhere === undefined || fstatSync(stdout().fd).rdev !== nowhere.rdev) return

@@ -43,7 +43,7 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
   }
 }
 
-/** Returns NO in capitals, because a voicemail that the member does not want discloses the contact to others. */
+/** Returns NO in capitals, because an unwanted voicemail discloses the contact to others. */
 export function voicemailText(leaveVoicemail: string | null): string {
   if (leaveVoicemail === null) return 'unknown; do not leave one'
   return leaveVoicemail === 'No' ? 'NO' : leaveVoicemail.toLowerCase()
@@ -87,7 +87,7 @@ export async function personText(records: Records, member: Member | null): Promi
 const mostColumns = 60
 const nameLike = /^[\p{L}\p{M}\p{N} .,'’()_@+#-]*$/u
 
-/** Puts text from a partner in quotes unless it looks like a name: it could look like a part of the question. */
+/** Quotes partner text that could look like a part of the question. Leaves plain names unquoted. */
 function inQuestion(text: string): string {
   const shown = shorten(text, mostColumns)
   return nameLike.test(text) ? shown : formatJson(shown)

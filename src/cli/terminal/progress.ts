@@ -3,7 +3,7 @@ import type { ReportProgress } from '../../domain/measures'
 /** Shows progress on stderr, in one line that is overwritten. Shows nothing if stderr is not a terminal. */
 export interface Progress {
   readonly progress: ReportProgress
-  /** Resolves when the line is written, so that work which blocks this thread can follow. */
+  /** Resolves when the line is written. After that, the caller may block the thread. */
   step(what: string): Promise<void>
   end(): void
 }

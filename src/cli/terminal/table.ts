@@ -50,7 +50,7 @@ function formatRows<Row>(rows: readonly Row[], columns: Columns<Row>, giveWay?: 
   return `${lines.join('\n')}\n`
 }
 
-/** Minimum width of the values, in terminal columns. With less, each line would be a single word. */
+/** Minimum width of values, in terminal columns. Narrower values would have a single word in each line. */
 const leastValueWidth = 20
 
 export function fields(record: Readonly<Record<string, string | number | null>>): Text {
