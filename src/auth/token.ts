@@ -4,7 +4,7 @@ import { Refusal } from '../domain/errors'
 import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
 
-/** Returns a random id and secret. The secret is as long as the hash (RFC 7518 §3.2). */
+/** Returns a random id and a random secret. The secret is as long as a SHA-256 hash (RFC 7518 §3.2). */
 export function newKey(): Pick<PartnerKey, 'kid' | 'secret'> {
   return { kid: randomBytes(12).toString('base64url'), secret: randomBytes(32) }
 }
@@ -35,8 +35,8 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
-// Caches the last verified and the last forged token of each key. A changed partner gets new key objects, so that its
-// old cache entries are not used.
+// Caches the last verified and the last forged token of each key. A change of a
+// partner creates new key objects, so the old cache entries are not used.
 const verified = new WeakMap<PartnerKey, string>()
 const forged = new WeakMap<PartnerKey, string>()
 
@@ -65,7 +65,7 @@ function held(key: PartnerKey, now: number): PartnerKey {
   return key
 }
 
-/** Returns the partner that a token claims to be from, without verifying it. Null if the key is unknown. */
+/** Returns the partner that a token names, without verifying the token. Returns null for an unknown key. */
 export function claimedPartner(token: string, findKey: (kid: string) => PartnerKey | null): Partner | null {
   return findKey(claimedKid(token) ?? '')?.partner ?? null
 }

@@ -34,7 +34,7 @@ interface Making {
 /**
  * Creates a temporary file in the target's folder, so that the target is either complete or absent.
  *
- * @throws Error EEXIST if the path exists, unless it is a file and `replace` is set
+ * @throws Error EEXIST if the path exists. With `replace`, only if the path is not a file.
  */
 export function beginFile(path: string, { replace = false, mode = 0o600 }: Making = {}): UnfinishedFile {
   if (isThere(path) && !(replace && statSync(path).isFile())) throw taken()
@@ -76,19 +76,19 @@ function giveUp(path: string): void {
   begun.delete(path)
 }
 
-/** Deletes the unfinished files of this process. Called before an exit that skips the end of their scopes. */
+/** Deletes the unfinished files of this process. For exits by a signal, which do not end any scope. */
 export function removeBegun(): void {
   for (const path of begun) giveUp(path)
 }
 
-/** Writes atomically and syncs to disk. @throws Error as beginFile */
+/** Writes atomically and syncs to disk. @throws Error EEXIST, see beginFile */
 export function writeDurably(path: string, content: string, making: Making = {}): void {
   using file = beginFile(path, making)
   writeFileSync(file.path, content)
   file.publish()
 }
 
-/** Moves a file to its final name, and syncs content and folder. @throws Error EEXIST as beginFile */
+/** Moves a file to its final name, and syncs content and folder. @throws Error EEXIST, see beginFile */
 export function nameFile(made: string, path: string, replace = false): void {
   sync(made)
   if (replace) renameSync(made, path)
@@ -96,7 +96,7 @@ export function nameFile(made: string, path: string, replace = false): void {
   sync(dirname(path))
 }
 
-/** Links the file, because a link never overwrites another. Renames it on file systems without links, such as FAT. */
+/** Links the file, because a link never overwrites a file. File systems without links, such as FAT, get a rename. */
 function linkOrRename(made: string, path: string): void {
   try {
     linkSync(made, path)
@@ -111,7 +111,7 @@ function taken(): Error {
   return Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
 }
 
-/** Returns a path in the same folder. It contains the process id, from which others see if this process still runs. */
+/** Returns a temporary path in the same folder. The process id in the path shows if the process still runs. */
 export function asidePath(path: string): string {
   return `${path}.unfinished-${pidSpace}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 }
@@ -172,7 +172,7 @@ function tryToRemove(path: string): void {
   }
 }
 
-/** Like removeAbandoned, for all names in the folder: each scheduled backup has another name. */
+/** Like removeAbandoned, but for all names in the folder. Each scheduled backup has a new name. */
 export function removeAbandonedFiles(path: string): void {
   const folder = dirname(path)
   for (const name of readdirSync(folder)) {

@@ -2,7 +2,7 @@ import { dayMinutes, minuteMillis } from './calendar'
 import { type Interval, Reach } from './interval'
 import { type Schedule, type Window, workingTime } from './working-hours'
 
-/** How far ahead slots are offered (contract, Limits: next 30 days), as elapsed time. */
+/** Slots are offered for the next 30 days of elapsed time (contract, Limits). */
 export const horizonMinutes = 30 * dayMinutes
 
 /** A provider's schedule, taken slots and minimum notice. Licenses are passed separately. */
@@ -49,13 +49,13 @@ export class Rule {
     this.horizon = this.earliest + horizonMinutes
   }
 
-  /** Checks everything except the horizon. */
+  /** Checks every condition except the horizon. */
   allows(start: number): boolean {
     return this.hasNotice(start) && this.isFree(start) && this.isLicensed(start)
   }
 
   isLicensed(start: number): boolean {
-    // Licenses start on whole minutes. Of the licenses that have started, the one that ends last decides.
+    // Licenses start on whole minutes. The started license with the latest end decides.
     return this.licensed.before(Math.floor(start) + 1) >= start + slotMinutes
   }
 
@@ -74,7 +74,7 @@ export class Rule {
   }
 }
 
-/** Returns the range from `now` to one day past the horizon, which contains the slot that enters the horizon next. */
+/** Returns the range from `now` to one day past the horizon. The extra day contains the next slot to enter the horizon. */
 function rangeAt(now: number): Interval {
   return {
     start: Math.floor(now / minuteMillis),
@@ -82,7 +82,7 @@ function rangeAt(now: number): Interval {
   }
 }
 
-/** Returns the free slots at `now` (ms), and until when they stay the same. */
+/** Returns the free slots at `now` (ms), and the period in which the slots stay the same. */
 export function availabilityAt(calendar: Calendar, licensed: readonly Interval[], now: number): Availability {
   const rule = new Rule(calendar, licensed, now)
   const slots = toSlots(rule.windows, rule)
@@ -90,7 +90,7 @@ export function availabilityAt(calendar: Calendar, licensed: readonly Interval[]
   const entering = slots[count] ?? Infinity
   slots.length = count
   const [first = Infinity] = slots
-  // Valid until the first slot becomes too near or the next slot enters the horizon.
+  // The slots change when the first slot is too near to book, or when the next slot enters the horizon.
   const leaves = (first - calendar.minimumNoticeMinutes) * minuteMillis + 1
   const enters = (entering - horizonMinutes) * minuteMillis + 1
   const holdsUntil = Math.min(leaves, enters, now + dayMinutes * minuteMillis)
@@ -139,8 +139,8 @@ interface SlotRule {
 const anySlot: SlotRule = { allows: () => true }
 
 /**
- * Returns the slot starts in each window: the first at the window's start, then one every step. A rejected slot does not shift
- * the others. Steps are elapsed time, because by the wall clock slots would overlap when an hour repeats.
+ * Returns the slot starts of each window: one at the window's start, then one after each step. A rejected slot does not shift
+ * later slots. Steps are elapsed time, because steps in local time would make slots overlap when an hour repeats.
  */
 export function toSlots(windows: readonly Window[], rule: SlotRule = anySlot): number[] {
   const starts: number[] = []

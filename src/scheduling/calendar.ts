@@ -46,7 +46,7 @@ export function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7
 }
 
-/** Parses an RFC 3339 timestamp with an upper-case `Z` and seconds into ms; null for other text or a non-zero fraction. */
+/** Parses an RFC 3339 timestamp (upper-case `Z`, with seconds) into ms. Returns null for other text and fractional seconds. */
 export function parseInstant(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.0+)?Z$/.test(text)) return null
   try {

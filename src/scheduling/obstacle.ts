@@ -8,7 +8,7 @@ interface StepFailure {
   /** The date whose override removed the slot's window. */
   readonly day?: number
   readonly busy?: Interval
-  /** The nearest starts in the same window, for a slot off the grid. */
+  /** The nearest slot starts in the same window, if the slot is off the grid. */
   readonly nearest?: readonly number[]
 }
 
@@ -21,7 +21,7 @@ interface Candidate {
   readonly isBooked?: boolean
 }
 
-/** The steps of the availability rule, in the order in which they are checked and reported. */
+/** The steps of the availability rule, in the order of the checks. The first failed step is reported. */
 const checks = {
   past: ({ rule, start }) => (start < rule.earliest ? {} : null),
   horizon: ({ rule, start }) => (rule.isWithinHorizon(start) ? null : {}),
@@ -43,7 +43,7 @@ export interface Obstacle extends StepFailure {
   readonly step: Step
 }
 
-/** Returns the first step that the slot at `start` (minutes) fails; null if availabilityAt offers it. @param now ms */
+/** Returns the first step that the slot at `start` (minutes) fails, or null for a free slot. @param now ms */
 export function obstacleAt(
   calendar: Calendar,
   licensed: readonly Interval[],
@@ -58,7 +58,7 @@ const sessionSteps = ['license', 'override', 'outside_hours', 'time_off'] as con
 
 export type Absence = Obstacle & { readonly step: (typeof sessionSteps)[number] }
 
-/** Returns the step that keeps a provider from a session booked at `start` (minutes); null if there is none. */
+/** Returns the first step that the session booked at `start` (minutes) fails, or null. */
 export function sessionObstacleAt(
   calendar: Calendar,
   licensed: readonly Interval[],

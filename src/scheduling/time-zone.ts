@@ -56,7 +56,7 @@ export interface FixedOffset {
   readonly until: number
 }
 
-/** Returns the range that starts at a local time. It is empty if `until` is not after that time. */
+/** Returns the range that starts at a local time. The range is empty if `until` is not after that time. */
 export function fixedOffsetFrom(zone: TimeZone, local: number): FixedOffset {
   const rule = ruleAt(zone, local - dayMinutes)
   const offset = zone.offsets[rule] as number
@@ -75,12 +75,12 @@ export function toLastInstant(zone: TimeZone, local: number): number {
   return shownUnder(zone, rule, local)
 }
 
-/** Converts a local time to an instant by a rule's offset. Returns the end of the rule if the instant is later. */
+/** Converts a local time to an instant by a rule's offset. Later instants become the end of the rule. */
 function shownUnder(zone: TimeZone, rule: number, local: number): number {
   return Math.min(local - (zone.offsets[rule] as number), zone.transitions[rule] ?? Infinity)
 }
 
-/** Returns the first rule (index into `offsets`) under which a local time occurs; for a skipped time, the rule before it. */
+/** Returns the first rule (index into `offsets`) for a local time. For a skipped time, returns the rule before the gap. */
 function firstRuleOf(zone: TimeZone, local: number): number {
   // Offsets are shorter than a day, so the rule in force a day earlier is the earliest candidate.
   for (let rule = ruleAt(zone, local - dayMinutes); ; rule++) {

@@ -2,7 +2,7 @@ import { dayMinutes, weekdayOf } from './calendar'
 import type { Interval } from './interval'
 import { fixedOffsetFrom, localDay, type TimeZone, toFirstInstant, toInstant } from './time-zone'
 
-/** A window of local working time, in minutes since the midnight at which its date starts. */
+/** A window of local working time. Minutes count from the midnight at the start of the date. */
 export interface LocalWindow {
   readonly startMinute: number
   /** Greater than startMinute; above 1440 if the window runs past midnight. */
@@ -27,12 +27,12 @@ export interface Schedule {
   readonly timeOff: readonly Interval[]
 }
 
-/** Working time as instants (minutes). Its slot grid begins at `start`. */
+/** Working time as instants (minutes). The slot grid begins at `start`. */
 export interface Window extends Interval {
   readonly stepMinutes: number
 }
 
-/** Returns the windows that start on a local date: those of its override, or else the weekly ones. */
+/** Returns the windows that start on a local date. An override replaces the weekly windows. */
 export function windowsOn(schedule: Schedule, day: number): readonly LocalWindow[] {
   const windows: LocalWindow[] = []
   eachWindow(schedule, day, (window) => windows.push(window))
@@ -55,14 +55,14 @@ function eachWindow(
   }
 }
 
-// Overlapping windows of neighbouring dates form a chain. Its slot grid begins where the chain begins. An endless chain is
-// counted from this date, 2000-01-01, so that the grid does not depend on the requested range.
+// Overlapping windows of neighbouring dates form a chain. The slot grid begins at the start of the chain. The grid of an
+// endless chain begins on this date, 2000-01-01, so that the grid does not depend on the requested range.
 const endlessChainDay = 10_957
 
 /**
  * Returns the working time that can hold a slot starting in `range`, ascending and without overlaps. Overlapping
- * windows merge. Adjacent windows keep separate slot grids. If a window began before the range, its last slot start at
- * or before the range becomes its start.
+ * windows merge. Adjacent windows keep separate slot grids. A window that began before the range is shortened: the new
+ * start is the last slot start not after the start of the range.
  */
 export function workingTime(schedule: Schedule, range: Interval): Window[] {
   const { zone } = schedule
@@ -99,7 +99,7 @@ export function windowsBetween(schedule: Schedule, fromDay: number, untilDay: nu
   return windows
 }
 
-/** Working time that continues over several dates without a pause. Its slot grid begins at `start`. */
+/** Working time that continues over several dates without a pause. The slot grid begins at `start`. */
 interface Chain {
   readonly start: number
   readonly stepMinutes: number
@@ -112,7 +112,7 @@ interface Chain {
 // Schedules are immutable, so their chains can be cached.
 const chains = new WeakMap<Schedule, readonly Chain[]>()
 
-// Only chains longer than a week are cached. The horizon holds at most this many.
+// Maximum number of cached chains. Only chains longer than a week are cached, and the horizon contains at most five.
 const rememberedChains = 5
 
 function chainOver(schedule: Schedule, day: number): Chain {
@@ -139,9 +139,9 @@ function chainAfter(schedule: Schedule, pauseDay: number, untilDay: number): Cha
 }
 
 /**
- * Returns the last date after `since` and up to `day` on which the working time pauses; `since` if there is none. Two dates
- * a week apart have the same hours unless the clock or the schedule changes between them, so this checks only dates near
- * a change.
+ * Returns the last date after `since` and up to `day` with a pause in the working time. If no date has a pause, returns
+ * `since`. Checks only dates near a change of the clock or the schedule. Without a change, two dates a week apart have the
+ * same hours.
  */
 function lastPause(schedule: Schedule, day: number, since: number): number {
   let date = day
@@ -154,7 +154,7 @@ function lastPause(schedule: Schedule, day: number, since: number): number {
   return since
 }
 
-/** Returns the dates until `day` whose hours can differ from those of the date a week earlier. */
+/** Returns the dates until `day` on which the hours can differ from the hours a week earlier. */
 function changesUntil({ zone, overrides, workingHours }: Schedule, day: number): number[] {
   const [from, until] = [(endlessChainDay - 1) * dayMinutes, (day + 2) * dayMinutes]
   const clockChanges = zone.transitions.filter((at) => from < at && at < until)
@@ -165,7 +165,7 @@ function changesUntil({ zone, overrides, workingHours }: Schedule, day: number):
   ]
 }
 
-/** Returns true unless one window begins before the date and covers the whole date. */
+/** Returns false if one window begins before the date and covers the whole date. */
 function pausesOn(schedule: Schedule, day: number): boolean {
   const [begins, ends] = [midnight(schedule.zone, day), midnight(schedule.zone, day + 1)]
   const windows = merge(windowsBetween(schedule, day - 1, day))
@@ -192,7 +192,7 @@ function insert(windows: Window[], window: Window): void {
   windows[place] = window
 }
 
-/** Merges overlapping windows of a sorted list in place. The step of the first one applies. */
+/** Merges overlapping windows of a sorted list in place. The step of the first window applies. */
 function merge(windows: Window[]): Window[] {
   let count = 0
   for (const window of windows) {

@@ -7,7 +7,7 @@ import { pause } from '../domain/ports/time'
 import type { Protect, Protection } from '../domain/ports/vault'
 import { readSecretFile } from './secret-file'
 
-/** If a passphrase is given, only it is used. If not, identities are used if given, or else the master key. */
+/** The first key that is given is used: the passphrase, the identities or the master key. */
 export interface BackupKeys {
   readonly masterKey: Uint8Array
   /** File with age identities. */
@@ -16,10 +16,10 @@ export interface BackupKeys {
 }
 
 /**
- * Returns a function that encrypts a backup in the age format (age-encryption.org/v1), and decrypts the result to
- * verify it. It encrypts for a passphrase, or for the master key and all recipients.
+ * Returns a function that encrypts a backup in the age format (age-encryption.org/v1) and verifies the result. The
+ * backup can be decrypted with the passphrase. Without a passphrase, the master key and all recipients can decrypt.
  *
- * @throws Refusal field_invalid for an invalid recipient, database_unusable as readSecretFile
+ * @throws Refusal field_invalid for an invalid recipient, database_unusable for an unusable passphrase file
  */
 export async function protectBackup(masterKey: Uint8Array, protection: Protection): Promise<Protect> {
   const { recipients, passphraseFile } = protection
@@ -51,7 +51,7 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
   }
 }
 
-/** @throws Refusal database_unusable if no key decrypts the backup or it is damaged */
+/** @throws Refusal database_unusable if no key decrypts the backup, or if the backup is damaged */
 export async function openBackup(
   sealed: string,
   plain: string,
@@ -146,7 +146,7 @@ function readPassphrase(path: string): string {
 
 const chunkBytes = 65_536
 
-/** `before` hashes the input and `after` the output. */
+/** `before` hashes the input. `after` hashes the output. */
 interface Passing {
   readonly transform: (stream: ReadableStream<Uint8Array>) => Promise<ReadableStream<Uint8Array>>
   readonly before?: Hash

@@ -15,7 +15,7 @@ export interface Certificate {
 /** @param now in ms @throws Refusal settings_invalid if the certificate or its key cannot be used */
 export function readCertificate(files: CertificateFiles, now: number): Certificate {
   const cert = readPem(files.certificate, 'TLS certificate', true)
-  // Parsed before the key is read: if the two files are swapped, the error must not be about file modes.
+  // Parses the certificate before the key: if the two files are swapped, the error must not be about file modes.
   const chain = chainIn(cert, files.certificate)
   const key = readPem(files.key, 'TLS key', files.isCredential)
   if (!chain[0]?.checkPrivateKey(keyIn(key, files.key))) {

@@ -9,14 +9,14 @@ interface Reading {
   readonly what: string
   /** Another uid that may own the file, for example the user of the service if root runs a command. */
   readonly owner?: number | undefined
-  /** True to skip the checks of owner and mode, if something else controls access to the file. */
+  /** True to skip the checks of owner and mode. Something else must then control access to the file. */
   readonly anyMode?: boolean
 }
 
 /**
- * Reads a secret from a file that other users cannot access, as ssh does for keys. Follows links.
+ * Reads a secret from a file. Like ssh, rejects a file that other users can access. Follows links.
  *
- * @throws Refusal database_unusable if it is missing, not a file, too large, or accessible to other users
+ * @throws Refusal database_unusable if the file is missing, not a regular file, too large, or accessible to other users
  */
 export function readSecretFile(path: string, reading: Reading): string {
   const { what } = reading
@@ -56,10 +56,10 @@ function refuseOthers(path: string, { mode, uid }: Stats, { what, owner }: Readi
     throw unusableFile(`other users can access the ${what} file ${path}`, `run chmod 600 ${path}`)
 }
 
-// In ms: how long to wait for the writer of a pipe, and the pause between two attempts to read.
+// In ms: the maximum wait for the writer of a pipe, and the pause between two attempts to read.
 const [timeoutMillis, pauseMillis] = [10_000, 10]
 
-/** Waits up to 10 s for a pipe. @throws Refusal database_unusable if it is not a file or pipe, or is too large */
+/** Waits up to 10 s for a pipe. @throws Refusal database_unusable for a device, a folder or a secret that is too large */
 export function readDescriptor(descriptor: number, what: string): string {
   const found = statDescriptor(descriptor, what)
   if (found.isCharacterDevice() || found.isDirectory()) {

@@ -12,8 +12,8 @@ import type { HashPurpose, MasterKey, SealedCell, Vault } from '../domain/ports/
 
 export const masterKeyBytes = 32
 
-// A sealed value is: format (1 byte), key id (4), nonce (12), ciphertext, tag (16). The format stands for this layout,
-// and the key id for the master key, so that both can change while older values exist.
+// A sealed value is: format (1 byte), key id (4), nonce (12), ciphertext, tag (16). The format identifies
+// this layout. The key id identifies the master key. Both can change while older values exist.
 const format = 2
 const keyIdBytes = 4
 const nonceBytes = 12
@@ -55,7 +55,7 @@ export function createVault(masterKey: Uint8Array): Vault {
     decipher.setAAD(bindingOf(head, place))
     decipher.setAuthTag(sealed.slice(-tagBytes))
     const plain = decipher.update(sealed.slice(body, -tagBytes))
-    // In this mode, final() returns no data. It throws if anything was altered.
+    // In GCM mode, final() returns no data. Throws if the value was altered.
     decipher.final()
     return plain
   }
@@ -84,7 +84,7 @@ function keyIdOf(masterKey: Uint8Array): Uint8Array {
   return hash.subarray(0, keyIdBytes)
 }
 
-/** Returns the additional authenticated data. Encoded as JSON, so that its parts cannot be confused. */
+/** Returns the additional authenticated data. The JSON format keeps the parts distinct. */
 function bindingOf(head: Uint8Array, { table, column, recordKey, context = [] }: SealedCell): Uint8Array {
   const bound = utf8.encode(JSON.stringify([table, column, recordKey, ...context]))
   const binding = new Uint8Array(head.length + bound.length)

@@ -3,12 +3,12 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import type { TimeZone } from '../scheduling/time-zone'
 import { parsePosixRule } from './posix-rule'
 
-/** The last year whose clock changes are computed, as in the built-in data. */
+/** Clock changes are computed up to this year, as in the built-in data. */
 const lastYear = 2499
 
 /**
  * Reads the zone from the 64-bit block and the footer of a TZif file (RFC 9636). Returns null for other files.
- * @throws Refusal settings_invalid with the file name if the file is damaged, or has version 1, which ends in 2037
+ * @throws Refusal settings_invalid with the file name, for a damaged file or version 1 (ends in 2037)
  */
 export function readTzif(name: string, bytes: Buffer): TimeZone | null {
   if (bytes.toString('latin1', 0, 4) !== 'TZif') return null
