@@ -42,7 +42,6 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-/** A booking whose values are all canaries, with the given differences. */
 function canaryBooking(memberData: Record<string, unknown> = {}, different: Record<string, unknown> = {}) {
   return {
     user: { external_user_id: 'canary-external-id' },
@@ -426,7 +425,7 @@ describe('canaries: a refused request shows nothing that was sent', () => {
     }
   })
 
-  test('an internal error whose message contains sent data is logged without it', async () => {
+  test('if the message of an internal error contains sent data, the log does not show the data', async () => {
     const logged = spyOn(console, 'error').mockImplementation(() => {})
     try {
       const seen = logEntryOf(new Request('http://localhost/'))
@@ -475,7 +474,6 @@ describe('canaries: a refused command shows nothing that the operator entered', 
   })
   afterAll(() => operator[Symbol.dispose]())
 
-  /** Writes a file into the operator's folder. */
   function file(name: string, text: string): string {
     writeFileSync(operator.folder.file(name), text)
     return name
@@ -532,8 +530,8 @@ describe('canaries: a refused command shows nothing that the operator entered', 
       ['directory', 'check', file('headless.csv', 'canary,canary\ncanary,canary\n')],
     ],
   ]
-  // Each row gets all three values: if a row is shorter than the test's parameters, bun:test passes a
-  // `done` callback in place of the missing value.
+  // If a row has a missing value, bun:test passes a `done` callback in place of the value. So each row has three
+  // values.
   const given = commands.map(([what, words, more = {}]) => [what, words, more] as const)
   test.each(given)('a command with %s does not echo it', async (_, words, { input = '', settings = {} }) => {
     const { stdout, stderr } = await operator.run(words, input, settings)

@@ -118,7 +118,7 @@ describe('config: a settings file', () => {
     return readServerConfig({ settings: path, ...flags }, environment)
   }
 
-  test('a settings file applies to settings that neither a flag nor the environment sets', () => {
+  test('flags and the environment override a settings file', () => {
     const text = `ANTEROOM_DATABASE=a.sqlite\nANTEROOM_BASE_URL="https://x.example/"\nANTEROOM_PORT=1\nANTEROOM_HOST=::1\n`
     const config = read(text, { port: '3' }, { ANTEROOM_PORT: '2', ANTEROOM_HOST: '127.0.0.2' })
     expect(config).toMatchObject({
@@ -186,7 +186,7 @@ describe('config: a settings file', () => {
     )
   })
 
-  test('a missing settings file is reported alone, without the settings that are therefore missing', () => {
+  test('a missing settings file is reported as the only fault', () => {
     expect(() => readServerConfig({ settings: '/nowhere/s' }, {})).toThrow(
       new Refusal('settings_invalid', 'there is no settings file at /nowhere/s'),
     )
@@ -295,7 +295,7 @@ describe('config: a database on a PostgreSQL server', () => {
     })
   })
 
-  test('a database password is refused on the command line, and accepted elsewhere', () => {
+  test('a database password is refused on the command line, and accepted from the environment and a settings file', () => {
     const fault =
       '--database: must not contain a password, because every process can read it; ' +
       'use PGPASSWORD, PGPASSFILE, ~/.pgpass or ANTEROOM_DATABASE'

@@ -122,8 +122,8 @@ interface Home {
   readonly where: readonly string[]
 }
 
-// Only the listed files may use global state of the process. All other files get it passed, so that tests can replace
-// it.
+// Only the listed files may use global state of the process. All other files get this state as arguments, so that tests
+// can replace the state.
 const processHomes: Record<string, Home> = {
   'the environment: settings, the user who called sudo, and production mode': {
     what: /\bprocess\.env\b/,
@@ -156,7 +156,7 @@ const processHomes: Record<string, Home> = {
       'src/main.ts',
     ],
   },
-  // All code that logs gets the logger passed. The logger lists the fields of a request that are logged.
+  // All code that logs gets a logger as an argument. The logger lists the fields of a request that are logged.
   'the logger: one file lists the fields that are logged of a request': {
     what: /from 'pino'/,
     where: ['src/cli/terminal/json-log.ts'],
@@ -250,8 +250,8 @@ function isAllowed(room: string, allowed: readonly string[], imported: string): 
 }
 
 /**
- * The files that import each other in a circle, and the files that import such a circle, directly or not. Removes the
- * files without imports again and again, and returns the rest.
+ * Returns the files in import cycles, and the files that depend on a cycle. Removes files without imports
+ * until no such file is left.
  */
 function inCircles(imports: readonly (readonly [file: string, imported: string])[]): string[] {
   const files = new Set(imports.map(([file]) => file))
@@ -264,7 +264,6 @@ function roomOf(file: string): string {
   return file.split('/').slice(0, 2).join('/')
 }
 
-/** The imports of the files: each importing file with a file or package that it imports. */
 async function importsOf(patterns: readonly string[]): Promise<[file: string, imported: string][]> {
   const found = (await sourcesOf(patterns)).flatMap(([file, text]) =>
     specifiersIn(text).map((specifier): [string, string] => [file, resolve(file, specifier)]),

@@ -24,10 +24,6 @@ function newKey(different: Partial<PartnerKey> = {}): PartnerKey {
   return { kid, secret: randomBytes(32), issuedAt: now, startsAt: now, endsAt: null, partner, ...different }
 }
 
-/**
- * Authenticates a token. Returns the key or the refusal's kind, and whether the result came at once or after
- * an asynchronous check.
- */
 async function judge(token: string, key: PartnerKey, at = now) {
   const find = (kid: string) => (kid === key.kid ? key : null)
   try {
@@ -49,7 +45,7 @@ describe('auth: a verified token', () => {
     expect(await judge(token, { ...key, secret: randomBytes(32) })).toEqual(['later', 'token_invalid'])
   })
 
-  test('a verified token is rejected before and after the validity of its key, if its kid is unknown, and if its partner is deactivated', async () => {
+  test('a verified token is rejected if the key is not valid, the kid is unknown or the partner is deactivated', async () => {
     const key = newKey({ endsAt: now + 1_000 })
     const token = await signToken(key)
     await judge(token, key)
@@ -76,7 +72,7 @@ describe('auth: a forged token', () => {
     expect(await judge(forged, replaced)).toEqual(['at once', replaced])
   })
 
-  test('a forged token is never recognized, and a genuine token of the same key still is', async () => {
+  test('a forged token is never recognized, and does not affect a genuine token of the same key', async () => {
     const key = newKey()
     const [token, forged] = [await signToken(key), await signToken({ ...key, secret: randomBytes(32) })]
     const find = () => key

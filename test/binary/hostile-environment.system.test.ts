@@ -53,7 +53,7 @@ function emptyFolder(): string {
 
 const script = (mark: string) => `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '')\n`
 
-/** A folder of files that would run a script or change a setting if the program read them. */
+/** A folder of traps. Each file runs a script or changes a setting if a program reads the file. */
 function hostileFolder(): string {
   const path = emptyFolder()
   const write = (name: string, text: string) => {
@@ -93,7 +93,7 @@ function hostileFolder(): string {
   return path
 }
 
-/** The size and the times of each file below a folder. The atime shows a read. */
+/** The size and the times of each file below a folder. The atime shows whether a file was read. */
 function stateOf(path: string): Record<string, unknown> {
   const names = readdirSync(path, { recursive: true }) as string[]
   return Object.fromEntries(
@@ -104,10 +104,6 @@ function stateOf(path: string): Record<string, unknown> {
   )
 }
 
-/**
- * Starts a sandbox in `cwd` on a copy of one database. Returns its responses and the ports that it listens
- * on.
- */
 async function answersIn(env: Record<string, string>, cwd: string) {
   const database = join(emptyFolder(), 'copy.sqlite')
   cpSync(furnished, database)
@@ -186,7 +182,10 @@ describe('binary: a start in a hostile folder and environment', () => {
     expect(stateOf(cwd)).not.toEqual(before)
   })
 
-  /** Variables that change other programs, or Bun itself, but must not change this one. Paths point into `bait`. */
+  /**
+   * Variables that change other programs or Bun itself. The executable must ignore these variables. Paths
+   * point into `bait`.
+   */
   const harmless = (bait: string): Record<string, string> => ({
     NODE_OPTIONS: `--require ${bait}/evil.js --inspect=127.0.0.1:0`,
     NODE_ENV: 'development',
@@ -277,7 +276,7 @@ describe('binary: a start in a hostile folder and environment', () => {
     expect([code, stderr.match(/BUN_\w+/g)]).toEqual([2, ['BUN_OPTIONS', 'BUN_INSPECT_NOTIFY']])
   })
 
-  // docs/settings.md asks the operator to unset this variable, because the program cannot prevent it.
+  // The program cannot ignore this variable. So docs/settings.md asks the operator to unset the variable.
   test('BUN_BE_BUN=1 runs Bun instead of this program', async () => {
     const { stdout } = await runProgram(['--version'], { env: { BUN_BE_BUN: '1' } })
     expect(stdout).toBe(`${Bun.version}\n`)

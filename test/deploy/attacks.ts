@@ -10,8 +10,9 @@ const regions = '/partners/v1/provider-regions/?country_code=CA'
 const long = (length: number) => 'a'.repeat(length)
 
 /**
- * `outcome`: the statuses of the responses, then `reached N` if N requests reached the service. A single text applies
- * to both proxies, and a pair has one text for each proxy. `parts`: the bytes to send.
+ * `outcome`: the statuses of the responses, then `reached N` if N requests reached the service. A pair
+ * contains one outcome for each proxy.
+ * `parts`: the bytes to send.
  */
 type Row = readonly [
   title: string,

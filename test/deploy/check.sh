@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the files of deploy/ with the tools that read them. Prints a line for each tool that is not installed.
-# Takes a second. Only checks the files; machine.sh, image.sh and the tests in this folder run the service with them.
+# Takes a second, and does not run the service. machine.sh, image.sh and the tests in this folder run the service.
 set -euo pipefail
 cd "$(dirname "$0")/../../deploy"
 # Debian installs nginx in a folder that only root has in its PATH.

@@ -31,7 +31,7 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# The base image contains the libraries that ldd lists for the executable, and the user nonroot.
+# Makes a base image with the executable's shared libraries (ldd) and the user nonroot.
 mkdir -p "$work/base/etc" "$work/context"
 ldd "$executable" | grep -o '/[^ ]*' | while read -r library; do install -D "$library" "$work/base$library"; done
 echo 'nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin' > "$work/base/etc/passwd"

@@ -13,7 +13,7 @@ wrong() {
 }
 since=$(date +%s%3N)
 took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
-# is CHECK EXPECTED ACTUAL: passes if both are equal. holds CHECK PART ACTUAL: passes if ACTUAL contains PART
+# is CHECK EXPECTED ACTUAL: passes if EXPECTED equals ACTUAL. holds CHECK PART ACTUAL: passes if ACTUAL contains PART
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 
@@ -150,13 +150,13 @@ holds 'what a partner may read after a reload' 1234 "$(limit)"
 is 'the process after a reload is the same' "$before" "$(systemctl show -P MainPID anteroom)"
 holds 'a booking after the reload' '"providerId":1' "$(book 2 5)"
 
-# --- a SIGHUP that arrives before the service handles it ends the service, and systemd starts it again
+# --- a SIGHUP right after the start may end the service; systemd starts the service again
 systemctl restart anteroom
 systemctl kill --signal=HUP anteroom
 ready http://127.0.0.1:8080/readyz
 seen 'it is up after a SIGHUP in its first moment'
 
-# --- the service makes no system call that the unit filters: it also runs if a filtered call would kill it
+# --- the service runs even if each system call that the unit filters would kill the process
 install -D -m 644 /dev/stdin /etc/systemd/system/anteroom.service.d/strict.conf << 'END'
 [Service]
 SystemCallErrorNumber=kill

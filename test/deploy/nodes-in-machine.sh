@@ -144,12 +144,12 @@ wait
 is 'the answers meanwhile' 200 "$(tr -s ' ' '\n' < /tmp/statuses | sed '/^$/d' | sort | uniq -c | sort -rn | awk '{ print $2 }' | paste -sd ' ')"
 seen "of $(wc -w < /tmp/statuses) requests"
 
-# --- a killed node is started again, and the other one keeps serving
+# --- a killed node is started again, and the other node keeps serving
 systemctl kill --signal=KILL anteroom@8081
 holds 'a look-up at once' '} 200' "$(api 'user/?external_user_id=m-1')"
 within 10 'the killed one is ready again' node 8081
 
-# --- PostgreSQL stops: requests get 503 with Retry-After, and a node that starts waits for it
+# --- PostgreSQL stops: requests get 503 with Retry-After, and a starting node waits for PostgreSQL
 systemctl stop postgresql
 within 10 'without a database they are refused' answers 503
 holds 'with' 'etry-' "$(https -D - -o /dev/null -H "Authorization: Bearer $TOKEN" 'https://api.example.org/partners/v1/user/?external_user_id=m-1' | grep -i '^retry-after')"

@@ -7,7 +7,7 @@ import { type Reached, Recorder } from './recorder'
 
 const contract = /^\/partners\/v1\/(provider-regions|providers|booking-request|user)\/?(\?[^#\\]*)?$/
 
-/** Checks that a request that reached the service has the properties that the service relies on. */
+/** Checks a request that a proxy forwarded. The service relies on these properties. */
 function expectSafe({ target, headers, body }: Reached): void {
   const valuesOf = (name: string) => headers.filter(([each]) => each === name).map(([, value]) => value)
   expect(target).toMatch(contract)
@@ -58,7 +58,7 @@ for (const [at, name] of (isLong ? proxyNames : []).entries()) {
     ] as const) {
       test(`${isSpoken ? 'accepts' : 'refuses'} ${version}`, async () => {
         const words = ['-connect', `127.0.0.1:${proxy.httpsPort}`, '-servername', hostName, `-${version}`]
-        // The default security level of openssl would refuse the old versions itself.
+        // At its default security level, openssl itself would refuse old TLS versions.
         const cipher = ['-cipher', 'DEFAULT@SECLEVEL=0']
         const child = Bun.spawn(['openssl', 's_client', ...words, ...cipher], {
           stdin: 'ignore',

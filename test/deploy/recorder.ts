@@ -52,7 +52,6 @@ function readRequests(socket: Socket, record: (request: Reached) => void): void 
   })
 }
 
-/** The index after the end of the first request, or null if the request is incomplete. */
 function wholeEnd(text: string): number | null {
   const head = text.indexOf('\r\n\r\n')
   if (head < 0) return null

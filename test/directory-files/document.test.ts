@@ -8,7 +8,6 @@ import { startService, type TestService } from '../support/service'
 
 const isZone = (name: string) => ['America/Toronto', 'Europe/London'].includes(name)
 
-/** A directory file with two regions and two providers, and with the given differences. */
 function file(different: Record<string, unknown> = {}): DirectoryFile {
   return {
     regions: [region(), countryWide('GB', 'United Kingdom')],
@@ -17,7 +16,6 @@ function file(different: Record<string, unknown> = {}): DirectoryFile {
   } as DirectoryFile
 }
 
-/** A file whose second provider has the given differences. */
 const withProvider = (different: Record<string, unknown>): unknown =>
   file({ providers: [provider('first'), { ...provider('second'), ...different }] })
 
@@ -369,7 +367,7 @@ describe('directory-files: a directory file', () => {
     expect(faultsOf(withProvider(different))).toEqual([`providers[1].${fault}`])
   })
 
-  test('a file with many faults is rejected with all of them, each with its path', () => {
+  test('a file with many faults is rejected, and the error lists each fault with its path', () => {
     const document = {
       regions: [region(), region()],
       providers: [
@@ -413,7 +411,7 @@ describe('directory-files: a directory file', () => {
     )
   })
 
-  test('a file with hundreds of faults is rejected with each of them', () => {
+  test('a file with hundreds of faults is rejected, and the error lists each fault', () => {
     const providers = Array.from({ length: 300 }, (_, index) =>
       provider(`p-${index}`, { timeZone: 'Nowhere' }),
     )

@@ -123,7 +123,7 @@ describe('directory-files: checking tables without a database', () => {
     ).toEqual({ providers: 1 })
   })
 
-  test('the check rejects references that another given table lacks, and malformed region codes', () => {
+  test('the check rejects references to missing rows of a given table, and malformed region codes', () => {
     const profiles = file(
       'p.csv',
       'ref,firstName,lastName,timeZone,languagesSpoken,modalities\nb,Bo,Bee,America/Toronto,en,in-video\n',

@@ -10,7 +10,6 @@ import { ontario, provider, version } from '../domain/values'
 const monday = Date.UTC(2026, 11, 7, 14)
 const hour = 3_600_000
 
-/** A directory of one provider with the given differences, its listing, and a function that applies changes to it. */
 async function directoryOf(different: Partial<Provider> = {}) {
   let changes: Partial<DirectoryChanges> = {
     keys: [],
@@ -90,7 +89,7 @@ describe('directory: the roster of a region', () => {
     { regionId: 2, from: '2020-01-01', until: '2026-12-08' },
   ]
 
-  test('a roster is the same object until a license of the region begins or ends, to the millisecond', async () => {
+  test('a roster is the same object until the millisecond when a license of the region begins or ends', async () => {
     const { directory } = await directoryOf({ licenses })
     const idsAt = (now: number) => directory.rosterOf(1, now).ids
     const before = directory.rosterOf(1, monday)

@@ -15,7 +15,6 @@ const hour = 3_600_000
 const day = 24 * hour
 const many = 2_000
 
-/** A feed that returns the latest commit, a settable clock, and a function that loads a directory from the feed. */
 function follow() {
   const reports: string[] = []
   const clock = { at: now, now: () => clock.at }
@@ -94,7 +93,7 @@ describe('directory: applying a change', () => {
     expect(new Set(seen)).toEqual(new Set(['Old 1', `New ${many}`]))
   })
 
-  test('a caller that catches up while a change is being applied waits for it', async () => {
+  test('a caller that catches up while a change is applied waits for the change', async () => {
     const { feed, load } = follow()
     feed.commit({ providers: named('Old') })
     const directory = await load()

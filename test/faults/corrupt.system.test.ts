@@ -173,11 +173,11 @@ describe('faults: a database file changed under a running server', () => {
       const look = (id: string) => service.get(`/partners/v1/user/?external_user_id=${id}`, token)
       expect([(await look('before')).status, (await look('lost-0')).status]).toEqual([200, 404])
       await eventually('the notes to fail', () => service.stderr.includes('could not be stored; retrying'))
-      // Waits long enough for a second attempt.
+      // The service retries every second. Waits for the second attempt.
       await Bun.sleep(1_500)
       const { code, stderr } = await service.stop()
       expect(code).toBe(0)
-      // Logs this warning only if the page check after the start began when the file could no longer be read.
+      // The service checks all pages after its start. This warning appears if the file is already unreadable by then.
       const unchecked = 'warn: the database could not be checked; run anteroom doctor'
       expect(messagesIn(stderr).filter((line) => line !== unchecked)).toEqual([
         `error: not ready: ${fault}`,

@@ -59,7 +59,6 @@ function cut(request: Buffer, moment: Moment, isReset: boolean): Promise<void> {
 
 const retry = (key: string, body: string) => sandbox.postKeyed(key, body)
 
-/** The ids of a member's requests. */
 function requestsOf(memberId: number): number[] {
   using database = new Database(path, { readonly: true })
   const select = 'SELECT id FROM booking_requests WHERE member_id = ?'
@@ -69,7 +68,6 @@ function requestsOf(memberId: number): number[] {
     .map(({ id }) => id)
 }
 
-/** The number of members and requests. */
 function counted(): { members: number; requests: number } {
   using database = new Database(path, { readonly: true })
   const select =
@@ -84,7 +82,7 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
   await eachOf(rounds, 8, async (round) => {
     const random = randomFrom(seed + round)
     const key = `cut-${round}`
-    // Every second submission is an intake. Only its key prevents an intake from being stored twice.
+    // Every second submission is an intake. Only the idempotency key prevents an intake from being stored twice.
     const body = JSON.stringify(booking(key, round % 2 === 0 ? slots[round / 2] : undefined))
     const head = new Material(key, sandbox.token()).head()
     const request = message([...head, `Idempotency-Key: ${key}`, `Content-Length: ${body.length}`], body)
@@ -100,7 +98,7 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
     if (first.isReplay && second.isReplay) stored++
     else added++
   })
-  // Waits for requests that still run. If one of them is stored twice, the counts are too high.
+  // Waits for requests that still run. A request that is stored twice makes the counts too high.
   await Bun.sleep(100)
   const after = counted()
   expect([after.members - before.members, after.requests - before.requests]).toEqual([
@@ -112,7 +110,6 @@ test(`faults: a booking whose connection is cut at a random moment is stored onc
   printFigure(`${rounds.length} bookings cut: ${stored} were stored but unanswered; each is stored once`)
 })
 
-/** A request with an idempotency key. */
 class KeyedMaterial extends Material {
   override head(requestLine?: string): string[] {
     return [...super.head(requestLine), `Idempotency-Key: ${this.member}`]

@@ -3,7 +3,8 @@ import { below, pick, type Random } from '../hostile/random'
 import type { Call } from '../support/trace'
 
 /**
- * A change that a program made below one folder, or an HTTP response that it sent. Times are positions in the trace.
+ * A step of a traced program: a file change below one folder, or a sent HTTP response. Times are positions in
+ * the trace.
  */
 export type Step = { readonly began: number; readonly ended: number } & (
   | { readonly kind: 'write'; readonly file: string; readonly offset: number; readonly bytes: Buffer }
@@ -21,8 +22,8 @@ export type Files = ReadonlyMap<string, Buffer | null>
 /**
  * Converts a trace of system calls into the file operations inside one folder.
  *
- * @param before the names that already existed
- * @throws Error for a system call on these files that it cannot replay
+ * @param before the names that existed before the trace
+ * @throws Error if a system call on these files cannot be replayed
  */
 export function stepsOf(calls: readonly Call[], folder: string, before: Iterable<string>): Step[] {
   const reader = new TraceReader(folder, before)
@@ -162,14 +163,18 @@ interface Naming {
   readonly ended: number
 }
 
-/** The units of unsynced changes that a power cut may keep: nothing, whole writes, or single sectors. */
+/**
+ * A power cut keeps nothing of the unsynced changes, or some of their writes, or some of the sectors of these
+ * writes.
+ */
 export const unsyncedRemains = ['nothing', 'writes', 'sectors'] as const
 
 const sectorBytes = 512
 
 /**
- * Returns the files on the disk after a power cut at `moment`. All synced changes are kept, and a random part of the
- * unsynced ones. Creating or removing a name is also a change, which a sync of its folder makes durable.
+ * Returns the files on the disk after a power cut at `moment`. Keeps all synced changes, and a random part of
+ * the unsynced changes. To create or remove a name is also a change. A sync of the folder makes this change
+ * durable.
  */
 export function cutPower(
   steps: readonly Step[],

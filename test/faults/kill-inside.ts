@@ -6,13 +6,13 @@ import { Program } from '../support/process'
 export interface KilledCommand {
   /** Prepares the files and returns the arguments of the command. */
   readonly ready: () => Promise<string[]> | string[]
-  /** Checks everything that must hold after a kill, and returns whether the old or the new state is in effect. */
+  /** Checks the files after a kill. Returns whether the old or the new state is in effect. */
   readonly check: () => Promise<'old' | 'new'>
 }
 
 /**
- * Runs a command repeatedly, and kills it at times spread over its run time, but not while the program itself starts.
- * Stops after enough kills that came before the end of the command.
+ * Runs a command repeatedly, and kills it at different times after the start of the program. Stops after
+ * enough kills. A kill counts only if the command was still running.
  */
 export async function killInside(operator: Operator, name: string, command: KilledCommand): Promise<void> {
   const { folder, database } = operator
@@ -40,7 +40,7 @@ export async function killInside(operator: Operator, name: string, command: Kill
     const { signal } = await program.exit()
     const state = await command.check()
     if (signal === 'SIGKILL') left[state]++
-    // The command had already ended, so it runs faster than measured.
+    // The command had already ended, so its run time is shorter than measured.
     else [startMillis, millis] = [startMillis * 0.8, millis * 0.8]
   }
   const inside = left.old + left.new

@@ -20,8 +20,8 @@ import { differences, Practice, type Submission } from './submissions'
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
 /**
- * When a kill hits: after some ms, or just before the nth write or sync of a file whose name ends in `end`. Writes to the
- * log are commits, writes to the database are checkpoints.
+ * A kill happens after some ms, or just before a write or sync. `step` counts the writes and syncs of the
+ * file whose name ends in `end`. Writes to the log are commits. Writes to the database are checkpoints.
  */
 type Place = { readonly afterMillis: number } | { readonly end: string; readonly step: number }
 
@@ -33,7 +33,6 @@ function somePlace(cycle: number, random: Random): Place {
   return { end: '.sqlite', step: 1 + below(random, 60) }
 }
 
-/** The results of all kills. */
 class Tally {
   readonly killed = {
     'at a random time': 0,
@@ -45,11 +44,10 @@ class Tally {
   acknowledged = 0
 }
 
-/** A production server on one database that is killed repeatedly, and the answers it gave. */
 class Victim {
-  /** The submissions that are not yet compared with the database. */
+  /** Submissions since the last comparison with the database. */
   #sent: Submission[] = []
-  /** The submissions that are already compared with the database. */
+  /** Submissions that were compared with the database. */
   #before: Submission[] = []
   #newest = 0
 
@@ -128,7 +126,7 @@ class Victim {
 const cycles = times(6, 1_000)
 const cyclesPerDatabase = 50
 
-test(`faults: a server killed ${cycles} times during bookings loses, corrupts and duplicates none of the bookings that it answered${
+test(`faults: a server killed ${cycles} times during bookings loses, corrupts or duplicates no answered booking${
   untraceable ? ` (no kill was placed in a commit: ${untraceable})` : ''
 }`, async () => {
   const practice = await Practice.make(20)
@@ -162,7 +160,7 @@ interface Keyed {
   readonly answer: string | null
 }
 
-/** Sends bookings and intakes on eight connections until the server is gone. Each has an idempotency key. */
+/** Sends bookings and intakes on eight connections until the server is gone. Each request has an idempotency key. */
 async function sendUntilTheEnd(
   sandbox: Sandbox,
   slots: readonly OfferedSlot[],
@@ -185,7 +183,7 @@ async function sendUntilTheEnd(
 }
 
 test.each(Array.from({ length: times(2, 25) }, (_, index) => index + 1))(
-  'faults: a request with an idempotency key is stored once if it is retried after a kill, answered or not (round %i)',
+  'faults: a request that is retried with its idempotency key after a kill is stored once (round %i)',
   async (round) => {
     using folder = new Folder()
     const path = folder.file('kept.sqlite')

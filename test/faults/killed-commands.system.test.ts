@@ -38,7 +38,7 @@ afterAll(() => operator[Symbol.dispose]())
 const count = (what: string, path = database) => ask(path, `SELECT count(*) FROM ${what}`) as number
 const unfinished = () => readdirSync(folder.path).filter((name) => /unfinished|\.next$/.test(name))
 
-/** Runs a command again after it was killed. It must remove the files that the killed run left. */
+/** Runs a command again after it was killed. The second run must remove the files that the killed run left. */
 async function again(...words: string[]): Promise<void> {
   await operator.do(...words)
   expect(unfinished()).toEqual([])
@@ -98,7 +98,8 @@ describe('faults: commands killed while a server runs', () => {
         expect(count('providers', restored)).toBe(count('providers'))
         await goesOn()
         for (const file of [backup, restored]) rmSync(file)
-        // A backup that was killed after its file got the final name left a second name. The next backup removes it.
+        // A backup may be killed after its file gets the final name. Then the file still has a second name, which the
+        // next backup removes.
         if (state === 'new') {
           await again('backup', backup)
           rmSync(backup)

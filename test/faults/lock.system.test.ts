@@ -20,7 +20,7 @@ let slots: OfferedSlot[] = []
 
 beforeAll(async () => {
   sandbox = await startSandbox(['--database', path, ...withFewProviders])
-  // Not the next slots: they may start while the tests run.
+  // Skips the next slots, because they may start while the tests run.
   slots = (await sandbox.offered()).slice(20)
 })
 
@@ -53,7 +53,6 @@ class Lock implements Disposable {
 const standstill = new Standstill()
 afterAll(() => standstill[Symbol.dispose]())
 
-/** Returns the answer and how long it took, in ms. */
 async function timed<T>(answer: Promise<T>): Promise<[T, number]> {
   const started = standstill.now()
   return [await answer, standstill.now() - started]

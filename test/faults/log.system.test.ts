@@ -34,7 +34,7 @@ test.each([
   expect(await service.stop()).toMatchObject({ code: 0, signal: null })
 })
 
-test('faults: a stderr that is not read prevents neither serving nor a stop, and its lines are not lost', async () => {
+test('faults: a stderr that is not read prevents neither serving nor a stop, and no log line is lost', async () => {
   // Keeps the pipe open without reading from it, like a suspended log collector.
   const reader = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
   const buffer = Buffer.alloc(1 << 20)
@@ -46,7 +46,7 @@ test('faults: a stderr that is not read prevents neither serving nor a stop, and
       try {
         taken += buffer.toString('utf8', 0, readSync(reader, buffer))
       } catch {
-        // The pipe is still empty.
+        // The read fails if the pipe is empty. `eventually` then reads again.
       }
       return taken.split('\n').length > requests
     })

@@ -130,7 +130,7 @@ test.each([
   [['key', 'rotate', '--yes'], 'The new master key is in', 'data that the old master key opens'],
   [['member', 'erase', '1', '--yes'], 'Member 1 is erased', 'traces of the erased data'],
 ])(
-  'faults: %p on a full disk succeeds and reports that traces are left, and the next run removes them',
+  'faults: %p on a full disk succeeds and reports remaining traces, and the next run removes the traces',
   async (args, done, left) => {
     using operator = new Operator()
     await operator.do('init')
@@ -140,7 +140,7 @@ test.each([
       expect((await service.post(booking('leaver'), token)).status).toBe(201)
       await service.stop()
     }
-    // The size limit allows writing the log, but not checkpointing it, because the database is larger than the limit.
+    // The size limit is below the size of the database. So the log can be written, but a checkpoint fails.
     const { code, stdout, stderr } = await runProgram(args, {
       command: withFileSizeLimit(200),
       env: { ANTEROOM_DATABASE: operator.database },

@@ -10,8 +10,8 @@ import { type Exit, eventually, Program, theProgram } from '../support/process'
 
 setDefaultTimeout(300_000)
 
-// If the database server fails in any way, the program must not reveal values that callers sent, rows, or messages of
-// the database server. In these tests, all of these texts contain the canary word.
+// If the database server fails, the program must not reveal values from callers, rows, or messages of the database
+// server. In these tests, each of these texts contains the canary word.
 const word = 'canary'
 const spellings = [word, ...['Y2FuYXJ5', 'NhbmFye', 'jYW5hcn'], Buffer.from(word).toString('hex')]
 const found = (text: string) =>

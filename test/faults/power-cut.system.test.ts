@@ -12,7 +12,7 @@ setDefaultTimeout(isLong ? 900_000 : 300_000)
 
 /*
  * Records one run of the server with ptrace (tracer.c): its file writes, syncs and HTTP answers, in order. From this
- * the tests compute what a disk holds after a power cut at any moment, and start the program on it.
+ * record the tests compute the disk after a power cut at any moment. Then they start the program on this disk.
  */
 const untraceable = whyUntraceable()
 const titled = (title: string) => (untraceable ? `${title} (SKIPPED: ${untraceable})` : title)
@@ -57,7 +57,6 @@ function answersOf(steps: readonly Step[]) {
   })
 }
 
-/** The submissions, with only the answers that were sent before a moment of the recording. */
 function asOf({ steps, sent }: Recording, moment: number): Submission[] {
   const answered = new Set(answersOf(steps).flatMap(({ at, id }) => (at < moment ? id : [])))
   return sent.map(({ mark, body, answer }) => ({
@@ -70,7 +69,10 @@ function asOf({ steps, sent }: Recording, moment: number): Submission[] {
 const [log, database] = ['anteroom.sqlite-wal', 'anteroom.sqlite']
 const [logHeadBytes, frameBytes] = [32, 24 + 4_096]
 
-/** Returns the transactions in the log. A frame header with a nonzero size field marks a commit. Its page follows it. */
+/**
+ * Returns the transactions in the log. A frame header with a nonzero size field marks a commit. The page
+ * follows the header.
+ */
 function commitsIn(logged: readonly WriteStep[]) {
   return logged.flatMap((head, index) => {
     const isHead = (head.offset - logHeadBytes) % frameBytes === 0 && head.bytes.length === 24
@@ -92,7 +94,7 @@ function unsyncedIn(steps: readonly Step[]): string[] {
   const answers = answersOf(steps).flatMap(({ at, id, authorizationNumber }) => {
     const place = logged.findIndex(({ bytes }) => bytes.includes(authorizationNumber ?? 'none'))
     const from = logged[place - 1]?.began ?? Infinity
-    // An intake has no authorization number. Its last earlier commit must be synced.
+    // An intake has no authorization number. So the last commit before the answer must be synced.
     const commit = authorizationNumber
       ? commits.find(({ began }) => began >= from)
       : commits.findLast(({ began }) => began < at)
@@ -158,7 +160,7 @@ test.skipIf(untraceable !== null)(
     expect(unsyncedIn(steps)).toEqual([])
     const syncsOf = (file: string) =>
       steps.filter((step) => step.kind === 'sync' && step.file === file).length
-    // Stopping the server makes one checkpoint. At least one more must have happened during the bookings.
+    // Stopping the server makes one checkpoint. At least one more checkpoint must have happened during the bookings.
     expect(syncsOf(database)).toBeGreaterThan(1)
     printFigure(
       `${answersOf(steps).length} bookings and intakes in ${commitsIn(writesTo(log, steps)).length} transactions, ` +
@@ -229,8 +231,8 @@ describe.each([
     ),
     async (cut) => {
       const random = randomFrom(seed + cut)
-      // The first cuts are before and after each link call and at the end, and lose all unsynced changes. The others
-      // are random.
+      // The first cuts lose all unsynced changes. They are before and after each link call, and at the end. All later
+      // cuts are random.
       const moments = [
         ...steps.filter(({ kind }) => kind === 'link').flatMap(({ began, ended }) => [began, ended + 1]),
         Infinity,

@@ -35,7 +35,6 @@ interface Sample {
   readonly log: number
 }
 
-/** A service with 1,000 providers, and a token. */
 async function start(operator: Operator) {
   await operator.do('init')
   const file = operator.folder.file('directory.json')
@@ -43,7 +42,7 @@ async function start(operator: Operator) {
   await Bun.write(file, JSON.stringify({ regions: [region()], providers: everybody }))
   await operator.do('directory', 'load', file)
   const token = await operator.onboard('Lantern', 'North Care')
-  // One partner sends everything, so limits would refuse most of it.
+  // One partner sends everything, so rate limits would refuse most requests.
   const off = ['--reads-per-minute', '--bookings-per-minute', '--failed-authentications-per-minute']
   const service = await operator.serve(
     ...[...off, '--email-conflicts-per-hour'].flatMap((flag) => [flag, 'off']),

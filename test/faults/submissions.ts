@@ -29,7 +29,7 @@ export class Practice {
     private readonly slots: readonly OfferedSlot[],
   ) {}
 
-  /** @param providers each works day and night, which gives about 900 slots */
+  /** @param providers the number of providers. Each provider has about 900 slots */
   static async make(providers: number): Promise<Practice> {
     using operator = new Operator()
     const always = {
@@ -74,8 +74,8 @@ export class Practice {
   }
 
   /**
-   * Builds submission `number` without sending it. Two of three are bookings of a new member; the third is an intake
-   * that changes a member who has booked before.
+   * Builds submission `number` without sending it. Two of three submissions are bookings of new members.
+   * Every third is an intake that changes a member who has booked before.
    */
   submission(number: number): Submission {
     const mark = `mark-${number}`
@@ -88,7 +88,7 @@ export class Practice {
     return { mark, body: { ...body, phq9Data }, answer: null }
   }
 
-  /** Submits on several connections until `most` are sent or the server is gone. */
+  /** Submits on several connections until `most` submissions are sent or the server is gone. */
   async submit(service: Served, from: number, most: number, connections = 12): Promise<Submission[]> {
     const sent: Submission[] = []
     const connection = async (): Promise<void> => {
@@ -104,7 +104,6 @@ export class Practice {
   }
 }
 
-/** An operator whose folder contains some files. */
 export function operatorWith(files: Files, command?: readonly string[]): Operator {
   const operator = new Operator(command)
   const placed = new Map<Buffer, string>()
@@ -131,10 +130,10 @@ function idsAfter(path: string, id: number): number[] {
 }
 
 /**
- * Compares a database with what was submitted and answered. Returns a line for each difference: an answered request
- * that is lost, corrupted or duplicated, or an unanswered one that is stored in part.
+ * Compares a database with submissions and their answers. Returns a line for each answered request that is lost,
+ * corrupted or duplicated. Also returns a line for each unanswered request that is stored in part.
  *
- * @param after the newest request before these submissions
+ * @param after the id of the newest request before these submissions
  */
 export async function differences(path: string, sent: readonly Submission[], after = 0): Promise<string[]> {
   const { records, close } = await openStorage({
@@ -165,7 +164,7 @@ export async function differences(path: string, sent: readonly Submission[], aft
       const member = body.user.external_user_id
       if (id > (newest.get(member)?.id ?? 0)) newest.set(member, { id, mark })
       const is = asStored(await store.findRequest(id), screenings.get(id))
-      // The id and number of an unanswered request are unknown, so the stored ones count as correct.
+      // An unanswered request has an unknown id and number. So the stored id and number count as correct.
       const should = asSubmitted(submission, is)
       if (!Bun.deepEquals(is, should)) found.push(`${mark} is corrupted: ${JSON.stringify({ is, should })}`)
     }

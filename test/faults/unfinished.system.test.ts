@@ -29,7 +29,7 @@ afterEach(() => operator[Symbol.dispose]())
 const namesIn = (folder: Folder) => readdirSync(folder.path).sort()
 
 describe('faults: a killed init', () => {
-  test('an init killed at a random moment leaves a complete database or none, and in the second case can be run again', async () => {
+  test('an init killed at a random moment leaves a complete database, or leaves none and can be run again', async () => {
     await killInside(operator, 'init', {
       ready() {
         for (const name of namesIn(operator.folder)) rmSync(operator.folder.file(name), { recursive: true })
@@ -154,7 +154,6 @@ describe('faults: an erasure that was killed after its commit', () => {
   const engineModule = new URL('../../db/sqlite/engine.ts', import.meta.url).pathname
   const membersModule = new URL('../../src/operations/members.ts', import.meta.url).pathname
   const vaultModule = new URL('../../src/vault/vault.ts', import.meta.url).pathname
-  /** The sealed profile of a member, as stored. */
   const sealedOf = (id: number) => {
     using database = new Database(operator.database, { readonly: true })
     const select = 'SELECT sealed_profile AS sealed FROM members WHERE id = ?'

@@ -14,7 +14,6 @@ beforeEach(async () => {
 })
 afterEach(() => service.stop())
 
-/** The actor, action and record of each audit line about a member. */
 async function linesAbout(id: number): Promise<(string | null)[][]> {
   const { records } = await findMemberRecords(service.context, id)
   const anyOf = records.map((record) => ({ record }))
@@ -29,7 +28,7 @@ test('operations: everyAuditLine yields all lines, oldest first', async () => {
   expect(lines.length).toBeGreaterThan(2)
 })
 
-test('operations: the audit lines about a member include those about their requests, and no others', async () => {
+test("operations: the audit lines about a member are the lines about the member and the member's requests", async () => {
   const { context } = service
   const by = (actor: string) => ({ ...service.act(), actor })
   await noteAct(context, by('olive'), 'request.show', 'request 1')
@@ -49,7 +48,7 @@ test('operations: the audit lines about a member include those about their reque
   expect(await linesAbout(2)).toEqual([['pat', 'request.read-screening', 'request 3']])
 })
 
-test('operations: the audit lines about an erased member do not include those about their requests', async () => {
+test("operations: the audit lines about an erased member do not include lines about the member's requests", async () => {
   const { context } = service
   await noteAct(context, service.act(), 'member.show', 'member 1')
   await noteAct(context, service.act(), 'request.show', 'request 1')

@@ -124,7 +124,7 @@ describe('operations: a provider who is away tomorrow', () => {
     })
   })
 
-  test('an absence affects the appointments that it overlaps, but none that is declined or over', async () => {
+  test('an absence affects only overlapping appointments that are neither declined nor over', async () => {
     const early = await book('early', '2026-12-02T14:00:00Z')
     const later = await book('later', '2026-12-02T15:30:00Z')
     const declined = await book('declined', '2026-12-02T14:45:00Z')

@@ -5,12 +5,10 @@ import { changeActive } from '../../src/operations/maintenance'
 
 const copied: CopyNote = { to: '/there', at: Date.UTC(2026, 11, 1, 12) }
 
-/** Records of a database. Each look-up of the copy note returns the next of `notes`. */
 function recordsWith(...notes: (CopyNote | null)[]): Records {
   return { maintenance: { findCopyNote: async () => notes.shift() ?? null } } as unknown as Records
 }
 
-/** Runs a change. Returns the number of runs, and the reason for a refusal. */
 async function tryChange(records: Records, change = async () => {}) {
   let made = 0
   const counted = () => {

@@ -20,7 +20,8 @@ const slot = (requestId: number, startsAt: number, localOffsetMinutes: number): 
 })
 
 /**
- * A provider in Toronto with two bookings. They were stored with offsets UTC-4 and UTC-5. The zone data now has UTC-5.
+ * A provider in Toronto with two bookings. The first booking was stored with the offset UTC-4, the second
+ * with UTC-5. With the current zone data, both offsets are UTC-5.
  */
 function recordsOf() {
   const taken = [slot(booking.id, nine, -240), slot(booking.id + 1, nine + minutes(45), -300)]

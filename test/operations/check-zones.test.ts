@@ -9,7 +9,6 @@ const builtIn = builtInZones()
 const now = Date.parse('2026-11-21T12:00:00Z')
 const minutes = (timestamp: string) => Date.parse(timestamp) / minuteMillis
 
-/** The built-in zone data, with the given zones replaced by those of a folder. */
 function folderWith(others: readonly TimeZone[], edition: Pick<ZoneData, 'edition' | 'age'>): ZoneData {
   const zones = new Map(others.map((zone) => [zone.name, zone]))
   return {

@@ -8,7 +8,6 @@ const head = { id: 7, hash: 'seven' }
 const spans = { acts: { start: head, head }, refusals: { start: head, head } }
 const lines = ['{"id":1,"text":"one"}', '{"id":2,"text":null}']
 
-/** A source database that has one table with two rows. `changed` overrides fields. */
 function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
   const source: CopySource = {
     tables: [{ name: 'letters', rows: 2, lastId: 9 }],
@@ -26,8 +25,8 @@ function sourceOf(changed: Partial<CopySource> = {}): DatabaseLocation {
 }
 
 /**
- * An empty target database, and the steps that a copy takes on it.
- * @param stored returns the lines that the target reads back for one added line
+ * An empty target database. `steps` records the steps of a copy. `stored` returns the lines that are read
+ * back for an added line.
  */
 function emptyTarget(stored: (line: string) => readonly string[] = (line) => [line]) {
   const steps: string[] = []

@@ -4,7 +4,7 @@ import { forgetReplays } from '../../src/operations/maintenance'
 import { now } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
-test('operations: expired replays are removed in batches of a hundred, and no more than a batch is read at once', async () => {
+test('operations: expired replays are removed in batches of a hundred, and one batch is read at a time', async () => {
   const kept = Array.from({ length: 250 }, (_, index) => index + 1)
   const asked: [until: number, most: number][] = []
   const removed = () => store.written.flatMap(([, writes]) => writes)

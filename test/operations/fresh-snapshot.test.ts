@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Context, decideOnFreshSnapshot } from '../../src/operations/context'
 
-/** Runs a decision whose first `stale` attempts are stale. The directory cannot be read. */
+/** Runs a decision with `stale` stale attempts. Every reading of the directory fails. */
 async function decideAfter(stale: number) {
   let readings = 0
   const catchUp = () => {
@@ -18,7 +18,7 @@ async function decideAfter(stale: number) {
   return { end, rounds, readings }
 }
 
-test('operations: a stale decision is made again, up to ten times in all', async () => {
+test('operations: a stale decision is repeated, up to ten attempts in total', async () => {
   const rounds = Array.from({ length: 10 }, (_, round) => round)
   expect(await decideAfter(0)).toEqual({ end: 'decided', rounds: [0], readings: 1 })
   expect(await decideAfter(9)).toEqual({ end: 'decided', rounds, readings: 10 })

@@ -41,8 +41,8 @@ beforeEach(async () => {
 afterEach(() => service.stop())
 
 /**
- * Returns the file with changed providers. `different` contains the changed fields by provider ref. Null removes the
- * provider.
+ * Returns the file with changed providers. `different` contains the changed fields by provider ref. A
+ * provider with null is removed.
  */
 function fileWith(different: Record<string, Partial<ProviderInFile> | null>, regions = file.regions) {
   const providers = file.providers.flatMap((one) => {
@@ -55,7 +55,6 @@ function fileWith(different: Record<string, Partial<ProviderInFile> | null>, reg
 const read = (document: unknown) =>
   readDirectoryFile(document, (name) => service.context.directory.knowsZone(name))
 
-/** Previews loading a file, without loading it. */
 function preview(entries: DirectoryEntries) {
   const { context } = service
   return previewLoad(context, compareWithDirectory(context, entries), context.clock.now())

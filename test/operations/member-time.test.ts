@@ -21,8 +21,9 @@ describe('operations: the local time of a member', () => {
     ['AU', 'ＶＩＣ', only('Tue 2026-12-01 23:00', 'Australia/Melbourne')],
     ['GB', null, only('Tue 2026-12-01 12:00', 'Europe/London')],
     ['FR', 'Bretagne', only('Tue 2026-12-01 13:00', 'Europe/Paris')],
-  ])('country %s, state %s: the local time is that of the only zone there', (country, state, expected) =>
-    expect(there(country, state)).toEqual(expected),
+  ])(
+    'country %s, state %s with a single time zone: the result is the local time in this zone',
+    (country, state, expected) => expect(there(country, state)).toEqual(expected),
   )
 
   test.each([
@@ -35,7 +36,7 @@ describe('operations: the local time of a member', () => {
     ],
     ['US', 'TN', ['Tue 2026-12-01 06:00', 'Tue 2026-12-01 07:00'], ['America/Chicago', 'America/New_York']],
   ] as const)(
-    'country %s, state %s: the local time is a range over the zones of the region',
+    'country %s, state %s with several time zones: the result is the range of local times',
     (country, state, [earliest, latest], names) =>
       expect(there(country, state)).toEqual({ earliest, latest, zones: names }),
   )
@@ -47,7 +48,7 @@ describe('operations: the local time of a member', () => {
   })
 
   test.each(['Nowhere', 'CA-ON', 'Ontario'])(
-    'the local time is that of the whole country if the state %s is unknown',
+    'if the state %s is unknown, the local time is a range over the whole country',
     (state) => {
       const time = there('US', state)
       expect([time?.earliest, time?.latest]).toEqual(['Tue 2026-12-01 02:00', 'Tue 2026-12-01 07:00'])

@@ -100,7 +100,6 @@ describe('operations: searching for members', () => {
   })
 })
 
-/** Records of one member. `purge` replaces the purge of old data. */
 function recordsThat(purge: () => Promise<boolean>): Records {
   const records = {
     store: factsStore({

@@ -7,11 +7,9 @@ import { otherZoneDataNote } from '../../src/operations/maintenance'
 const ours: ZoneEdition = { edition: '2026f', folder: null }
 const note: ServerNote = { host: '10.0.0.7', port: 8080, machine: 'b', version: '1.0.0', startedAt: 0 }
 
-/** Returns the note about other servers, for a server with `zoneData`. */
 const noteFor = (zoneData: ZoneEdition, ...servers: FoundServer[]) =>
   otherZoneDataNote({ maintenance: { listServers: async () => servers } } as unknown as Records, zoneData)
 
-/** The note that a server with the built-in zone data gets. */
 const noteOn = (...servers: FoundServer[]) => noteFor(ours, ...servers)
 
 const serving = (zoneData: ZoneEdition | undefined, different: Partial<ServerNote> = {}): FoundServer => ({

@@ -9,7 +9,6 @@ import { words } from '../support/words'
 
 let place: Place
 let records: Records
-/** The ids of the submitted requests, by the names used in the tests. */
 let ids: Record<string, number>
 let submitted: number
 
@@ -21,13 +20,16 @@ beforeEach(async () => {
 })
 afterEach(() => place[Symbol.asyncDispose]())
 
-/** Nine PHQ-9 answers: eight with the score `others`, and `ninth`. */
+/** Nine PHQ-9 answers. The first eight have the score `others`. The last answer is `ninth`. */
 const phq9 = (others: number, ninth: string): ScreeningAnswer[] => [
   ...Array.from({ length: 8 }, (_, item) => ({ question: `Question ${item + 1}`, answer: `${others}` })),
   { question: 'Thoughts that you would be better off dead', answer: ninth },
 ]
 
-/** Submits one request a minute for the given names. A name with `startsAt` submits a booking, any other an intake. */
+/**
+ * Submits a request for each name, one a minute. A name with `startsAt` submits a booking. All other names
+ * submit intakes.
+ */
 async function submit(all: Record<string, readonly ScreeningAnswer[]>, startsAt?: number) {
   const { intake, book } = await furnished()
   for (const [name, screeningAnswers] of Object.entries(all)) {

@@ -7,7 +7,7 @@ const count = 10_000
 const languages = [['en'], ['fr-CA', 'en'], []]
 const search = { regionId: 9, countryCode: undefined, modality: undefined, page: 1, pageSize: 1 } as const
 
-/** A region of many providers. `looked` counts the provider reads since its previous call. */
+/** A region of many providers. `looked` returns the number of provider reads since the previous call of `looked`. */
 function manyProviders() {
   let looked = 0
   const listings = Array.from({ length: count }, (_, index) => ({

@@ -189,7 +189,7 @@ describe('operations: verifying a token by its kid', () => {
     ])
   })
 
-  test('a verdict by kid lists the refusals of its partner since midnight UTC, and of no other partner', async () => {
+  test('a verdict by kid lists refusals since midnight UTC, only of the partner of the key', async () => {
     const { partner, token } = service.partner
     const { context } = service
     const midnight = Date.parse('2026-12-01T00:00:00Z')

@@ -35,7 +35,6 @@ let place: Awaited<ReturnType<typeof openPlace>>
 let context: Context
 let reports: string[]
 
-/** Starts the service on the stored data. */
 async function start(): Promise<Context> {
   reports = []
   const clock = { now: () => now }
@@ -53,7 +52,7 @@ async function start(): Promise<Context> {
   }
 }
 
-/** Changes a row of a provider directly in the database. With `isAnnounced`, running processes read the row. */
+/** Changes a row of a provider directly in the database. With `isAnnounced`, running processes read the change. */
 function damage(set: string, ref: string, isAnnounced = false): void {
   using database = new Database(place.path)
   database.run('PRAGMA ignore_check_constraints = ON')
@@ -153,7 +152,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(reports).toEqual([report])
   })
 
-  test('a provider is left out once another process has made its record unreadable', async () => {
+  test('a provider is left out after another process makes the record unreadable', async () => {
     damage(set, 'on-2', true)
     await context.directory.catchUp()
     await context.directory.catchUp()
@@ -237,7 +236,7 @@ describe('operations: a license with an invalid start date', () => {
 })
 
 describe('operations: a key that cannot be opened', () => {
-  test('its token is rejected, the key is reported and can be revoked, and other partners are not affected', async () => {
+  test('the token of the key is rejected, and other partners are not affected', async () => {
     const token = await issueFirstToken(context, { ...partner, id: 1, organization: null }, act)
     const other = await place.store.addPartner('Other', null, act)
     const otherToken = await issueFirstToken(context, other, act)

@@ -29,8 +29,8 @@ interface Needs {
 }
 
 /**
- * The names of the program's dependencies and of all packages that the dependencies need, directly or not, from
- * bun.lock.
+ * Reads bun.lock. Returns the names of the program's dependencies, and of all packages that these
+ * dependencies need.
  */
 function neededNames(): Set<string> {
   const lock = JSON.parse(readFileSync(`${root}/bun.lock`, 'utf8').replaceAll(/,(?=\s*[}\]])/g, ''))
@@ -48,7 +48,7 @@ function neededNames(): Set<string> {
   return needed
 }
 
-/** The packages that modules of src and db import at runtime, not only for types. */
+/** The packages that src and db import at runtime. Imports of types do not count. */
 async function importedNames(): Promise<Set<string>> {
   const transpiler = new Bun.Transpiler({ loader: 'ts' })
   const files = ['src/**/*.ts', 'db/**/*.ts'].flatMap((pattern) =>
