@@ -11,7 +11,6 @@ export interface Ask {
   readonly encoding: Encoding
 }
 
-/** A received response. */
 export interface Received {
   readonly status: number
   readonly headers: Headers
@@ -68,8 +67,7 @@ function bearer(token: string) {
 }
 
 /**
- * Warms up the service with this request and returns its next response.
- *
+ * Warms up the service with a request, and returns the next response.
  * @throws Error if the status or the encoding is not the expected one
  */
 export async function settled(baseUrl: string, ask: Ask): Promise<Received> {

@@ -15,7 +15,6 @@ const [minute, day] = [60_000, 86_400_000]
 const slotMillis = 45 * minute
 const stepMinutes = 45
 
-/** A usual week with a lunch break, a day off, time off and some taken slots, in a month with a clock change. */
 const now = Date.UTC(2027, 2, 1, 12, 0, 30)
 const timeZone = 'America/Toronto'
 const provider = {
@@ -35,13 +34,12 @@ const taken = [
   '2027-03-22T13:00Z',
 ].map(Date.parse)
 
-/** Returns the slots of the next 30 days, either as instants (ms) or as JSON. */
 interface Implementation {
   slots(): ArrayLike<number>
   json(): Uint8Array
 }
 
-/** Compares the service with plain Temporal at computing the slots of a provider that is not cached. */
+/** Compares the service with plain Temporal: the time to compute the slots of an uncached provider. */
 export async function benchAvailability(): Promise<Row[]> {
   const [ours, theirs] = [service(), plain()]
   deepStrictEqual(
@@ -56,7 +54,6 @@ export async function benchAvailability(): Promise<Row[]> {
   ]
 }
 
-/** The scheduling engine and the slot writer of the service. */
 function service(): Implementation {
   const zone = builtInZones().find(timeZone)
   if (!zone) throw new Error(`no zone ${timeZone}`)
@@ -90,7 +87,6 @@ interface PlainSlot {
   readonly utcEndTime: () => string
 }
 
-/** Converts both ends of a window once, and computes the slots between them with plain arithmetic. */
 function cut(begins: Temporal.ZonedDateTime, ends: Temporal.ZonedDateTime): PlainSlot[] {
   const stampOf = (millis: number) => () => `${new Date(millis).toISOString().slice(0, 19)}Z`
   const slots: PlainSlot[] = []
@@ -165,7 +161,7 @@ function compare(name: string, ours: () => unknown, theirs: () => unknown, goal?
   }
 }
 
-/** Runs per second of this process's CPU time, which other processes affect little. */
+/** Runs per second of CPU time. Other processes affect CPU time little. */
 function rate(work: () => unknown): number {
   const begun = process.cpuUsage()
   let [done, spent] = [0, 0]

@@ -1,6 +1,6 @@
 import type { Received } from './asks'
 
-// A bare Bun.serve in its own process. It reads the response from stdin and prints its port.
+// A bare Bun.serve in its own process. The server reads the response from stdin and prints its port.
 
 interface Prepared {
   readonly status: number

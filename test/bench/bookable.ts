@@ -18,7 +18,6 @@ const { limits } = readServerConfig(
   {},
 )
 
-/** Options for the service of a booking benchmark. */
 export interface Bookable {
   /** The folder of the master key, and of the database by default. */
   readonly folder: string
@@ -61,7 +60,6 @@ export interface Offer {
   readonly starts: readonly string[]
 }
 
-/** The slots of a directory without bookings. */
 export function offerOf({ directory }: Context): Offer {
   const listings = directory.listListings()
   const [listing] = listings

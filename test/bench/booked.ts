@@ -5,16 +5,15 @@ import { Connection, parseAnswer } from './connection'
 import { comparing, type Row, type RowSpec, rounds } from './row'
 import type { Serving } from './service'
 
-/** The number of searches in a round, for each of the two servers. Each search follows a booking. */
+/** The number of searches in a round, per server. A booking precedes each search. */
 const searches = 50
-/** The number of searches in the first round. It is not counted, because the runtime still compiles the code. */
+/** The number of searches in the warm-up round, in which the runtime compiles the code. */
 const searchesToWarmUp = 250
 
 /**
- * Measures searches of a page, each after a booking of one of its slots. wrk cannot do that, so one client alternates
- * bookings and searches on one connection. Only searches are timed, to their last byte. The bare server sends the page
- * from the beginning of the round. A booking precedes each of its requests too, so that both servers run under the same
- * conditions.
+ * Measures searches for a page. One of the slots on the page is booked before each search. wrk cannot alternate
+ * requests, so one client sends both on one connection. Only the searches are timed. Both servers get the bookings, so
+ * that the conditions are the same. The bare server does not update its page.
  * @throws Error if a search still offers a booked slot
  */
 export async function searchAfterBooking(spec: RowSpec, serving: Serving, encoding: Encoding): Promise<Row> {
@@ -55,7 +54,7 @@ interface Page {
   }[]
 }
 
-/** The slots of a page: the first of each provider, then the second of each, and so on. */
+/** Lists the slots of a page, alternating between providers. */
 export function* slotsOf(text: string): Generator<Slot, void> {
   const { results }: Page = JSON.parse(text)
   const most = Math.max(...results.map(({ availability }) => availability.length))

@@ -91,7 +91,7 @@ export function pgbenchPath(): string | null {
 }
 
 function toPrepared(text: string) {
-  // As in pgbench, a value that a statement uses twice is two parameters.
+  // A value that a statement uses twice becomes two parameters, as in pgbench.
   const names: string[] = []
   const own = text.replaceAll(/(?<!:):(\w+)/g, (_, name) => `$${names.push(name)}`)
   return { own, values: (drawn: Values) => names.map((name) => drawn[name] as number) }

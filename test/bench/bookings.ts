@@ -95,8 +95,8 @@ function ratioOf(
 type Values = (string | number | Uint8Array | null)[]
 
 /**
- * Writes the rows of the service again with prepared statements, and does nothing else. It writes them to a copy of the
- * service's database, so the tables, indexes, settings and durability are the same.
+ * Writes the service's rows again, with prepared statements only. The rows go to a copy of the service's database, so
+ * the tables, indexes, settings and durability are the same.
  */
 class Rows implements Disposable {
   readonly #written: Database

@@ -1,8 +1,11 @@
-/** A connection for sequential requests. It uses a plain socket, because a client library would take most of the time. */
+/**
+ * A connection for sequential requests. A client library would take most of the time, so this class uses a plain
+ * socket.
+ */
 export class Connection implements Disposable {
   #parts: Buffer[] = []
   #received = 0
-  /** The size of the whole response in bytes; infinite until its head has arrived. */
+  /** The size of the whole response in bytes. Infinite before the head has arrived. */
   #wanted = Number.POSITIVE_INFINITY
   #answered: PromiseWithResolvers<Buffer> = Promise.withResolvers()
   #socket: Bun.Socket | undefined
@@ -45,7 +48,7 @@ export class Connection implements Disposable {
   }
 }
 
-/** Returns the size of a response (head and body) in bytes; infinite until its head has arrived. */
+/** Returns the size of a response (head and body) in bytes. Infinite before the head has arrived. */
 function sizeOf(begun: Buffer): number {
   const end = begun.indexOf('\r\n\r\n')
   if (end < 0) return Number.POSITIVE_INFINITY

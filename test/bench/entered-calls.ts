@@ -3,7 +3,7 @@ import { daily, paths } from '../contract/contract'
 import { booking, provider, region } from '../support/builders'
 import { startService } from '../support/service'
 
-// entered.ts runs this file. It sets environment variables to the number of calls to make once the caches are warm.
+// entered.ts runs this file. Environment variables contain the number of calls to make after the warm-up.
 const calls = (name: string) => Array.from({ length: Number(process.env[name] ?? 0) }, (_, index) => index)
 
 test('bench: pages and bookings are answered', async () => {

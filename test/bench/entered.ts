@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// Prints the files of src and db whose code runs during a call: those that run more lines for two calls than for one.
+// Prints the files of src and db whose code runs during a call. These files run more lines for two calls than for one
+// call.
 // Run it with `bun test/bench/entered.ts`.
 const goals = { PAGES: ['a warm page of search', 15], BOOKINGS: ['a booking', 45] } as const
 

@@ -12,16 +12,16 @@ const pasts = [0, 100_000, 5_000_000]
 const providersWithPast = 1_000
 const member = 'member-1001'
 const bookingsOfRound = 50
-/** How long a process must use no CPU time to count as idle. */
+/** A process that uses no CPU time for this long counts as idle. */
 const quietMillis = 1_000
 
-/** A measurement: a figure, and the CPU time that the service used for it. The unit depends on the row. */
+/** A measured figure, and the CPU time that the service used. The unit depends on the row. */
 interface Point {
   readonly figure: number
   readonly cpu: number
 }
 
-/** Response times with a growing number of past bookings, compared to none. */
+/** Compares response times with many past bookings to response times without past bookings. */
 export async function benchGrowth(): Promise<Row[]> {
   await using services = await startAll(pasts, async (past) => {
     const serving = await Serving.start(providersWithPast)
@@ -74,7 +74,6 @@ async function curve(
   return rowsOf(name, unit, named, taken)
 }
 
-/** @param taken the measurements of each round, by service */
 function rowsOf(name: string, unit: string, named: readonly string[], taken: readonly Point[][]): Row[] {
   const of = (key: keyof Point, place: number) => taken.map((points) => (points[place] as Point)[key])
   return named.map((point, place) => {

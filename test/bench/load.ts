@@ -8,7 +8,7 @@ export interface Load {
   readonly token: string
   /** Paths to GET in rotation. An empty list submits booking requests and intakes of new members instead. */
   readonly paths: readonly string[]
-  /** The slots to book. Without them, the load submits intakes. */
+  /** The slots to book. If absent, the load submits intakes. */
   readonly slots?: Slots
   readonly connections: number
   readonly seconds: number
@@ -16,7 +16,7 @@ export interface Load {
   readonly perSecond: number | null
 }
 
-/** Slots in booking order: the first of each provider, then the second of each, and so on. */
+/** Slots in booking order, alternating between providers. */
 export interface Slots {
   readonly providerIds: readonly number[]
   readonly starts: readonly string[]
@@ -25,10 +25,8 @@ export interface Slots {
 }
 
 /**
- * For each status: the number of responses, the responses per second during the load, and the median and the 99th
- * percentile of the response time in ms. Responses after the end of the load count in the percentiles. In an open loop
- * the response time starts when the request is due, even if the request then waits for a connection or for this process
- * (this avoids coordinated omission).
+ * Figures for each status: the number of responses, the responses per second, and percentiles of the response time in
+ * ms. In an open loop, the response time starts when the request is due (this avoids coordinated omission).
  */
 export type Measured = Record<string, { count: number; perSecond: number; p50: number; p99: number }>
 
@@ -54,7 +52,7 @@ if (import.meta.main) {
 interface Connection {
   dueAt: number
   received: Buffer
-  /** The number of body bytes that have not arrived yet; null until the head has arrived. Not used for a chunked body. */
+  /** Body bytes that have not arrived yet. Null before the head has arrived. Unused for a chunked body. */
   missing: number | null
   isChunked: boolean
   status: string
@@ -169,7 +167,7 @@ function flush(socket: Socket): void {
 /** Processes a part of a response. Looks only for the end of the response, not at its body. */
 function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) => void): void {
   const { data } = socket
-  // Until the head is complete, keeps all bytes. After that, keeps only the last few: they may begin the last chunk.
+  // After the head, keeps only the last few bytes, because the last chunk may begin in these bytes.
   const kept = data.missing === null ? data.received : data.received.subarray(-lastChunk.length)
   data.received = Buffer.concat([kept, bytes])
   let body = bytes.length

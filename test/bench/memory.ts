@@ -6,7 +6,7 @@ const providers = 10_000
 const pages = providers / 20
 const [readings, pauseMillis] = [5, 500]
 
-/** The memory that providers need: the memory of a filled service minus that of an empty one. */
+/** The memory of a filled service minus the memory of an empty service. */
 export async function benchMemory(): Promise<Row[]> {
   await using empty = await Serving.start(0)
   await using filled = await Serving.start(providers)

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 /** Each provider has one booking an hour. All bookings ended so long ago that the directory does not load their slots. */
 const [hourMillis, overMillis, slotMillis] = [3_600_000, 864_000_000, 2_700_000]
 
-// The hashes ascend, so that rows are appended to their index, and are as evenly spread as real ones.
+// Ascending hashes, so that rows are appended to the index. The hashes are as evenly spread as real hashes.
 const hash = (which: number) => `unhex(printf('%016x%048d', i * ($spread / $count), ${which}))`
 const numbers = 'WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $count)'
 const addMembers = `${numbers}
@@ -18,8 +18,8 @@ const addRequests = `${numbers}, each(i, at) AS (SELECT i, $over - ($most - i % 
     printf('PAST-%012d', i), at, at + ${slotMillis}, -300, at, zeroblob(200), $over + i FROM each`
 
 /**
- * Adds past accepted bookings to a database that no process has open. Each booking has a new member. The rows are about as
- * large as those that the service would create, but their sealed values are not valid.
+ * Adds past accepted bookings to a database that no process has open. Each booking has a new member. The rows have
+ * about the size of real rows. Their sealed values are invalid.
  */
 export function addPastBookings(path: string, count: number): void {
   if (count === 0) return

@@ -6,13 +6,13 @@ export interface Row {
   readonly name: string
   /** The measured value with its unit. */
   readonly figure: string
-  /** The reference's value with its unit, and the reference's name unless it is a bare server. */
+  /** The value of the reference with its unit. The text names the reference if it is not a bare server. */
   readonly reference?: string
   /** The median of the rounds' ratios. A ratio is the figure divided by the reference. */
   readonly ratio?: number
   /** The smallest and the largest ratio of the rounds. */
   readonly spread?: readonly [smallest: number, largest: number]
-  /** The median ratio of the CPU time that the two servers used. Other processes affect CPU time little. */
+  /** The median ratio of the CPU times of the two servers. Other processes affect CPU time little. */
   readonly cpuRatio?: number
   /** A bound of the ratio, or of the figure if there is no ratio: `>= 0.90`, `<= 4 MB` or `< 500 ms`. */
   readonly goal?: string
@@ -26,13 +26,13 @@ export interface Turns {
   readonly ours: readonly number[]
   readonly theirs: readonly number[]
   readonly unit: string
-  /** The name of the reference unless it is a bare server. */
+  /** The name of the reference; absent for a bare server. */
   readonly referenceName?: string | undefined
   /** The ratio of the two servers' CPU time in each round. */
   readonly cpuRatios?: readonly number[]
 }
 
-/** Makes a row of the rounds' medians. Each ratio compares two figures of the same round. */
+/** Makes a row from the medians of all rounds. Each ratio compares two figures of the same round. */
 export function comparing(spec: RowSpec, { ours, theirs, unit, referenceName, cpuRatios }: Turns): Row {
   const ratios = ours.map((figure, round) => figure / (theirs[round] as number))
   const [figure, reference] = [ours, theirs].map((figures) => `${toText(median(figures))} ${unit}`)

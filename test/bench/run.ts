@@ -8,8 +8,8 @@ import { table } from '../../src/cli/terminal/table'
 import { failed, isFailed, isMet, type Row, rounds } from './row'
 import { loadGenerator, wrkVersion } from './wrk'
 
-// Prints the service's figures next to a bare server, a bare database or another run of itself, and writes them as JSON.
-// Machines are different and noisy, so only the ratios are comparable. Each is the median of rounds that take turns.
+// Compares the service with a bare server, a bare database or another run, and writes the figures as JSON. Machines are
+// different and noisy, so only the ratios are comparable. Each ratio is the median of several rounds.
 
 // Loaded lazily, because some parts build the executable when they are imported.
 const parts: Record<string, () => Promise<readonly Row[]>> = {

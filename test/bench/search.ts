@@ -10,7 +10,7 @@ const pageSize = 20
 const middle = { ofFew: 2, ofMany: many / pageSize / 2 }
 /** A filter that two of nine providers match. */
 const filter = { text: '&language=fr&modality=telephonic', middle: Math.floor(many / 9 / pageSize) }
-/** Excludes the first page: it is already cached, because a request has measured its size. */
+/** Excludes the first page, because an earlier request has already cached that page. */
 const coldPagesOfRound = Math.floor((many / pageSize - 1) / (rounds + 1))
 
 /** Compares searches of few and of many providers with a bare server that sends the same bytes. */

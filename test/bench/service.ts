@@ -19,10 +19,7 @@ const logged = ['--log-requests', 'errors']
 /** Logs to a file, because a process that reads the log would use the same CPU. */
 const loggingToFile = ['sh', '-c', 'exec "$@" 2>> serve.log', 'sh', ...theProgram]
 
-/**
- * The built executable with `serve`, on a production database that its own commands created and filled.
- * Disposing it ends the process.
- */
+/** Runs `serve` of the built executable on a production database. Disposing it ends the process. */
 export class Serving implements AsyncDisposable {
   private constructor(
     readonly operator: Operator,

@@ -6,8 +6,8 @@ import { Refusal } from '../../src/domain/errors'
 import { systemClock } from '../../src/domain/ports/time'
 import { fill, offerOf, openBookable } from './bookable'
 
-// A node without HTTP in its own process. Its argument is a Bookable as JSON. Each input line is an Asked as JSON: the node
-// books, then prints its bookings per second. The first node on a database creates the directory.
+// A node without HTTP in its own process. The argument is a Bookable as JSON. Each input line is an Asked as JSON: the
+// node books, then prints its bookings per second. The first node on a database creates the directory.
 
 /** A round of bookings. Nodes that book concurrently get different slots. */
 export interface Asked {
@@ -15,7 +15,7 @@ export interface Asked {
   readonly millis: number
   /** The index of the first slot to book. */
   readonly first: number
-  /** The distance from one slot to the next, as a number of slots. */
+  /** The distance from one slot to the next. The value 1 books adjacent slots. */
   readonly step: number
 }
 

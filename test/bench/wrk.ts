@@ -34,9 +34,8 @@ export interface Target {
 }
 
 /**
- * Measures two targets in turn. The first round of each is not counted.
- *
- * @param referenceName the name of the reference unless it is a bare server
+ * Measures two targets in turn. The first round of each target is not counted.
+ * @param referenceName the name of the reference; absent for a bare server
  */
 export async function takeTurns(
   spec: RowSpec,
@@ -116,7 +115,7 @@ export async function run({ server, ask }: Target, bytes: number, walk?: Walk): 
 /** @param tolerance the share by which the size of a body may differ */
 function requireExpected(summary: Printed, { status }: Ask, bytes: number, tolerance: number): void {
   const refused = status >= 400 ? summary.requests : 0
-  // wrk counts the bytes of unfinished responses, but not the responses.
+  // wrk counts the bytes of an unfinished response, but does not count the response.
   const [least, most] = [
     summary.requests * bytes * (1 - tolerance),
     (summary.requests + connections) * (bytes * (1 + tolerance) + mostHeaderBytes),

@@ -10,7 +10,7 @@ const respect = Bun.spawn([process.execPath, 'node_modules/@redocly/cli/bin/cli.
     ...process.env,
     REDOCLY_TELEMETRY: 'off',
     REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-    // The token is not an argument, because every user of the machine can read the arguments of a process.
+    // Every user of the machine can read the arguments of a process, so the token is in the environment.
     REDOCLY_CLI_RESPECT_INPUT: `token=${sandbox.token()},idempotencyKey=${crypto.randomUUID()}`,
   },
   stdio: ['ignore', 'inherit', 'inherit'],

@@ -10,7 +10,7 @@ const ten = '2026-12-02T15:00:00Z'
 const works = { workingHours: [daily('09:15', '12:00')] }
 const day = Date.parse('2026-12-02T00:00:00Z') / (24 * 60 * minuteMillis)
 
-describe('scheduling: whether a provider can hold a booked session', () => {
+describe('scheduling: absenceOf says why a provider cannot hold a session', () => {
   const rows: [what: string, different: Partial<Practice>, step: string | null][] = [
     ['within the working hours has no obstacle', works, null],
     ['off the grid has no obstacle', { workingHours: [daily('09:20', '12:00')] }, null],
@@ -93,7 +93,7 @@ describe('scheduling: whether a provider can hold a booked session', () => {
   })
 })
 
-test('scheduling: a provider is present for every booked slot that was offered', () => {
+test('scheduling: a provider can hold a session in every offered slot', () => {
   let offered = 0
   fc.assert(
     fc.property(asked, ({ practice: given, now }) => {

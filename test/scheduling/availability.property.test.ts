@@ -33,7 +33,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'agrees with a query for each single slot start, on or off the grid',
+    'agrees with a query for each single slot start',
     () => {
       const elsewhere = fc.oneof(
         fc.integer({ min: -50, max: 50 }),
@@ -75,7 +75,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'is an ascending list of whole minutes between the notice and the horizon, whose slots never overlap',
+    'is an ascending list of slots that do not overlap',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -97,7 +97,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'loses exactly the slots that overlap a new taken slot',
+    'loses only the slots that overlap a new taken slot',
     () => {
       holds(
         fc.property(asked, fc.nat(), fc.integer({ min: -60, max: 60 }), ({ practice, now }, index, shift) => {
@@ -117,7 +117,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'with several licenses includes the slots of each single license',
+    'includes the slots of each license',
     () => {
       holds(
         fc.property(asked, ({ practice, now }) => {
@@ -136,7 +136,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'does not change before its holdsUntil',
+    'does not change before holdsUntil',
     () => {
       holds(
         fc.property(asked, fc.double({ min: 0, max: 1, noNaN: true }), ({ practice, now }, share) => {
@@ -174,7 +174,7 @@ describe('scheduling: availability of random practices at random moments', () =>
   )
 
   test(
-    'reports an obstacle for each start that is not offered, and for no offered slot',
+    'reports an obstacle if and only if a start is not offered',
     () => {
       const minute = fc.integer({ min: -2_000, max: 31 * 1_440 })
       holds(

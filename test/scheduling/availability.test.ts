@@ -27,7 +27,7 @@ describe('scheduling: working time around the clock', () => {
     }
   })
 
-  test('a day of 23 hours has 30 slots, a day of 25 hours has 33, and the slots of the next date start at midnight', () => {
+  test('a day of 23 hours has 30 slots, and a day of 25 hours has 33', () => {
     const spring = startsOn('2027-03-14', always, '2027-03-12T12:00:00Z')
     expect(spring).toHaveLength(30)
     expect(spring[0]).toBe('2027-03-14T05:00:00Z')
@@ -42,14 +42,14 @@ describe('scheduling: working time around the clock', () => {
   })
 })
 
-describe('scheduling: chains of windows in which the windows of successive dates overlap', () => {
+describe('scheduling: a chain of windows that overlap from date to date', () => {
   // Two shifts that overlap for half an hour at each handover.
   const shifts = (different: Parameters<typeof daily>[2] = {}) =>
     practice({ workingHours: [daily('08:00', '20:00', different), daily('19:30', '08:30', different)] })
   const offGrid = (first: string, step: number, slots: readonly string[]) =>
     slots.filter((utc) => (at(utc) - at(first)) % (step * minuteMillis) !== 0)
 
-  test('a chain of five days has its slots on one grid from its start, even across a clock change', () => {
+  test('a chain of five days has one slot grid, even across a clock change', () => {
     const chain = shifts({ from: '2027-03-12', until: '2027-03-16', stepMinutes: 50 })
     const slots = slotsOf(chain, '2027-03-11T12:00:00Z')
     expect(slots[0]).toBe('2027-03-12T13:00:00Z')
@@ -69,7 +69,7 @@ describe('scheduling: chains of windows in which the windows of successive dates
     ]
   }
 
-  test('an endless chain keeps its slots while the last clock change recedes into the past', () => {
+  test('an endless chain keeps its slots after a clock change', () => {
     for (let day = 3; day < 15; day++) {
       const later = `2026-11-${String(day).padStart(2, '0')}T12:00:00Z`
       expect([later, moved(shifts(), '2026-11-02T12:00:00Z', later)]).toEqual([later, []])
@@ -124,7 +124,7 @@ describe('scheduling: chains of windows in which the windows of successive dates
   })
 })
 
-describe('scheduling: the edges of the horizon and of the notice', () => {
+describe('scheduling: the limits of horizon and notice', () => {
   const slot = at('2026-12-01T14:00:00Z')
   const one = on('2026-12-01', '09:00', '09:45')
   const starts = (now: number, given: Practice = one) => availabilityOf(given, now).slots
@@ -135,14 +135,14 @@ describe('scheduling: the edges of the horizon and of the notice', () => {
     expect(starts(slot - 30 * dayMillis + 1)).toHaveLength(1)
   })
 
-  test('an answer expires in the first millisecond in which its first slot is no longer offered', () => {
+  test('an answer expires when its first slot is no longer offered, to the millisecond', () => {
     expect(availabilityOf(one, slot - 12_345).holdsUntil).toBe(slot + 1)
     expect(availabilityOf({ ...one, minimumNoticeMinutes: 10 }, slot - 900_000).holdsUntil).toBe(
       slot - 600_000 + 1,
     )
   })
 
-  test('an answer expires in the millisecond in which another slot enters the horizon of 30 days', () => {
+  test('an answer expires when another slot enters the horizon, to the millisecond', () => {
     expect(availabilityOf(one, slot - 30 * dayMillis - 12_345).holdsUntil).toBe(slot - 30 * dayMillis + 1)
   })
 
@@ -171,7 +171,7 @@ describe('scheduling: the edges of the horizon and of the notice', () => {
 })
 
 describe('scheduling: dates before 1970 and after 2037', () => {
-  test('weekdays of dates before 1970 are right', () => {
+  test('dates before 1970 have the correct weekdays', () => {
     const mondays = practice({
       workingHours: [{ weekdays: ['monday'], start: '09:00', end: '09:45' }],
       licenses: [{ from: '1950-01-01', until: null }],

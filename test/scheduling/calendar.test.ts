@@ -20,7 +20,7 @@ describe('scheduling: dates', () => {
     expect(parseDate('9999-12-31')).toBe(2_932_896)
   })
 
-  test('dates are the same after formatting and parsing', () => {
+  test('formatting and parsing a date returns the same date', () => {
     fc.assert(
       fc.property(fc.integer({ min: -354_285, max: 2_932_896 }), (day) => {
         expect(parseDate(formatDate(day))).toBe(day)
@@ -28,7 +28,7 @@ describe('scheduling: dates', () => {
     )
   })
 
-  test('dates of the first century keep their century', () => {
+  test('a date of the first century keeps its year', () => {
     for (const text of ['0001-01-01', '0050-06-15', '0099-12-31', '0100-01-01']) {
       expect(formatDate(parseDate(text) ?? Number.NaN)).toBe(text)
     }
@@ -48,7 +48,7 @@ describe('scheduling: dates', () => {
     })
   }
 
-  test('weekdays are counted from Monday as 0, also before 1970', () => {
+  test('Monday is weekday 0, also before 1970', () => {
     expect(weekdayOf(0)).toBe(3)
     expect(weekdayOf(parseDate('2027-03-14') ?? Number.NaN)).toBe(6)
     expect(weekdayOf(parseDate('1969-12-01') ?? Number.NaN)).toBe(0)

@@ -42,7 +42,7 @@ test('scheduling: Reach finds whether a given interval lies within one of its in
   )
 })
 
-test('scheduling: Reach reads each of its intervals only a few times during ascending queries', () => {
+test('scheduling: Reach reads each interval only a few times during ascending queries', () => {
   let looks = 0
   const counted = Array.from({ length: 1_000 }, (_, index) => ({
     get start() {

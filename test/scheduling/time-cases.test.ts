@@ -39,7 +39,7 @@ describe('scheduling: named time cases', () => {
     })
   }
 
-  test('no two cases have the same name', () => {
+  test('every case has a unique name', () => {
     expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
   })
 })

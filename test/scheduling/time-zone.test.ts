@@ -76,7 +76,7 @@ describe('scheduling: conversion of local times to instants', () => {
     })
   }
 
-  test('conversion agrees with a minute-by-minute scan around each clock change from 2026 to 2037, in every zone', () => {
+  test('conversion agrees with a minute-by-minute scan around each clock change', () => {
     const faults: string[] = []
     let changes = 0
     for (const name of moment.tz.names()) {
@@ -114,7 +114,7 @@ describe('scheduling: conversion of local times to instants', () => {
     expect(changes).toBeGreaterThan(2_000)
   })
 
-  test('conversion subtracts the offset that fixedOffsetFrom gives, in every zone', () => {
+  test('conversion subtracts the result of fixedOffsetFrom, in every zone', () => {
     for (const name of zones.names) {
       const zone = zoneOf(name)
       for (let local = minutes('2026-01-01T00:00'); local < minutes('2029-01-01T00:00'); local += 1_440) {
@@ -147,7 +147,7 @@ describe('scheduling: conversion of local times to instants', () => {
   })
 })
 
-test('scheduling: an instant is formatted as local time, with the offset if the hour is repeated', () => {
+test('scheduling: a local time in a repeated hour is formatted with its offset', () => {
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T14:00'))).toBe('Tue 2026-12-01 09:00')
   expect(formatLocal(zoneOf('America/Toronto'), minutes('2026-12-01T04:59:59'))).toBe('Mon 2026-11-30 23:59')
   const formatted = ['T04:59', 'T05:30', 'T06:30', 'T07:00'].map((time) =>
@@ -177,12 +177,12 @@ describe('scheduling: an invented zone', () => {
     expect(offsetAt(zone, 1_000)).toBe(60)
   })
 
-  test('a period between two changes at the same instant is ignored', () => {
+  test('if two changes are at the same instant, only the later one applies', () => {
     const zone: TimeZone = { name: 'Summer', transitions: [5_000, 5_000], offsets: [60, 0, 60] }
     for (let local = 4_900; local < 5_200; local++) expect(toInstant(zone, local)).toBe(local - 60)
   })
 
-  test('a repeated local time means its first occurrence, and a skipped one means the time after the gap', () => {
+  test('a repeated local time means its first occurrence', () => {
     // The clock moves one hour forward at minute 10,000, and back two hours later.
     const zone: TimeZone = { name: 'Restless', transitions: [10_000, 10_120], offsets: [0, 60, 0] }
     expect(toInstant(zone, 9_999)).toBe(9_999)

@@ -44,7 +44,7 @@ describe('scheduling: working time', () => {
     fc.assert(fc.property(asked, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
-  test('working time of long and endless chains equals the merge of every window since 2000', () => {
+  test('working time without gaps equals the merge of every window since 2000', () => {
     fc.assert(fc.property(chained, expectFullMerge), { numRuns: runs })
   }, 3_600_000)
 
@@ -76,7 +76,7 @@ describe('scheduling: working time', () => {
     expectFullMerge({ practice: handover, now: start * minuteMillis })
   })
 
-  test('the grid of a chain is counted from the end of its last weekly pause, on any weekday', () => {
+  test('the slot grid of a chain starts at the end of the last weekly pause', () => {
     const step = { stepMinutes: 50 }
     const saturday = ['saturday'] as const
     const others = everyDay.filter((weekday) => weekday !== 'saturday')
@@ -116,7 +116,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     return { schedule: { ...schedule, overrides }, lookups: () => lookups }
   }
 
-  test('a chain needs few look-ups of dates for a first query, even after 100 years', () => {
+  test('the first query looks up few dates, even after 100 years', () => {
     for (const [now, most] of [
       ['2026-12-01T12:00:00Z', 1_500],
       ['2126-12-01T12:00:00Z', 6_000],
@@ -127,7 +127,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     }
   })
 
-  test('a chain needs look-ups only for the dates in range for each later query', () => {
+  test('a later query looks up only the dates in range', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless)
     workingTime(schedule, monthFrom(start))
@@ -143,7 +143,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(36 * 6)
   })
 
-  test('a chain with a date off needs few look-ups for repeated queries, both before and after the date off', () => {
+  test('repeated queries around a date off look up few dates', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const { schedule, lookups } = counted(endless, '2026-12-10')
     const ask = () => {
@@ -157,13 +157,13 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(6 * 25)
   })
 
-  test('a chain without clock changes needs look-ups only for the month in range and one more week', () => {
+  test('without clock changes, a query looks up only a month and a week', () => {
     const { schedule, lookups } = counted({ ...endless, timeZone: 'UTC' })
     workingTime(schedule, monthFrom(minutes('2026-12-01T12:00:00Z')))
     expect(lookups()).toBeLessThan(60)
   })
 
-  test('a chain is returned as one window that begins at most one step before the range', () => {
+  test('a chain is returned as one window', () => {
     const start = minutes('2026-12-01T12:00:00Z')
     const [window, ...others] = workingTime(scheduleOf(endless), monthFrom(start))
     expect(others).toEqual([])

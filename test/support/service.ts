@@ -30,7 +30,7 @@ export interface Answer {
 
 /** A service on a real port, with a clock that only the test moves. */
 export interface TestService {
-  /** http://localhost:PORT */
+  /** For example http://localhost:8080. */
   readonly baseUrl: string
   readonly context: Context
   readonly storage: Storage

@@ -169,8 +169,8 @@ static void filter_calls(const struct call *calls, u64 count) {
 static void pass_on(int number) { kill(child, number); }
 
 /*
- * Runs argv to its end. Returns its wait status, or a negative errno if it cannot be traced.
- * Kills it before disk step number last_step on files whose names end in `end`; 0 for never.
+ * Runs the program argv to its end. Returns its wait status, or a negative errno if tracing fails.
+ * Kills the program before disk step number last_step on files whose names end in `end`. 0 never kills the program.
  */
 int trace(char *const *argv, int descriptor, const struct call *calls, int count, const char *end, int last_step) {
   int gate[2], status, tid;

@@ -1,6 +1,6 @@
 // Runs a program under ptrace: bun tracer.ts TRACE END STEP PROGRAM [ARGUMENT]… Writes the system calls of the program
-// to TRACE, and exits with its exit code or signal. Kills the program before the STEPth disk step on a file whose name
-// ends in END. STEP 0 never kills it.
+// to TRACE, and exits with the exit code or signal of the program. Kills the program before disk step number STEP on
+// files whose names end in END. STEP 0 never kills the program.
 import { cc, ptr } from 'bun:ffi'
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'

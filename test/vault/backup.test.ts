@@ -30,7 +30,7 @@ const opened = async (name: string, keys: Partial<Parameters<typeof openBackup>[
 }
 
 describe('vault: an encrypted backup', () => {
-  test('a backup is an age file without plaintext, and another master key does not open it', async () => {
+  test('a backup is an age file that another master key cannot open', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sealed'))
     const sealed = readFileSync(file('sealed'))
@@ -77,7 +77,7 @@ describe('vault: an encrypted backup', () => {
     )
   })
 
-  test('a backup with a passphrase opens only with that passphrase, not with the master key', async () => {
+  test('a backup with a passphrase does not open with the master key', async () => {
     const passphraseFile = secret('passphrase', 'canary correct horse\nanother line\n')
     await (await protectBackup(masterKey, { ...alone, passphraseFile }))(file('plain'), file('phrased'))
     expect(await opened('phrased', { passphraseFile })).toBe(true)
@@ -100,7 +100,7 @@ describe('vault: an encrypted backup', () => {
   })
 
   test.each(['age1qqqq', 'canary', 'AGE-SECRET-KEY-1CANARY', ''])(
-    'a backup for the invalid recipient %p is refused, and the error does not show the recipient',
+    'the invalid recipient %p is refused with an error that does not show the recipient',
     async (recipient) => {
       expect(await refusalOf(protectBackup(masterKey, { recipients: [recipient] }))).toBe(
         'field_invalid: --recipient: must be an age recipient (age1…)',
@@ -108,7 +108,7 @@ describe('vault: an encrypted backup', () => {
     },
   )
 
-  test('a backup that was changed or cut off is rejected, wherever the damage is', async () => {
+  test('a changed or truncated backup is rejected', async () => {
     await (await protectBackup(masterKey, alone))(file('plain'), file('whole'))
     const whole = readFileSync(file('whole'))
     const damaged = 'database_unusable: the backup is damaged; use another backup'
@@ -131,7 +131,7 @@ describe('vault: an encrypted backup', () => {
     }
   })
 
-  test('a backup fails if reading it back does not return the original', async () => {
+  test('a backup fails if the decrypted copy differs from the original', async () => {
     const protect = await protectBackup(masterKey, alone)
     await protect(file('plain'), file('sound'))
     const bytes = readFileSync(file('sound'))

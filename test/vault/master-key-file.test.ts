@@ -4,7 +4,7 @@ import { createMasterKey, readMasterKey } from '../../src/vault/master-key-file'
 import { Folder } from '../support/folder'
 
 describe('vault: a master key file', () => {
-  test('a key file contains the key in base64 on one line, and only its owner can read it', () => {
+  test('a key file contains one line of base64 and is readable only by its owner', () => {
     using folder = new Folder()
     const path = folder.file('key')
     const mask = process.umask(0)
@@ -27,7 +27,7 @@ describe('vault: a master key file', () => {
   })
 
   test.if(process.getuid?.() === 0)(
-    'a key file of another user is refused for root, unless the database belongs to the same user',
+    'root may use the key file of another user only if that user owns the database',
     () => {
       using folder = new Folder()
       const path = folder.file('key')

@@ -66,7 +66,7 @@ async function submitAll(service: Served, token: string): Promise<void> {
   }
 }
 
-test('vault: no database, write-ahead log, temporary file or backup shows personal data, even after a crash', async () => {
+test('vault: no file on the disk shows personal data, even after a crash', async () => {
   using operator = new Operator()
   const token = await onboard(operator)
   expect(canaries.length).toBeGreaterThan(40)

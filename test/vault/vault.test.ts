@@ -71,7 +71,7 @@ describe('vault: the storage format that all releases share', () => {
     ])
   })
 
-  test('the first five bytes of a sealed value (format and master key id) are fixed', () => {
+  test('the first five bytes of a sealed value are fixed', () => {
     expect(Buffer.from(fixed.seal(secret, place).subarray(0, 5)).toString('hex')).toBe('0230025e9a')
   })
 

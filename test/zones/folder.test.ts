@@ -35,7 +35,7 @@ function folderOf(files: Record<string, Buffer | string>): string {
 }
 
 describe('zones: a zoneinfo folder', () => {
-  test('a folder replaces built-in zones, and the slots of a provider follow the rules in the folder', () => {
+  test('a folder replaces built-in zones', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': changed }))
     const summer = practice({
       workingHours: [daily('09:00', '09:45', { from: '2027-07-01', until: '2027-07-01' })],
@@ -44,7 +44,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(slotsOf(summer, '2027-06-30T00:00:00Z', zones)).toEqual(['2027-07-01T14:00:00Z'])
   })
 
-  test('a folder adds zones, and does not remove the built-in zones that it lacks', () => {
+  test('a folder without a built-in zone does not remove the zone', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'America/Argentina/Ushuaia': changed, 'Mars/Olympus': changed }),
     )
@@ -58,7 +58,7 @@ describe('zones: a zoneinfo folder', () => {
     for (const name of notNames) expect([name, zones.find(name)]).toEqual([name, null])
   })
 
-  test('a folder may contain a link to a zone file, and the name of the link is a zone', () => {
+  test('a link to a zone file defines a zone with the name of the link', () => {
     const zones = zonesFromFolder(
       folderOf({ 'America/Toronto': toronto, 'Canada/Eastern': '->../America/Toronto' }),
     )
@@ -73,7 +73,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
   })
 
-  test('a folder may contain a link that leads back to a parent folder', () => {
+  test('a folder may contain a link to its parent folder', () => {
     const zones = zonesFromFolder(folderOf({ 'America/Toronto': toronto, 'America/back': '->..' }))
     expect(zones.find('America/Toronto')?.name).toBe('America/Toronto')
     expect(zones.names.length).toBeLessThan(builtInZones().names.length + 10)
@@ -96,7 +96,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(zones.names).toEqual(builtInZones().names)
   })
 
-  test('a folder reports its edition, and whether the edition is older than the built-in one', () => {
+  test('a folder reports whether its edition is older than the built-in edition', () => {
     const reported = (files: Record<string, string>) => {
       const folder = folderOf({ 'America/Toronto': toronto, ...files })
       const { edition, age, folder: from, builtIn } = zonesFromFolder(folder)
@@ -114,7 +114,7 @@ describe('zones: a zoneinfo folder', () => {
     expect(reported({})).toEqual(['unknown', 'unknown'])
   })
 
-  test('a folder is read only once, so later changes of its files have no effect', () => {
+  test('later changes of the files have no effect', () => {
     const folder = folderOf({ 'America/Toronto': toronto })
     const zones = zonesFromFolder(folder)
     writeFileSync(join(folder, 'America/Toronto'), changed)
@@ -140,7 +140,7 @@ describe('zones: a zoneinfo folder', () => {
     }
   })
 
-  test('a folder that is missing or is a file is rejected, and the error names it', () => {
+  test('a missing folder is rejected with an error that names the folder', () => {
     const folder = folderOf({ file: 'text', link: '->nowhere' })
     makeFifo(join(folder, 'fifo'))
     expect(faultOf('/nowhere/zoneinfo')).toBe(
@@ -173,7 +173,7 @@ describe('zones: a zoneinfo folder', () => {
     ['a link to itself', '->Toronto', 'is a broken link'],
   ]
   test.each(faults)(
-    'a folder with a zone file that is %s is rejected, and the error names the file',
+    'a zone file that is %s is rejected with an error that names the file',
     (_, content, fault) => {
       const folder = folderOf({ 'America/Toronto': content, UTC: writeTzif({ types: [0], footer: 'UTC0' }) })
       expect(faultOf(folder)).toBe(
@@ -182,7 +182,7 @@ describe('zones: a zoneinfo folder', () => {
     },
   )
 
-  test('a folder with a pipe among its files is rejected without waiting for the pipe', () => {
+  test('a folder with a named pipe is rejected at once', () => {
     for (const name of ['America/Toronto', 'tzdata.zi', '+VERSION']) {
       const folder = folderOf({ 'America/Vancouver': toronto })
       makeFifo(join(folder, name))

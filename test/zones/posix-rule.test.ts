@@ -14,7 +14,7 @@ function changesIn(rule: string, year: number): string[] | undefined {
     })
 }
 
-describe('zones: a POSIX rule gives the changes of a year', () => {
+describe('zones: a POSIX rule defines the changes of a year', () => {
   const cases = [
     ['New York', 'EST5EDT,M3.2.0,M11.1.0', 2027, ['2027-03-14T07:00 -04:00', '2027-11-07T06:00 -05:00']],
     [

@@ -57,7 +57,7 @@ function builtIn(name: string): TimeZone {
 }
 
 describe('zones: a TZif file', () => {
-  test('a file with a few changes and a footer is read as the zone up to 2037', () => {
+  test('a file with two years of changes and a footer gives all changes until 2037', () => {
     expect(differences(read(slimToronto), builtIn('America/Toronto'))).toEqual([])
   })
 
@@ -68,13 +68,13 @@ describe('zones: a TZif file', () => {
     expect(offsetAt(zone, minutes('2006-04-02T07:00:00Z'))).toBe(-240)
   })
 
-  test('a file with only a footer is read as the zone from 1970 on', () => {
+  test('a file with only a footer gives all changes from 1970 on', () => {
     const zone = read({ types: [-5 * hour], footer: newYork })
     expect(differences(zone, builtIn('America/Toronto'))).toEqual([])
     expect(offsetAt(zone, minutes('1970-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('a file with one offset is read as a zone with that offset for all time, with or without a footer', () => {
+  test('a file with one offset is a zone with a fixed offset', () => {
     for (const footer of ['<+0545>-5:45', '']) {
       const zone = read({ types: [20_700], footer })
       expect(zone.transitions).toEqual([])
@@ -112,7 +112,7 @@ describe('zones: a TZif file', () => {
     })
   }
 
-  test('a file whose footer has summer time all year is read as a zone that never leaves summer time', () => {
+  test('a footer with summer time all year gives permanent summer time', () => {
     const zone = read({
       types: [-5 * hour, -4 * hour],
       changes: [[seconds('2026-03-08T07:00:00Z'), 1]],
@@ -125,12 +125,12 @@ describe('zones: a TZif file', () => {
     }
   })
 
-  test('a file is read from its 64-bit block, past leap seconds and indicators', () => {
+  test('the 64-bit block of a file is read, and the leap seconds are skipped', () => {
     expect(differences(read(fullFile), builtIn('America/Toronto'))).toEqual([])
     expect(offsetAt(read(fullFile), minutes('2020-07-01T00:00:00Z'))).toBe(-240)
   })
 
-  test('a file may begin with a change 18 billion years ago, as old files do', () => {
+  test('a file may begin with a change 18 billion years ago', () => {
     const changes = [[-(2 ** 59), 0], ...(slimToronto.changes ?? [])] as const
     expect(differences(read({ ...slimToronto, changes }), builtIn('America/Toronto'))).toEqual([])
   })
@@ -157,7 +157,7 @@ describe('zones: a broken TZif file is rejected', () => {
     }
   }
 
-  test('another kind of file is rejected', () => {
+  test('a file that is not a TZif file is rejected', () => {
     for (const text of ['', 'TZ', '# version 2026f\nR d 1916\n', 'x'.repeat(5_000), '\0'.repeat(5_000)]) {
       expect(readTzif('Test/Zone', Buffer.from(text))).toBeNull()
     }
@@ -172,11 +172,11 @@ describe('zones: a broken TZif file is rejected', () => {
     )
   })
 
-  test('a file without types is rejected', () => {
+  test('a file without local time types is rejected', () => {
     expect(outcomeOf(writeTzif({ types: [], footer: newYork }))).toBe('refused')
   })
 
-  test('a file that is cut off before its footer is rejected', () => {
+  test('a file that ends before its footer is rejected', () => {
     const footer = newYork.length + 2
     const outcomes = new Set<string>()
     for (let length = 0; length <= whole.length - footer; length++) {
@@ -185,7 +185,7 @@ describe('zones: a broken TZif file is rejected', () => {
     expect([...outcomes]).toEqual(['refused'])
   })
 
-  test('a file that is cut off within its footer is rejected', () => {
+  test('a file that ends within its footer is rejected', () => {
     const outcomes = new Set<string>()
     for (let missing = 2; missing <= newYork.length + 1; missing++) {
       outcomes.add(outcomeOf(whole.subarray(0, whole.length - missing)))
@@ -193,18 +193,18 @@ describe('zones: a broken TZif file is rejected', () => {
     expect([...outcomes]).toEqual(['refused'])
   })
 
-  test('a file whose footer is not a rule is rejected', () => {
+  test('a file with an invalid footer is rejected', () => {
     for (const footer of ['EST5EDT', 'EST5EDT,M3.2', 'rubbish', 'EST5EDT,M13.2.0,M11.1.0']) {
       expect([footer, outcomeOf(writeTzif({ ...slimToronto, footer }))]).toEqual([footer, 'refused'])
     }
   })
 
-  test('a file with a change to a missing type is rejected', () => {
+  test('a file with a change to an undefined local time type is rejected', () => {
     const changes = [[seconds('2007-03-11T07:00:00Z'), 7]] as const
     expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
   })
 
-  test('a file whose changes do not ascend is rejected', () => {
+  test('a file with changes in the wrong order is rejected', () => {
     const changes = slimToronto.changes?.toReversed() ?? []
     expect(outcomeOf(writeTzif({ ...slimToronto, changes }))).toBe('refused')
   })
