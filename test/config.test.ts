@@ -348,7 +348,7 @@ test.each([
   'user=anteroom password=canary dbname = anteroom',
 ])('config: the malformed server address %p is rejected without showing its password', (database) => {
   const fault = (name: string) =>
-    `${name}: is not a valid address: it must look like postgres://user@host:5432/name?sslmode=verify-full; ` +
+    `${name}: is not a valid address; an address must look like postgres://user@host:5432/name?sslmode=verify-full; ` +
     'for a file with this name, write ./ before it'
   expect(() => readStorageConfig({}, { ANTEROOM_DATABASE: database })).toThrow(
     new Refusal('settings_invalid', fault('ANTEROOM_DATABASE')),

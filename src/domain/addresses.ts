@@ -7,13 +7,13 @@ export interface DatabaseHost {
 }
 
 export interface DatabaseAddress {
-  /** At least one, tried in this order. */
+  /** At least one host. Clients try the hosts in this order. */
   readonly hosts: readonly DatabaseHost[]
   readonly user: string
   readonly database: string
   readonly password: string | null
   readonly sslMode: 'disable' | 'verify-full'
-  /** The file of trusted certificate authorities; null for the system's. */
+  /** The file of trusted certificate authorities. Null means the authorities of the system. */
   readonly sslRootCert: string | null
 }
 
@@ -24,7 +24,7 @@ export function isDatabaseAddress(text: string): boolean {
   return scheme.test(text)
 }
 
-/** Mistyped addresses: another scheme, a missing slash, a leading space or quote, or libpq keywords. */
+/** Patterns of mistyped addresses: another scheme, a missing slash, a leading space or quote, or libpq keywords. */
 const mistypedAddresses = [
   /^[\s'"]*[a-z][a-z+:]*:\/\//i,
   /^[\s'"]*postgres(?:ql)?(?::|\/\/)/i,
@@ -32,13 +32,12 @@ const mistypedAddresses = [
 ]
 
 /**
- * Returns the fault of a path that looks like a mistyped server address, or null. Without this check, the
- * command would create a file with the password in its name. Paths starting with `/`, `./` or `../` are
- * valid.
+ * Returns a fault if a path looks like a mistyped server address, otherwise null. Without this check, a command would
+ * create a file with the password in the file name. Paths that start with `/`, `./` or `../` are valid.
  */
 export function mistakenPathFault(path: string): string | null {
   if (/^\.{0,2}\//.test(path) || !mistypedAddresses.some((each) => each.test(path))) return null
-  return `is not a valid address: it ${expectedForm}; for a file with this name, write ./ before it`
+  return `is not a valid address; an address ${expectedForm}; for a file with this name, write ./ before it`
 }
 
 /** Parses a server address. Returns the fault as a text if it is invalid. */
@@ -92,8 +91,8 @@ function parse(text: string): DatabaseAddress {
       `${expectedForm}; in a user, password or name, write @ as %40, : as %3A, / as %2F and ? as %3F`,
     )
   }
-  if (!user) throw new Fault(`has no user: it ${expectedForm}`)
-  if (!path) throw new Fault(`has no database: it ${expectedForm}`)
+  if (!user) throw new Fault(`has no user; the address ${expectedForm}`)
+  if (!path) throw new Fault(`has no database; the address ${expectedForm}`)
   const query = readAddressQuery(search ?? '')
   const hosts = authority === '' ? [socketOf(query)] : hostsOf(authority, query)
   return Object.freeze({
@@ -123,7 +122,7 @@ function readAddressQuery(search: string): Query {
 }
 
 function socketOf({ host, port }: Query): DatabaseHost {
-  if (host === undefined) throw new Fault(`has no host: it ${expectedForm}`)
+  if (host === undefined) throw new Fault(`has no host; the address ${expectedForm}`)
   if (!host.startsWith('/')) throw new Fault('host: must be the folder of a socket, such as /run/postgresql')
   return { host, port: portOf(port) }
 }
@@ -207,7 +206,7 @@ export function parseNetworks(text: string): Networks | string {
   return { include: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
 }
 
-/** Returns false for an address with a zone: a zone is valid on one machine only (RFC 4007 §11). */
+/** Returns true for an IP address without a zone. A zone is valid on one machine only (RFC 4007 §11). */
 export function isAddress(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%')
 }

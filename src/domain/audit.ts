@@ -57,18 +57,18 @@ export interface Act {
   readonly at: number
 }
 
-/** An audit line without the id and hash that it gets when it is stored. It never contains the value of a field. */
+/** An audit line before it is stored, without id and hash. No entry contains the value of a field. */
 export interface AuditEntry {
   readonly at: number
   readonly actor: string
   readonly action: AuditAction
   /** For example `partner 3`; null if the action concerns no record. */
   readonly record: string | null
-  /** For example `done`, `done: 7` for a list that shows seven people, or the kind of a refusal. */
+  /** For example `done`, `done: 7` (a list of seven people), or the kind of a refusal. */
   readonly outcome: string
 }
 
-/** An audit line. Its hash covers the line before it in its chain. */
+/** An audit line. The hash also covers the previous line of the same chain. */
 export interface AuditLine extends AuditEntry {
   readonly id: number
   /** A keyed hash in hex. */
@@ -80,7 +80,7 @@ export interface AuditSubject {
   readonly record?: string | undefined
 }
 
-/** Selects the newest matching lines. With `after` (an id), selects the first matching lines after that line. */
+/** Selects the newest matching lines. With `after` (an id), selects the oldest lines with a higher id. */
 export interface AuditFilter extends AuditSubject {
   /** ms, inclusive. */
   readonly since?: number | undefined
@@ -91,7 +91,7 @@ export interface AuditFilter extends AuditSubject {
   readonly after?: number | undefined
 }
 
-/** Keyed hashes in hex (HMAC, RFC 2104). They cannot be created without the key. */
+/** Keyed hashes in hex (HMAC, RFC 2104). */
 export interface AuditHashes {
   line(text: string): string
   seal(text: string): string
@@ -105,7 +105,7 @@ export function chainOf({ action }: Pick<AuditEntry, 'action'>): AuditChain {
   return action === 'authentication.refuse' ? 'refusals' : 'acts'
 }
 
-/** The last line of a chain. Its hash proves all lines before it. */
+/** The last line of a chain. The hash of this line covers all earlier lines. */
 export interface AuditHead {
   readonly id: number
   readonly hash: string
@@ -113,7 +113,7 @@ export interface AuditHead {
 
 export const auditStart: AuditHead = { id: 0, hash: '0'.repeat(64) }
 
-/** A section of a chain: the line before its first line, and its last line. */
+/** A section of a chain. `start` is the line before the section, and `head` is the last line. */
 export interface AuditSpan {
   readonly start: AuditHead
   readonly head: AuditHead
@@ -126,7 +126,7 @@ export const emptyAudit: AuditState = {
   refusals: { start: auditStart, head: auditStart },
 }
 
-/** Hashes a line together with the hash of the line before it in its chain. */
+/** Returns the hash of a line. The hash also covers the previous line of the same chain. */
 export function auditHash(hashes: AuditHashes, previousHash: string, line: Omit<AuditLine, 'hash'>): string {
   const { id, at, actor, action, record, outcome } = line
   return hashes.line(JSON.stringify([previousHash, id, at, actor, action, record, outcome]))
@@ -161,7 +161,7 @@ function sealOf(hashes: AuditHashes, tag: string, spans: readonly AuditSpan[]): 
   return hashes.seal(JSON.stringify([tag, ...content]))
 }
 
-/** Returns an empty object for anything that is not a JSON object. */
+/** Returns an empty object if the text is not a JSON object. */
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
@@ -176,13 +176,13 @@ export function formatLine(line: AuditLine): string {
   return JSON.stringify({ id, at: new Date(at).toISOString(), actor, action, record, outcome, hash })
 }
 
-/** Parses an exported line. The caller must check its hash. */
+/** Parses an exported line. The caller must check the hash of the line. */
 export function parseLine(text: string): AuditLine {
   const line = parseObject(text) as unknown as AuditLine & { readonly at: string }
   return { ...line, at: Date.parse(line.at) }
 }
 
-/** The last line of an archive of pruned lines. */
+/** The last line of an archive file of pruned audit lines. */
 export interface AuditArchive extends AuditSpan {
   readonly chain: AuditChain
 }
@@ -203,7 +203,7 @@ export function parseArchiveEnd(hashes: AuditHashes, text: string): AuditArchive
   return isSealed ? archive : null
 }
 
-/** The result of a check: the head, or the first line with a fault. */
+/** The result of a check: the head if all lines are intact, otherwise the first fault. */
 export type AuditVerdict =
   | { readonly intact: true; readonly head: AuditHead }
   | { readonly intact: false; readonly id: number; readonly fault: string }
@@ -213,7 +213,7 @@ type Fault = Extract<AuditVerdict, { intact: false }>
 /** Returns a checker for one section of a chain. Pass the lines in order. */
 export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
   let last = start
-  /** The first missing id since the last line of this chain. It may belong to the other chain. */
+  /** The first missing id since the last line of this chain. The missing line may belong to either chain. */
   let gap: number | null = null
   return {
     miss(id: number): void {
@@ -229,7 +229,7 @@ export function followChain(hashes: AuditHashes, { start, head }: AuditSpan) {
       gap = null
       return null
     },
-    /** @param nextId the id after the last line of both chains */
+    /** @param nextId the id after the last line of the whole log */
     end: (nextId = last.id + 1): Fault | null =>
       last.hash === head.hash
         ? null
@@ -243,12 +243,12 @@ function broken(id: number, fault: string): Fault {
 
 /**
  * Returns a checker for the whole log. Pass all lines in order of id. The checker finds changed, missing and extra
- * lines, and checks that the log contains the noted head. It needs constant memory.
+ * lines. The checker also requires that the log contains the noted head. Memory use is constant.
  */
 export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditHead | null) {
   const chains = { acts: followChain(hashes, state.acts), refusals: followChain(hashes, state.refusals) }
   const { start, head } = state.acts
-  // Lines before the start of both chains were pruned.
+  // Ids may be missing up to the later start, because one of the chains was pruned up to there.
   let nextId = Math.max(start.id, state.refusals.start.id) + 1
   let isNotedSeen = noted === null || [auditStart, start].some(({ id, hash }) => isNoted(id, hash))
 

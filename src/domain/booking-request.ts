@@ -11,7 +11,7 @@ export const requestStates = ['unassigned', 'pending', 'accepted', 'declined', '
 
 export type RequestState = (typeof requestStates)[number]
 
-/** A PHQ-9 question and the member's answer: health data. */
+/** A PHQ-9 question and the member's answer. Both are health data. */
 export interface ScreeningAnswer {
   readonly question: string
   readonly answer: string
@@ -22,7 +22,7 @@ export interface RequestedSlot {
   readonly startsAt: number
 }
 
-/** A request for a slot with a provider, or an intake, which names neither when it is submitted. Instants in ms. */
+/** A request for a provider's slot, or an intake. An intake has no provider or slot at first. Instants in ms. */
 export interface BookingRequest {
   readonly id: number
   readonly state: RequestState
@@ -36,7 +36,7 @@ export interface BookingRequest {
 
 export type ReceiptProfile = Pick<MemberProfile, 'firstName' | 'email' | 'phoneNumber' | 'preferredModality'>
 
-/** The response to a submission, stored for its retries. */
+/** The response to a submission. Stored for retries. */
 export interface Receipt extends Omit<BookingRequest, 'member'> {
   readonly member: { readonly id: number; readonly profile: ReceiptProfile }
 }
@@ -45,17 +45,17 @@ export interface Replay extends Receipt {
   readonly isReplay: true
 }
 
-/** A request as staff see it: without the screening answers. */
+/** A request for display to staff. Does not contain the screening answers. */
 export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly isIntake: boolean
   readonly submittedAt: number
-  /** Expected offset of the provider's local time at `startsAt`, in minutes east of UTC; null without a slot. */
+  /** The provider's expected UTC offset at `startsAt`, in minutes (east is positive). Null without a slot. */
   readonly localOffsetMinutes: number | null
   /** Null once the person has been erased. */
   readonly member: Member | null
 }
 
-/** A `note` is about the request; `decline` and `close` store the reason for declining or closing it. */
+/** `decline` and `close` mark the reason for a decision. `note` marks any other note. */
 export type NoteKind = 'note' | 'decline' | 'close'
 
 /** A note by staff about a request. Only staff may read it, because it may contain health data. */
@@ -78,18 +78,18 @@ export interface Submission {
   readonly retry: Retry | null
 }
 
-/** Identifies a submission and its retries. */
+/** Identifies the retries of a submission. */
 export interface Retry {
   /** The partner's idempotency key, the same for all retries. */
   readonly key: string
-  /** The request body, byte for byte. A different body under the same key is the partner's error. */
+  /** The exact request body. A retry must have the same key and the same body. */
   readonly body: string
 }
 
 // Crockford's base 32 alphabet: digits and upper-case letters without I, L, O and U.
 const readable = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-/** Returns 60 random bits that are easy to read aloud, such as `7K3Q-M0XA-9RTV`. */
+/** Returns a random number that is easy to read aloud, such as `7K3Q-M0XA-9RTV`. Contains 60 random bits. */
 export function newAuthorizationNumber(): string {
   const symbols = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => readable[byte & 31])
   return [symbols.slice(0, 4), symbols.slice(4, 8), symbols.slice(8)].map((group) => group.join('')).join('-')
@@ -99,7 +99,7 @@ export function holdsSlot(state: RequestState): boolean {
   return state === 'pending' || state === 'accepted'
 }
 
-/** Returns the providers whose slots a change of the request affects: its provider, or none. */
+/** Returns the request's provider as a list. The list is empty if the request has no provider. */
 export function providersOf({ providerId }: RequestRecord): number[] {
   return providerId === null ? [] : [providerId]
 }

@@ -1,6 +1,6 @@
 /**
- * Returns the known word that is most similar to a misspelled word; null if no word is similar, or if several words are
- * equally similar.
+ * Returns the known word that is most similar to a misspelled word. Returns null if no known word is similar, or if
+ * two known words are equally similar.
  */
 export function didYouMean(word: string, known: readonly string[]): string | null {
   if (known.length * word.length ** 2 > maxSteps) return null
@@ -14,13 +14,13 @@ export function didYouMean(word: string, known: readonly string[]): string | nul
   return first === undefined || first.steps === second?.steps ? null : first.each
 }
 
-/** Limits a comparison to about a second: with 100,000 refs, words of up to 14 letters. */
+/** Limits a search to about a second, for example for a word of 14 letters among 100,000 refs. */
 const maxSteps = 2e7
 
-/** The maximum number of zeros that a misspelled ref may omit: on-6 for on-0006. */
+/** The maximum number of zeros that a user may omit from a ref, for example on-6 for on-0006. */
 const mostZeros = 9
 
-/** Edit distance, reduced if the words differ only in the order of letters. Ignores case and leading zeros of numbers. */
+/** Edit distance, minus 0.5 if both words have the same letters. Ignores case and leading zeros of numbers. */
 function stepsBetween(word: string, known: string): number {
   const [one, other] = [word, known].map((text) => text.toLowerCase().replace(/(?<!\d)0+(?=\d)/g, ''))
   const lettersOf = (text = '') => [...text].sort().join('')
@@ -28,7 +28,7 @@ function stepsBetween(word: string, known: string): number {
   return editDistance(one as string, other as string) - reordered
 }
 
-/** Damerau edit distance: letters omitted, inserted, replaced, or swapped with the next. */
+/** Returns the Damerau edit distance. A swap of two adjacent letters counts as one edit. */
 export function editDistance(one: string, other: string): number {
   const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)]
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0

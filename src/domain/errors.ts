@@ -48,11 +48,11 @@ export type OperatorKind =
 
 export type Kind = PartnerKind | OperatorKind
 
-/** A refused request. It has changed nothing, and its message may be shown to the caller. */
+/** A refused request. Nothing was changed. The message may be shown to the caller. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  /** @param fault names the field and the fault, never a submitted value, an internal name or a secret */
+  /** @param fault the field and the fault. Must not contain a submitted value, an internal name or a secret */
   constructor(
     readonly kind: Kind,
     readonly fault: string,
@@ -66,13 +66,13 @@ export class Refusal extends Error {
 
   /** Null if waiting does not help, or if the time is unknown. */
   readonly retryAfterSeconds: number | null
-  /** What helps against the fault, for example `run anteroom doctor`. Part of the message. */
+  /** The remedy, for example `run anteroom doctor`. Included in the message. */
   readonly action: string | null
   /** Shown to operators only. */
   readonly candidates: Candidates | null
 }
 
-/** The names that an operator may have meant. Never names of members. */
+/** Names to suggest to an operator who entered an unknown name. Never contains names of members. */
 export interface Candidates {
   readonly noun: 'organization' | 'partner' | 'provider'
   /** The unknown name. */
@@ -80,7 +80,7 @@ export interface Candidates {
   readonly known: readonly string[]
 }
 
-/** Splits `fault; action`. Only for texts without inserted values, because a value may contain a semicolon. */
+/** Splits `fault; action`. Pass only texts without inserted values, because a value may contain a semicolon. */
 export function splitAction(text: string): [fault: string, options: { action?: string }] {
   const [fault = '', action] = text.split('; ', 2)
   return [fault, action === undefined ? {} : { action }]
@@ -95,19 +95,19 @@ interface RefusalOptions extends ErrorOptions {
 export interface RefusalQuery {
   /** ms, inclusive. */
   readonly since: number
-  /** The number of newest audit lines to count. */
+  /** Counts only the newest audit lines, up to this number. */
   readonly most: number
-  /** The partner named by the token's key. If omitted, all partners and unknown keys. */
+  /** Counts only refusals of this partner's keys. If omitted, counts all refusals. */
   readonly partnerId?: number | undefined
 }
 
 export interface RefusalCount {
-  /** The partner named by the token's key; null for an unknown key. */
+  /** The partner that owns the token's key; null for an unknown key. */
   readonly partnerId: number | null
   readonly reason: string
-  /** True if the signature was not verified, so that the caller may be someone other than this partner. */
+  /** True if the signature was not verified. The caller may then be someone other than this partner. */
   readonly isClaimed: boolean
-  /** The number of audit lines. Each node writes at most one a minute for an address, so there may be more refusals. */
+  /** The number of audit lines. A node logs an address at most once a minute, so more refusals are possible. */
   readonly count: number
   readonly lastAt: number
 }

@@ -21,7 +21,7 @@ export function rateFor(rate: Rate | null, override: RateOverride): Rate | null 
   return override === 'off' ? null : perMinute(override)
 }
 
-/** Returns one node's part of a rate that all nodes share: at least 1. */
+/** Returns the share of one node in a rate for all nodes. The share is at least 1. */
 export function shareOf(rate: Rate | null, nodes: number): Rate | null {
   if (rate === null || nodes === 1) return rate
   return { ...rate, most: Math.max(1, Math.floor(rate.most / nodes)) }
@@ -29,15 +29,15 @@ export function shareOf(rate: Rate | null, nodes: number): Rate | null {
 
 /** The limits of the service. Null means no limit. */
 export interface Limits {
-  /** The number of nodes that share the rates. Limits on stored records apply across all nodes. */
+  /** The number of nodes. Each rate is divided among the nodes. Limits on stored records are not divided. */
   readonly nodes: number
-  /** Per partner. A region list or look-up costs 1, a search 1 plus the number of providers on its page. */
+  /** Per partner. A region list or a look-up costs 1. A search costs 1, plus 1 for each provider on the page. */
   readonly reads: Rate | null
   /** Submissions per partner. */
   readonly bookings: Rate | null
   /** Refused tokens per client address. */
   readonly failedAuthentications: Rate | null
-  /** The open requests with a future slot per member. */
+  /** The maximum number of open requests per member. Only requests with a future slot count. */
   readonly openRequests: number | null
   /** Per partner and hour. A submission with the e-mail address of another member is one conflict. */
   readonly emailConflicts: number | null
@@ -47,7 +47,7 @@ export interface Limits {
 
 export const usualCachedBytes = 128 * 1024 * 1024
 
-/** For the sandbox, and for commands, which send no API calls. */
+/** For the sandbox and for commands. */
 export const unlimited: Limits = {
   nodes: 1,
   reads: null,

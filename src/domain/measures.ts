@@ -6,7 +6,7 @@ export type Report = (line: string, level?: Level) => void
 
 /** A histogram of plain numbers. */
 export class Distribution {
-  /** The number of values in (bounds[i - 1], bounds[i]]. The last element counts all above. */
+  /** `counts[i]` counts values in (bounds[i - 1], bounds[i]]. The last element counts larger values. */
   readonly counts: number[]
   #sum = 0
 
@@ -44,7 +44,7 @@ export interface DatabaseServerMeasures {
 }
 
 export interface EngineMeasures {
-  /** Writes that wait to be started. */
+  /** The number of writes that have not started yet. */
   readonly queueDepth: number
   /** The number of writes in each transaction. */
   readonly groupSizes: Distribution

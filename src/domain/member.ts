@@ -1,7 +1,7 @@
 import { dayMillis, parseDate } from '../scheduling/calendar'
 import { defaultLanguageTag } from './language'
 
-/** A member's data as the partner sent it. Texts may be empty; a field that was never sent is null. */
+/** A member's data as the partner sent it. Texts may be empty. Null means that the partner never sent the field. */
 export interface MemberProfile {
   /** Empty if the operator has released the address. */
   readonly email: string
@@ -84,7 +84,7 @@ export type MatchedBy = 'name' | 'phone' | 'e-mail' | "partner's id"
 /** Shorter digit strings match too many phone numbers. */
 const minDigits = 4
 
-/** Searches names regardless of Unicode form, case and accents, and phone numbers regardless of spacing. */
+/** Matches names without regard to Unicode form, case and accents. Ignores spacing in phone numbers. */
 export function matcherOf(text: string): (member: Member) => MatchedBy | null {
   const wanted = foldName(text)
   const digits = /^[+\d ().-]+$/.test(text) ? digitsOf(text) : ''
@@ -100,8 +100,8 @@ export function matcherOf(text: string): (member: Member) => MatchedBy | null {
 }
 
 /**
- * Folds case, accents and apostrophes for comparison. Keeps a name that consists only of combining marks, because an
- * empty string would match every name.
+ * Returns a name for comparison: lower case, without accents, with straight apostrophes. Keeps accents if nothing else
+ * is left, because an empty text would match every name.
  */
 export function foldName(name: string): string {
   const folded = name.trim().normalize('NFKC').toLowerCase().replace(/[’‘ʼ]/g, "'")
@@ -122,7 +122,7 @@ const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 export const emailPattern = `^${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 const address = new RegExp(emailPattern)
 
-/** Returns true for a dot-atom of up to 64 characters, @ and a domain name (RFC 5321 §4.1.2, §4.5.3.1.1). */
+/** Returns true for dot-atom@domain. The dot-atom has at most 64 characters (RFC 5321 §4.1.2, §4.5.3.1.1). */
 export function isEmail(text: string): boolean {
   return text.indexOf('@') <= 64 && address.test(text)
 }
@@ -135,7 +135,7 @@ export function isPhoneNumber(text: string): boolean {
   return phoneNumber.test(text)
 }
 
-/** Returns true for a valid date on or before the day of `now` (ms, UTC). */
+/** Returns true for a valid date that is today (UTC) or earlier. @param now ms */
 export function isPastDate(text: string, now: number): boolean {
   const day = parseDate(text)
   return day !== null && day <= Math.floor(now / dayMillis)

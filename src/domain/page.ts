@@ -17,7 +17,7 @@ export interface Page<Item> extends PageRequest {
   readonly items: readonly Item[]
 }
 
-/** @throws Refusal page_out_of_range past the last page */
+/** @throws Refusal page_out_of_range if the page does not exist */
 export function pageOf<Item>(all: readonly Item[], { page, pageSize }: PageRequest): Page<Item> {
   const pages = Math.max(1, Math.ceil(all.length / pageSize))
   if (page > pages) throw new Refusal('page_out_of_range', 'past the last page')

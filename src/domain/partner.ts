@@ -4,8 +4,7 @@ import type { PartnerRates } from './limits'
 const maxNameCharacters = 200
 
 /**
- * Commands accept a name, an id, or `none` for no organization. A name must therefore not look like an id or be `none`.
- *
+ * Rejects an invalid name. Numbers and `none` are invalid, because commands read them as an id and as no organization.
  * @throws Refusal field_invalid
  */
 export function requireName(name: string): void {
@@ -16,7 +15,7 @@ export function requireName(name: string): void {
 function nameFault(name: string): string | null {
   if (name === '') return 'must not be empty'
   if ([...name].length > maxNameCharacters) return `must have at most ${maxNameCharacters} characters`
-  // Includes characters that reorder or hide text: two names must not look the same.
+  // Also rejects characters that reorder or hide text, because two names must not look the same.
   if (
     /[\p{Cc}\p{Zl}\p{Zp}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u.test(name) ||
     !name.isWellFormed()
@@ -35,7 +34,7 @@ export interface Organization {
   readonly active: boolean
 }
 
-/** A platform that calls the API. Without an organization it can authenticate, but do nothing else. */
+/** A platform that calls the API. A partner without an organization can only authenticate. */
 export interface Partner extends PartnerRates {
   readonly id: number
   readonly name: string
@@ -43,7 +42,7 @@ export interface Partner extends PartnerRates {
   readonly organization: Organization | null
 }
 
-/** In force from `startsAt` until `endsAt` (exclusive), in ms. A partner has at most one key in force. */
+/** A key is in force from `startsAt` (ms) until `endsAt` (ms, exclusive). A partner has at most one key in force. */
 export interface PartnerKey {
   /** The key's public id in the token header. */
   readonly kid: string
@@ -70,7 +69,7 @@ export interface KeyRecord extends Omit<PartnerKey, 'secret' | 'partner'> {
 
 /** Returns the state of a key at `now` (ms). */
 export function keyStateAt({ startsAt, endsAt }: Pick<KeyRecord, 'startsAt' | 'endsAt'>, now: number) {
-  // A cancelled key ends at its start.
+  // A cancelled key has the same start and end.
   if (endsAt !== null && (endsAt <= now || endsAt <= startsAt)) return 'ended'
   return startsAt > now ? 'waiting' : 'in force'
 }

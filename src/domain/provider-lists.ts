@@ -35,7 +35,7 @@ export const listShapes = {
   timeOff: Type.Array(AbsenceShape),
 }
 
-/** Validators for stored lists, with the rules of directory files. They keep invalid lists out of searches. */
+/** These validators apply the rules of directory files to stored lists. Invalid lists do not reach searches. */
 export const providerLists = {
   languagesSpoken: validator(listShapes.languagesSpoken),
   modalities: validator(listShapes.modalities),

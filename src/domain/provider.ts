@@ -5,7 +5,7 @@ export const modalities = ['in-person', 'telephonic', 'in-video'] as const
 
 export type Modality = (typeof modalities)[number]
 
-/** A permission to practise in a region. Dates are local to the provider's zone and inclusive. */
+/** A permission to practise in a region. Dates are inclusive, in the provider's time zone. */
 export interface License {
   readonly regionId: number
   readonly from: string
@@ -37,15 +37,15 @@ export interface WeeklyHours extends WorkingWindow {
   readonly until?: string
 }
 
-/** Replaces all windows that start on one date. Without windows, the date has no working time. */
+/** Replaces the windows that start on `date`. An empty list means that no window starts on this date. */
 export interface Override {
   readonly date: string
   readonly windows: readonly WorkingWindow[]
 }
 
 /**
- * Both boundaries have the same form: dates (inclusive), local date-times `YYYY-MM-DDTHH:MM`, or instants
- * `YYYY-MM-DDTHH:MM:00Z`. An end that is a date-time or an instant is exclusive.
+ * Both boundaries are dates, local date-times (`YYYY-MM-DDTHH:MM`), or instants (`YYYY-MM-DDTHH:MM:00Z`). `until` is
+ * inclusive for dates, and exclusive for date-times and instants.
  */
 export interface TimeOff {
   readonly from: string
@@ -60,7 +60,7 @@ export function absenceForm(text: string): 'date' | 'local' | 'instant' | null {
   return rest === undefined && parseDate(date) !== null && parseTimeOfDay(time) !== null ? 'local' : null
 }
 
-/** Returns the fault of an absence, or null. Each boundary must be valid. */
+/** Returns the fault of an absence, or null. Expects valid boundaries. */
 export function absenceFault({ from, until }: TimeOff): string | null {
   const form = absenceForm(from)
   if (form !== absenceForm(until)) return 'must have the same form as from'
@@ -105,7 +105,7 @@ export function isWorking({ active, suspended }: Pick<Provider, 'active' | 'susp
   return active && !suspended
 }
 
-/** Returns all absences of a provider, those from the directory first. */
+/** Returns the absences from the directory, then the absences from staff. */
 export function absencesOf({
   timeOff,
   staffTimeOff,

@@ -2,12 +2,12 @@ import { iso31661Alpha2ToAlpha3 } from 'iso-3166'
 import regionZones from './home-zones.json'
 import { foldName, type MemberProfile } from './member'
 
-/** An ISO 3166-2 subdivision, or the single region of an undivided country. Providers are licensed in it. */
+/** An ISO 3166-2 subdivision, or a whole country. A license of a provider is for one region. */
 export interface Region {
   readonly id: number
   /** ISO 3166-1 alpha-2, upper case. */
   readonly countryCode: string
-  /** The subdivision's part of the code (ON, not CA-ON); the country code for a country-wide region. */
+  /** For example ON for the subdivision CA-ON. A country-wide region has the country code. */
   readonly code: string
   readonly localName: string
   /** Province, Territory, State or District; Country for a country-wide region. */
@@ -33,9 +33,9 @@ export const countryCodePattern = `^(?:${Array.from(
 ).join('|')})$`
 
 /**
- * Returns the time zones that a person may live in: those of their state, most common first, or all zones of the
- * country if the state is unknown. A state is matched by code (ON, CA-ON) or English name, regardless of case and
- * accents.
+ * Returns the possible time zones of a person's home. For a known state, returns the zones of the state, most common
+ * first. Otherwise, returns all zones of the country. Finds a state by code (ON, CA-ON) or English name. Ignores case
+ * and accents.
  */
 export function homeZonesOf(
   { country, state }: Pick<MemberProfile, 'country' | 'state'>,

@@ -16,10 +16,10 @@ export type Severity = (typeof bands)[number]['severity']
 export type NinthItem = 'non-zero' | 'zero' | 'unclear' | 'not asked'
 
 export interface ScreeningScore {
-  /** The sum of the readable answers; null if there are none. */
+  /** The sum of the scores; null if no answer is readable. */
   readonly total: number | null
   readonly readCount: number
-  /** True if the total covers nine different items, all readable. Only then is there a severity. */
+  /** True for nine different items with readable answers. Otherwise, `severity` is null. */
   readonly isComplete: boolean
   readonly severity: Severity | null
   /** The positions of the unreadable answers, counted from 1. */
@@ -29,7 +29,7 @@ export interface ScreeningScore {
 
 const itemCount = 9
 
-/** The published answers for scores 0 to 3, folded: in English, French and Spanish. */
+/** The published answers for scores 0 to 3, in English, French and Spanish. Written as foldText returns them. */
 const answerWords: readonly (readonly string[])[] = [
   ['not at all', 'jamais', 'ningun dia', 'para nada', 'nunca'],
   ['several days', 'plusieurs jours', 'varios dias'],
@@ -86,7 +86,7 @@ interface Subject {
   readonly words: string
   /** The index into `otherItems`; null for the ninth item and unrecognized questions. */
   readonly item: number | null
-  /** `unknown` may also be the ninth item. */
+  /** A question of the category `unknown` may be the ninth item. */
   readonly category:
     | 'ninth item'
     | 'paraphrased ninth'
@@ -96,7 +96,7 @@ interface Subject {
     | 'unknown'
 }
 
-// Cached, because partners send the same questions every time and a sort reads thousands of them.
+// Cached, because partners send the same questions every time.
 const subjectOfQuestion = memo(1_000, (question): Subject => {
   const words = foldQuestion(question)
   const category = categoryOf(words)
@@ -118,7 +118,7 @@ function anyOf(...expressions: readonly RegExp[]): RegExp {
   return new RegExp(expressions.map(({ source }) => source).join('|'))
 }
 
-// Words of the ninth item, per language: the standard words first, then likely paraphrases.
+// Words of the ninth item in English, French and Spanish, including likely paraphrases.
 const ninthWords = anyOf(
   /better off|(hurt(ing)?|cut(ting)?) (your|my)self(?! off)|\bself ?injur|\bharm|\bself ?harm|suicid|\bkill|\bdead\b|\bdeath|ideation|\bdie\b|\bdying\b/,
   /\b(end|ending|tak(e|ing)) (it( all)?|(your|my)( own)? life)\b|worth living/,
@@ -126,21 +126,21 @@ const ninthWords = anyOf(
   /\bmuert[oae]|\bmorir|\blastim|\bdano\b|\bherir|\bmatar|quitar\w* la vida|con (mi|su|tu) vida/,
 )
 
-/** Words that only the ninth item contains. If they are found, no other question can be the ninth item. */
+/** Published wordings of the ninth item. A match identifies the ninth item for certain. */
 const publishedNinth = anyOf(
   /better off dead/,
   /mieux (mort|mourir)|preferable de mourir/,
   /mejor (estar )?muert|preferi\w* estar muert/,
 )
 
-/** Negated wordings, such as "life is worth living". An answer of zero then does not mean zero risk. */
+/** Matches negated questions, such as "life is worth living". For these, the answer zero does not mean zero risk. */
 const negatingWords = anyOf(
   /\b(no|not(?! at all)|never|none|without|\w+n't|safe)\b|worth living/,
   /\b(ne|n'\w+|pas(?! du tout)|aucune?|sans)\b/,
   /\b(ningun(?! dia)|ninguna|nunca|sin)\b/,
 )
 
-// A question about sleep with these words may be the ninth item: "going to sleep and never waking up".
+// With these words, even a question about sleep may be the ninth item: "going to sleep and never waking up".
 const wordsOfLife = anyOf(
   /\b(life|live|living|alive|exist\w*|disappear\w*|end|ending|giv(e|ing) up|(go|going|carry|carrying|keep|keeping) on|keep(ing)? going|be here|forever)\b/,
   /(\b(not|never)|n't) a?wak|\bsafe|\burge/,
@@ -148,7 +148,7 @@ const wordsOfLife = anyOf(
   /\b(vida|vivir|viviendo|desaparecer|despertar|no (me |se )?despierte|para siempre)\b/,
 )
 
-// The other eight items, by words that appear in every edition.
+// The other eight PHQ-9 items. These words appear in every edition.
 const otherItems: readonly RegExp[] = [
   /little interest|peu d'interet|poco interes/,
   /depressed|deprime|deprimid/,
@@ -164,9 +164,8 @@ const difficultyWords =
   /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
- * Finds the ninth item by its words, or by position as the last of nine questions. A numbered list or the published
- * wording identifies it for certain. Without them, every question that is not recognized as another item may be the
- * ninth item, so `zero` means that all of these questions were answered with zero.
+ * Finds the ninth item by words, or as the last of nine questions. Numbers or the published wording make the match
+ * certain. Without a certain match, `zero` requires the answer zero to all questions that may be the ninth item.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
   const byWords = items.filter(({ subject }) => isLikeNinth(subject))
@@ -187,7 +186,7 @@ function ninthItemOf(items: readonly Item[]): NinthItem {
   return isKnown || candidates.every(({ score }) => score === 0) ? 'zero' : 'unclear'
 }
 
-/** Returns the items asked in more than one wording. One of these questions may be the ninth item. */
+/** Returns the items that were asked in two wordings. One of the two questions may be the ninth item. */
 function itemsWithTwoWordings(items: readonly Item[]): ReadonlySet<number> {
   const wordings = new Map<number, string>()
   const repeated = new Set<number>()
@@ -204,7 +203,7 @@ function isLikeNinth({ category }: Subject): boolean {
   return category === 'ninth item' || category === 'paraphrased ninth' || category === 'negated ninth'
 }
 
-/** Returns true for nine questions numbered 1 to 9 in order. The last is then the ninth item. */
+/** Returns true for nine questions numbered 1 to 9 in order. The last question is then the ninth item. */
 function areNumbered(items: readonly Item[]): boolean {
   const numbers = items.map(({ subject }) => subject.words.match(/\d+/g) ?? [])
   const isInOrder = (position: number) =>
@@ -220,7 +219,7 @@ function foldText(text: string): string {
 
 const isAscii = /^[\x20-\x7e]*$/
 
-/** The accents of French and Spanish. Other marks, such as a strikethrough, may change the meaning. */
+/** The accents of French and Spanish. Other marks are kept, because a strikethrough may change the meaning. */
 const accents = /[\u0300-\u0303\u0308\u0327]/g
 
 /** Returns lower-case words. Splits camelCase names and removes invisible characters from web pages. */
@@ -248,7 +247,7 @@ const urgencyOf: Record<NinthItem, number> = { 'non-zero': 2, unclear: 1, zero: 
 /**
  * Returns the risk. Urgency depends on the ninth item first, then on the severity. An unreadable answer counts as the
  * highest score, so that unusual words never delay help.
- * @param answers null if they cannot be decrypted; the ninth item is then unclear
+ * @param answers null if the answers cannot be decrypted. The ninth item is then unclear
  */
 export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   if (!answers) return { ninthItem: 'unclear', severity: null, urgency: positionOf('unclear', worstTotal) }
@@ -257,7 +256,7 @@ export function riskOf(answers: readonly ScreeningAnswer[] | null): Risk {
   return { ninthItem, severity, urgency: positionOf(ninthItem, worst) }
 }
 
-/** Returns true if the ninth item is non-zero or unclear. A person must look at the request first. */
+/** Returns true if the screening may report thoughts of death or self-harm. Staff must look at this request first. */
 export function isAtRisk(risk: Risk | null): boolean {
   return risk?.ninthItem === 'non-zero' || risk?.ninthItem === 'unclear'
 }

@@ -29,8 +29,8 @@ interface TextOptions extends SchemaOptions {
 const textKind = 'Text'
 
 /**
- * Counts characters as JSON Schema does, not UTF-16 units as TypeBox does. Rejects NUL and lone surrogates, which
- * SQLite and UTF-8 cannot store. The pattern is for the OpenAPI document only: `isValid` decides.
+ * Returns a schema for texts. Lengths count characters (JSON Schema), not UTF-16 units (TypeBox). Rejects NUL and lone
+ * surrogates, because SQLite and UTF-8 cannot store them. The pattern is used only in the OpenAPI document.
  */
 export function Text(options: TextOptions = {}): TUnsafe<string> {
   const format: Format | undefined = options.format && formats[options.format]
@@ -65,7 +65,7 @@ export interface Validator<T extends TSchema> {
   faultsOf(value: unknown, most?: number): Fault[]
 }
 
-/** Returns a validator that compiles its schema on first use, because most commands do not need it. */
+/** Returns a validator. Compiles the schema on first use, because most commands never use the schema. */
 export function validator<T extends TSchema>(schema: T): Validator<T> {
   let compiled: TypeCheck<T> | undefined
   const check = () => {
@@ -79,7 +79,7 @@ export function validator<T extends TSchema>(schema: T): Validator<T> {
   }
 }
 
-/** Translates TypeBox's errors. Keeps the first fault of each path, because it explains the others. */
+/** Translates TypeBox's errors. Keeps only the first fault of each path, because later faults follow from the first. */
 function faultsFrom(errors: Iterable<ValueError>, most: number): Fault[] {
   const faults = new Map<string, string>()
   for (const error of errors) {
@@ -103,7 +103,7 @@ function toPath(pointer: string): string {
 function faultOf({ type, schema, value, errors }: ValueError): string {
   if (value === undefined) return 'is required'
   if (type === ValueErrorType.Kind && schema[Kind] !== choiceKind) return textFault(schema, value) ?? notValid
-  // Every union is of a type and null, so report only the fault of the type.
+  // Every union here is `T | null`, so report only the fault of `T`.
   if (type === ValueErrorType.Union) return faultsFrom(errors.at(-1) ?? [], 1)[0]?.fault ?? notValid
   return faultsByType[type]?.(schema) ?? notValid
 }
@@ -139,7 +139,7 @@ const date =
 
 const printableAscii = /^[ -~]*$/
 
-/** Text formats by their name in schemas. JSON Schema's own names are used if they exist. */
+/** Text formats by name. The names of JSON Schema are used if they exist. */
 export const formats = {
   'country-code': {
     isValid: isCountryCode,

@@ -163,7 +163,7 @@ describe('domain: cancelling a cutover', () => {
     ['a cutover at the current instant', [replaced, waiting], 500],
   ])('is refused if no key is waiting: %s', (_, keys, at) => {
     expect(decideCancellation({ partner, keys }, actAt(at))).toEqual(
-      new Refusal('record_unknown', 'the partner has no token that waits for its cutover'),
+      new Refusal('record_unknown', 'the partner has no waiting token to cancel'),
     )
   })
 })

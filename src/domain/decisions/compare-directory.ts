@@ -5,7 +5,7 @@ import { type Change, type Decision, outcome, type Write } from '../ports/writes
 import { defaultStaffFields, type Provider } from '../provider'
 import { type Region, regionRef } from '../region'
 
-/** A region of a directory file. The id is null if the file gives none. */
+/** A region of a directory file. A null id means that the file contains no id. */
 export type RegionEntry = Omit<Region, 'id'> & { readonly id: number | null }
 
 /** A provider of a directory file. Contains the refs of regions (see `regionRef`), not their ids. */
@@ -49,7 +49,7 @@ export type ChangedRecord = Changed<'region', Region> | Changed<'provider', Prov
 /** A provider after a load. A new provider has no id yet. */
 export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
 
-/** The differences between directory files and one version of the directory, and the writes that apply them. */
+/** Compares directory files with one version of the directory. `writes` applies the differences. */
 export interface DirectoryComparison {
   readonly version: Version
   readonly load: DirectoryLoad
@@ -59,15 +59,15 @@ export interface DirectoryComparison {
   readonly writes: readonly Write[]
 }
 
-/** The maximum number of records that a load may change, or the maximum percentage of the stored records. */
+/** The maximum number or percentage of records that a load may change. A percentage refers to stored records. */
 export interface ChangeLimit {
   readonly most: number
   readonly isPercent: boolean
 }
 
 /**
- * Compares directory files with the stored directory. Stored records that the files leave out will be deactivated.
- * @throws Refusal directory_invalid if a region's id belongs to another region or differs from its stored id
+ * Compares directory files with the stored directory. Stored records without an entry in the files will be deactivated.
+ * @throws Refusal directory_invalid if the files change a region's id, or use the id of another region
  */
 export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFacts): DirectoryComparison {
   const regionIds = regionIdsOf(entries.regions, facts.regions)
@@ -87,7 +87,7 @@ export function compareDirectory(entries: DirectoryEntries, facts: DirectoryFact
   }
 }
 
-/** A percentage does not limit the first load. @throws Refusal too_many_changes */
+/** Checks the number of changes. A percentage does not limit the first load. @throws Refusal too_many_changes */
 export function requireFewChanges(
   { added, changed, deactivated, unchanged }: DirectoryLoad,
   limit: ChangeLimit,
@@ -101,7 +101,7 @@ export function requireFewChanges(
   throw new Refusal('too_many_changes', why)
 }
 
-/** Loads the changes, unless a region or provider has changed since the comparison (optimistic concurrency). */
+/** Refuses the load if a region or provider has changed since the comparison (optimistic concurrency). */
 export function decideLoad({ writes }: DirectoryComparison, since: readonly Change[] | null): Decision {
   const isAsCompared = since?.every(({ noun }) => noun !== 'region' && noun !== 'provider') ?? false
   if (isAsCompared) return outcome('directory.load', null, null, writes)

@@ -11,7 +11,7 @@ export type FieldChange =
       readonly field: LosableField
       readonly removed: readonly unknown[]
       readonly added: readonly unknown[]
-      /** The number of removed elements that were still in use; for working hours, 1 if any time was removed. */
+      /** Counts removed elements that were still in use. For working hours, 1 means that any time was removed. */
       readonly lost: number
     }
 
@@ -20,10 +20,10 @@ export interface RecordChange extends Pick<ChangedRecord, 'noun' | 'ref' | 'kind
   readonly fields: readonly FieldChange[]
 }
 
-/** The elements that a load removes from one list, over all providers. */
+/** The losses in one list, summed over all providers. */
 export interface Loss {
   readonly field: LosableField
-  /** The number of elements; for working hours, the number of providers. */
+  /** The number of lost elements. For working hours, the number of providers. */
   readonly count: number
   readonly providers: number
 }
@@ -35,9 +35,9 @@ export interface LoadDescription {
   readonly changes: readonly RecordChange[]
   readonly losses: readonly Loss[]
   readonly deactivated: Records
-  /** Does not count providers suspended by staff, because they stay suspended. */
+  /** Excludes suspended providers, because a load does not end a suspension. */
   readonly reactivated: Records
-  /** Providers whose time zone changes, so that their hours move to other instants. */
+  /** Providers with a changed time zone. The working hours of these providers move to other instants. */
   readonly rezoned: readonly string[]
   /** The lists that become empty for all providers. */
   readonly emptied: readonly ('licenses' | 'workingHours')[]
@@ -45,7 +45,7 @@ export interface LoadDescription {
   readonly staySuspended: readonly string[]
 }
 
-/** @param since the first day that is not yet over in UTC-12, in days since 1970-01-01 */
+/** Describes the effect of a load. @param since today's date in UTC-12, in days since 1970-01-01 */
 export function describeLoad(
   { changes: records, regionRefs }: DirectoryComparison,
   providers: readonly Provider[],
@@ -66,7 +66,7 @@ export function describeLoad(
   }
 }
 
-/** Returns true if the load needs confirmation: it removes something, moves hours or reactivates records. */
+/** Returns true if the load removes something, moves working hours or reactivates records. */
 export function needsConfirmation({ losses, deactivated, reactivated, rezoned }: LoadDescription): boolean {
   const refs = [deactivated, reactivated].flatMap(({ regions, providers }) => [...regions, ...providers])
   return losses.length + refs.length + rezoned.length > 0
@@ -150,8 +150,7 @@ function listChanged(
   const [earlier, later] = [listIn(field, before), listIn(field, after)]
   if (isDeepStrictEqual(earlier, later)) return null
   const shown = (list: readonly unknown[]) => list.map((element) => withRefs(element, regionRefs))
-  // Elements that differ only in the order of their fields are equal. Compare them unsorted first, because sorting the
-  // fields is slow.
+  // The order of fields does not matter. Elements are first compared unsorted, because sorting fields is slow.
   const [removed, added] = [subtract(earlier, later, textOf), subtract(later, earlier, textOf)]
   return {
     field,

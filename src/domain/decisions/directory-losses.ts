@@ -17,9 +17,9 @@ export const losableFields = [
 export type LosableField = (typeof losableFields)[number]
 
 /**
- * For each list, counts the elements that a load removes; for working hours, returns 1 if it removes any time. Ignores
- * elements that are over, and elements that the remaining ones cover.
- * @param since the first day that is not yet over in UTC-12, in days since 1970-01-01
+ * Each function counts the elements that a load removes from a list. For working hours, the result is 1 if any time is
+ * removed. Ignores past elements, and elements that remaining elements cover.
+ * @param since today's date in UTC-12, in days since 1970-01-01
  */
 export const lossOf: Record<
   LosableField,
@@ -67,7 +67,7 @@ function isAbsenceLost(absence: TimeOff, remaining: readonly TimeOff[], since: n
 
 const weekMinutes = 7 * dayMinutes
 
-/** Returns true if, from `since` on, these hours are not covered by remaining hours that apply to their whole period. */
+/** Returns true if the remaining hours do not cover these hours. Ignores days before `since`. */
 function areHoursLost(hours: WeeklyHours, remaining: readonly WeeklyHours[], since: number): boolean {
   const { start, end } = daysOf(hours)
   if (end <= since) return false
@@ -99,7 +99,7 @@ function isAmong(value: unknown, others: readonly unknown[]): boolean {
   return others.some((other) => isDeepStrictEqual(value, other))
 }
 
-// The texts were validated before.
+// The dates and times are valid, because the lists were validated before.
 function epochDay(date: string): number {
   return parseDate(date) as number
 }

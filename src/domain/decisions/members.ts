@@ -20,7 +20,7 @@ export function decideMemberState(member: Member | null, active: boolean): Decis
   return decideState('member', member, active)
 }
 
-/** Always allowed. The audit log records the actor and the member found. */
+/** Allows a search for a member. The audit log records the actor and the member. */
 export function decideFinding(member: Member | null): Decision<Member | null> {
   return {
     ...outcome('member.find', member && 'member', member?.id ?? null, []),
@@ -37,15 +37,15 @@ export function decideEmailRelease(member: Member | null, { at }: Act): Decision
   return setting('member.release-email', 'member', id, to)
 }
 
-/** Always allowed. The audit log records the actor. */
+/** Allows an export. The audit log records who exported the data. */
 export function decideExport(data: MemberExport | null): Decision<MemberExport> {
   if (!data) return unknownRecord('member')
   return { ...outcome('member.export', 'member', data.member.id, []), answer: () => data }
 }
 
 /**
- * Deletes a member, their screening answers, and the notes on their requests. The requests remain without a person and
- * keep their slots. The answer is the ids of the requests that hold a slot.
+ * Deletes a member, their screening answers, and the notes on their requests. The requests and their slots
+ * remain. Answers the ids of the requests that hold a slot.
  */
 export function decideErasure(
   member: Member | null,
@@ -53,7 +53,7 @@ export function decideErasure(
   noteIds: readonly number[],
 ): Decision<number[]> {
   if (!member) return unknownRecord('member')
-  // One shared object, because engines combine adjacent writes of the same object into one statement.
+  // All writes share one object, because engines combine adjacent writes with the same object into one statement.
   const to = { memberId: null, screeningAnswers: null }
   const anonymized = requests.map(({ id }): Write => ({ set: 'request', id, to }))
   // Also remove the responses stored for retries, because they contain personal data.

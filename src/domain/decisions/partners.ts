@@ -11,7 +11,7 @@ import {
 } from '../partner'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
 
-/** @param known the organization that already has this name; null if there is none */
+/** @param known the organization that already has this name; null if the name is free */
 export function decideOrganization(
   known: Organization | null,
   name: string,
@@ -97,7 +97,7 @@ export interface KeyFacts {
   readonly keys: readonly KeyRecord[]
 }
 
-/** Adds a partner's first key, or a new key after the last was revoked. */
+/** Adds a key. Refuses if the partner already has a key in force or a waiting key. */
 export function decideIssue({ partner, keys }: KeyFacts, key: NewKey, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   if (currentKeys(keys, at).length > 0) {
@@ -132,12 +132,12 @@ export function decideRevocation({ partner, keys }: KeyFacts, { at }: Act): Deci
     : new Refusal('record_unknown', 'the partner has no token to revoke')
 }
 
-/** Cancels the waiting key, so that the key in force no longer ends. */
+/** Cancels the waiting key. The key in force then has no end. */
 export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): Decision {
   if (!partner) return unknownRecord('partner')
   const { current, waiting } = currentAndWaiting(keys, at)
   if (waiting.length === 0) {
-    return new Refusal('record_unknown', 'the partner has no token that waits for its cutover')
+    return new Refusal('record_unknown', 'the partner has no waiting token to cancel')
   }
   const cancelled = waiting.map((key) => cancel(key))
   // This write must follow the cancellations, because only one key of a partner may have no end.

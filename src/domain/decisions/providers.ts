@@ -21,7 +21,7 @@ export function decideTimeOff(provider: Provider | null, absence: TimeOff): Deci
   }
 }
 
-/** Removes an absence. The next load restores an absence that the directory file still has. */
+/** Removes an absence. The next load restores the absence if the directory file contains it. */
 export function decideTimeOffRemoval(provider: Provider | null, absence: TimeOff): Decision {
   if (!provider) return unknownRecord('provider')
   const others = (all: readonly TimeOff[]) => all.filter((known) => !isSameAbsence(known, absence))

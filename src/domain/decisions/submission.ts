@@ -14,12 +14,12 @@ import { emptyProfile, foldEmail, type Member, type MemberProfile } from '../mem
 import type { Version } from '../ports/directory-feed'
 import { type Change, type Decision, isCallerStale, isStale, type Outcome, type Write } from '../ports/writes'
 
-/** A submission, with the slot's state in a snapshot of the directory. */
+/** A submission with the state of the slot, taken from a snapshot of the directory. */
 export interface SubmissionDraft extends Submission {
   readonly version: Version
-  /** `taken` if a request holds the slot or part of it; null for an intake. */
+  /** `taken` if a request holds an overlapping slot; null for an intake. */
   readonly slotState: 'offered' | 'taken' | 'not offered' | 'provider unknown' | null
-  /** The provider's current offset at the slot, in minutes east of UTC; null for an intake or an unknown provider. */
+  /** The provider's UTC offset at the slot, in minutes (east is positive). Null for an intake or unknown provider. */
   readonly localOffsetMinutes: number | null
   /** Null for an intake. */
   readonly authorizationNumber: string | null
@@ -28,16 +28,16 @@ export interface SubmissionDraft extends Submission {
 }
 
 export interface SubmissionFacts extends RetryFacts {
-  /** Directory changes since the draft's version, except taken slots; null if they are no longer stored. */
+  /** Directory changes since the draft, without taken slots. Null if these changes are no longer stored. */
   readonly since: readonly Change[] | null
   readonly member: Member | null
-  /** The member, of any partner, to whom the e-mail address belongs. */
+  /** The id of the member with this e-mail address. The member may belong to another partner. */
   readonly emailOwnerId: number | null
-  /** Requests that hold an overlapping slot of the provider. */
+  /** Requests with an overlapping slot of the same provider. */
   readonly holders: readonly SlotHolder[]
   /** The member's slots with any provider. Past slots may be missing. */
   readonly held: readonly HeldSlot[]
-  /** The time in ms of the conflict that emailConflictQuery selects; null if there is none. */
+  /** The time (ms) of the e-mail conflict found with emailConflictQuery; null if none was found. */
   readonly conflictAt: number | null
 }
 
@@ -49,12 +49,12 @@ export interface SlotHolder {
 
 export type HeldSlot = Omit<SlotHolder, 'memberId'>
 
-/** Maximum of e-mail conflicts in the audit log per partner and hour. More would flood the log. */
+/** The maximum number of e-mail conflicts that are logged per partner and hour. */
 const maxAudited = 1_000
 
 /**
- * Selects one e-mail conflict of the partner: number `back` from the newest, if it is later than `after` (ms). If this
- * conflict exists, the partner has reached the limit.
+ * Returns a query for one e-mail conflict of the partner. Conflicts after `after` (ms) are counted from the newest, up
+ * to number `back`. If that conflict exists, the partner has reached the limit.
  */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft
@@ -67,9 +67,9 @@ export function submitterOf({ partnerId, submittedAt }: SubmissionDraft): Act {
 }
 
 /**
- * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks). The slot comes
- * before the e-mail address, so that an unavailable slot cannot be used to probe addresses. A Refusal writes nothing, so
- * a refusal with an audit line is returned inside an Outcome, as its answer.
+ * Decides whether a submission is stored. The order of checks is fixed (decisions, Order of checks). The slot is
+ * checked before the e-mail address. Otherwise, a partner could probe addresses with an unavailable slot. A refusal
+ * with an audit line is the answer of an Outcome, because a Refusal writes nothing.
  */
 export function decideSubmission(
   draft: SubmissionDraft,
@@ -118,15 +118,14 @@ function refuseHolding(
   return new Refusal('too_many_open_requests', why)
 }
 
-/** Returns the member's slot that overlaps one with this start (ms). */
+/** Returns the held slot that overlaps with a slot at `startsAt` (ms); undefined if there is none. */
 export function overlappingWith(startsAt: number, held: readonly HeldSlot[]): HeldSlot | undefined {
   return held.find((slot) => Math.abs(slot.startsAt - startsAt) < slotMillis)
 }
 
 /**
- * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every address
- * that the member does not have yet is refused, even a free one. Otherwise, the response would show which addresses are
- * known.
+ * A partner that sends many addresses of other members may be probing who is in care. Above the limit, every new
+ * address is refused. If free addresses were accepted, the response would show which addresses are known.
  */
 function refuseEmail(
   draft: SubmissionDraft,
@@ -189,12 +188,12 @@ const replayMillis = dayMillis
 export interface KeptAnswer {
   readonly requestId: number
   readonly submittedAt: number
-  /** Null if the body was different. */
+  /** Null if the retry has a different body. */
   readonly receipt: Receipt | null
 }
 
 export interface RetryFacts {
-  /** The response stored under the partner's idempotency key, even if it has expired; null if there is none. */
+  /** The response stored for this idempotency key; null if there is none. The response may have expired. */
   readonly kept: KeptAnswer | null
 }
 
@@ -202,7 +201,7 @@ export function expiredBy(now: number): number {
   return now - replayMillis
 }
 
-/** Repeats the stored response, even if the request has changed since, and writes nothing. Null if this is no retry. */
+/** Answers a retry with the stored response, even if the request has changed. Returns null if this is not a retry. */
 export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
   const { receipt } = kept
@@ -214,7 +213,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
   return { writes: [], taken: [], audit: null, answer: () => ({ ...receipt, isReplay: true }) }
 }
 
-/** Returns the writes that store a response for retries: none if the submission has no idempotency key. */
+/** Returns the writes that store a response for retries. Returns none without an idempotency key. */
 export function replayWrites(
   { retry, partnerId }: Submission,
   { kept }: RetryFacts,
@@ -228,7 +227,7 @@ export function replayWrites(
     ...{ partnerId, retry, requestId: 'added' as const },
     profile: { firstName, email, phoneNumber, preferredModality },
   }
-  // An expired response under the same key would violate the unique index.
+  // Remove an expired response first, because each idempotency key is unique.
   return [...removals(kept ? [kept.requestId] : []), { add: 'replay', row }]
 }
 

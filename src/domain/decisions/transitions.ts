@@ -24,19 +24,19 @@ import {
 } from '../ports/writes'
 import { type HeldSlot, overlappingWith, type SlotHolder } from './submission'
 
-/** pending -> accepted. */
+/** Accepts a pending request. */
 export function decideAcceptance(request: RequestRecord | null, { at }: Act): Decision {
   if (!request) return unknownRecord('request')
   const to = { state: 'accepted' as const, acceptedAt: at }
   return refuseTransition(request, 'accepted') ?? setting('request.accept', 'request', request.id, to)
 }
 
-/** pending or accepted -> declined. Frees the slot. @param reason stored as a note */
+/** Declines a pending or accepted request, and frees the slot. @param reason stored as a note */
 export function decideDecline(request: RequestRecord | null, act: Act, reason?: string): Decision {
   return ending('decline', request, act, reason)
 }
 
-/** unassigned -> closed: a withdrawn or duplicate intake. @param reason stored as a note */
+/** Closes an unassigned intake, for example a duplicate. @param reason stored as a note */
 export function decideClosing(request: RequestRecord | null, act: Act, reason?: string): Decision {
   return ending('close', request, act, reason)
 }
@@ -62,7 +62,7 @@ function ending(
   return outcome(action, 'request', request.id, [write, ...note], providersOf(request))
 }
 
-/** Declines the requests that can be declined, and skips the others. Answers how many were declined. */
+/** Declines requests, and skips requests that cannot be declined. Answers the number of declined requests. */
 export function decideDeclines(
   requests: readonly (RequestRecord | null)[],
   act: Act,
@@ -78,7 +78,7 @@ export function decideDeclines(
   }
 }
 
-/** Records that staff know the slot's local time after the zone data or the provider's time zone has changed. */
+/** Records that staff know the new local time of a slot, after a change of zone data or of the provider's zone. */
 export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
   if (!request) return unknownRecord('request')
   const { id, state, startsAt } = request
@@ -88,7 +88,7 @@ export function decideAcknowledgement(request: RequestRecord | null, localOffset
   return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
 
-/** Always allowed. The audit log records the actor. */
+/** Allows reading the screening answers. The audit log records the reader. */
 export function decideReading(
   request: RequestRecord | null,
   answers: readonly ScreeningAnswer[],
@@ -97,7 +97,7 @@ export function decideReading(
   return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
 }
 
-/** A move to a provider's slot, decided on a snapshot of the directory. */
+/** A move to another slot, based on a snapshot of the directory. */
 export interface MoveDraft {
   readonly providerId: number
   readonly startsAt: number
@@ -105,7 +105,7 @@ export interface MoveDraft {
   readonly version: Version
 }
 
-/** An assignment of a provider to an intake, decided on a snapshot of the directory. */
+/** An assignment of an intake to a provider, based on a snapshot of the directory. */
 export interface AssignmentDraft extends Omit<MoveDraft, 'startsAt' | 'localOffsetMinutes'> {
   /** ms; null for an assignment without a slot. */
   readonly startsAt: number | null
@@ -118,13 +118,13 @@ export interface PlacementFacts {
   readonly request: RequestRecord | null
   readonly isProviderKnown: boolean
   readonly since: readonly Change[] | null
-  /** Requests that hold an overlapping slot of the provider. */
+  /** Requests with an overlapping slot of the same provider. */
   readonly holders: readonly SlotHolder[]
-  /** The member's slots with any provider. Slots that end before the new one may be missing. */
+  /** The member's slots with any provider. Slots that end before the new slot may be missing. */
   readonly held: readonly HeldSlot[]
 }
 
-/** Sets an intake to pending, unless it is closed. Frees its earlier slot and keeps its authorization number. */
+/** Assigns an intake, unless the intake is closed. Frees an earlier slot, and keeps the authorization number. */
 export function decideAssignment(draft: AssignmentDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -142,7 +142,7 @@ export function refuseAssignment(request: RequestRecord): Refusal | null {
   return refuseErased(request) ?? refuseTransition(request, 'assigned')
 }
 
-/** pending or accepted -> pending at another slot. Frees the earlier slot. */
+/** Moves a pending or accepted request to another slot, and frees the earlier slot. */
 export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
   const { request } = facts
   if (!request) return unknownRecord('request')
@@ -150,7 +150,7 @@ export function decideMove(draft: MoveDraft, facts: PlacementFacts): 'stale' | D
   return refusal ?? placementOutcome('request.move', request, draft)
 }
 
-/** Does not check that the slot is free. */
+/** Checks whether a request can be moved. Does not check that the new slot is free. */
 export function refuseMoving(
   request: RequestRecord,
   { providerId, startsAt }: Pick<MoveDraft, 'providerId' | 'startsAt'>,
@@ -218,10 +218,10 @@ export function refuseTransition(
   return new Refusal('move_unknown', `a request that is ${state} cannot be ${name}`)
 }
 
-/** In UTF-16 code units. */
+/** The maximum length of a note, in UTF-16 code units. */
 const maxNoteLength = 4_000
 
-/** Adds a staff note. Refused if the person was erased. Returns the note's id. */
+/** Adds a staff note, and answers the id of the note. Refuses if the person was erased. */
 export function decideNote(request: RequestRecord | null, text: string, act: Act): Decision<number> {
   if (!request) return unknownRecord('request')
   const refusal = refuseErased(request) ?? refuseText(text)
@@ -253,7 +253,7 @@ function noteOf({ id }: RequestRecord, kind: NoteKind, text: string, { at, actor
   return { add: 'note', row: { requestId: id, kind, at, actor, text } }
 }
 
-/** Always allowed. The audit log records the actor. */
+/** Allows reading the notes. The audit log records the reader. */
 export function decideReadingNotes(
   request: RequestRecord | null,
   notes: readonly RequestNote[],

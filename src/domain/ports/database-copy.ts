@@ -48,26 +48,26 @@ export interface CopySource {
   linesOf(table: string): Lines
   /** @throws Refusal database_unusable if the audit log was altered */
   verifyLog(): Promise<AuditSpans>
-  /** @throws Refusal storage_busy if a server has started, unless `whileServing` */
+  /** @throws Refusal storage_busy if a server has started and `whileServing` is false */
   requireStopped(): Promise<void>
-  /** Marks the database as copied. Called once, last. Returns false if the database cannot be written. */
+  /** Marks the database as copied. Must be the last call. Returns false if the database cannot be written. */
   markCopied(note: CopyNote): Promise<boolean>
 }
 
 /** A new database, not yet visible to others. Methods may throw Refusal database_unusable or storage_busy. */
 export interface CopyTarget {
-  /** @throws Refusal database_unusable with the row that violates a constraint */
+  /** @throws Refusal database_unusable if a row violates a constraint */
   add(table: string, lines: readonly string[]): Promise<void>
-  /** Ids up to `lastId` are never generated again. Called before rows of the table are added. */
+  /** Ensures that ids up to `lastId` are never generated. Must be called before rows of the table are added. */
   keepIds(table: string, lastId: number): Promise<void>
   linesOf(table: string): Lines
-  /** Continues and verifies the audit log. Called after all rows were added. */
+  /** Continues and verifies the audit log. Must be called after all rows were added. */
   continueLog(spans: AuditSpans): Promise<void>
 }
 
 export interface ReadingSource {
   readonly purpose: Purpose
-  /** Called after the database is recognized as one of ours. */
+  /** Called after the database is recognized as an Anteroom database. */
   readonly takeKey: () => Promise<MasterKey>
   /** True if servers may run during the copy. If false, the copy blocks all writes. */
   readonly whileServing: boolean
@@ -76,12 +76,12 @@ export interface ReadingSource {
 export interface MakingTarget<T> {
   readonly purpose: Purpose
   readonly masterKey: MasterKey
-  /** If it throws, no database is created. */
+  /** If `fill` throws, no database is created. */
   readonly fill: (target: CopyTarget) => Promise<T>
   readonly progress: ReportProgress
 }
 
-/** Fixed when the database is created. A sandbox server refuses a production database, and the reverse. */
+/** Fixed when the database is created. A server refuses a database with another purpose. */
 export type Purpose = 'sandbox' | 'production'
 
 export interface TokenInForce {
@@ -94,16 +94,16 @@ export interface InBoth<T> {
   readonly replaced: T
 }
 
-/** The effect of restoring a backup, compared with the database that it replaces. */
+/** The differences between a backup and the database that the restore replaces. */
 export interface RestoreDiff {
-  /** The newest lines of the audit logs, without refused authentications. Equal if nothing was done since the backup. */
+  /** The audit heads, without refused authentications. Equal heads mean that nothing was done since the backup. */
   readonly heads: InBoth<AuditHead>
   readonly counts: InBoth<Readonly<Record<string, number>>>
-  /** Tokens ended since the backup. They become valid again. */
+  /** Tokens ended since the backup. The restore makes these tokens valid again. */
   readonly tokens: readonly TokenInForce[]
-  /** Members deactivated since the backup. They become active again. */
+  /** Members deactivated since the backup. The restore reactivates these members. */
   readonly deactivatedMembers: readonly number[]
-  /** Members erased since the backup. They reappear. */
+  /** Members erased since the backup. The restore brings these members back. */
   readonly erasedMembers: readonly number[]
 }
 

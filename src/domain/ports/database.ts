@@ -11,7 +11,7 @@ export interface DatabaseLogin {
   readonly password: string | null
   /** The path of a libpq password file (PostgreSQL §34.16). */
   readonly passFile: string | null
-  /** True for a systemd credential: its access control list looks like group access in the file's mode. */
+  /** True for a systemd credential. The access control list of a credential looks like group access in the mode. */
   readonly isPassFileCredential?: boolean
 }
 
@@ -24,7 +24,7 @@ export interface Engine {
   readonly store: Store
   readonly feed: DirectoryFeed
   readonly maintenance: Maintenance
-  /** @param isServer false for a copy that is only tried, for example in a drill */
+  /** @param isServer false for a temporary copy, for example in a drill */
   watch(report: Report, isServer: boolean): Watched
   /** Must be cheap, regardless of the size of the database. */
   measure(): EngineMeasures
@@ -32,24 +32,24 @@ export interface Engine {
 }
 
 export interface Watched {
-  /** Returns true if submissions can be stored. The answer is at most a second old, and takes at most a second. */
+  /** Returns true if submissions can be stored. Takes at most one second. The result is at most one second old. */
   isReady(): Promise<boolean>
 }
 
 export interface Opening {
   readonly purpose: Purpose
-  /** Called after the database is recognized as ours, so that a foreign database is not reported as a missing key. */
+  /** Called after the database is recognized. Otherwise, a foreign database would be reported as a missing key. */
   readonly takeKey: () => Promise<MasterKey>
   readonly create: boolean
   readonly upgrade: boolean
-  /** True for a server. An engine that allows one server only refuses other servers while the database is open. */
+  /** True for a server. If the engine allows only one server, other servers are refused while the database is open. */
   readonly alone: boolean
   /** The maximum number of writes in a transaction; for benchmarks only. */
   readonly largestGroup?: number | undefined
 }
 
 export interface Upgrade {
-  /** The path of the old database's copy; null if none was made. */
+  /** The path of the copy of the old database; null if no copy was made. */
   readonly copy: string | null
 }
 
@@ -63,22 +63,22 @@ export interface Opened extends Engine {
 }
 
 export interface Making {
-  /** The path of the master key; null if the key is in no file. */
+  /** The path of the master key; null if the key is not in a file. */
   readonly keyFile: string | null
-  /** True to refuse an existing key or database instead of using it. */
+  /** True to refuse an existing key or database. False to use an existing key or database. */
   readonly mustBeNew: boolean
-  /** Creates the database with its key, and closes it. @param database may contain a password */
+  /** Creates and closes the database. @param database may contain a password */
   readonly fill: (database: string, keyFile: string) => Promise<void>
 }
 
 export interface Restoring {
   readonly backup: string
   readonly purpose: Purpose
-  /** Returns the master key. An engine that cannot restore does not call this. */
+  /** Returns the master key. Not called if the engine cannot restore. */
   readonly takeKey: () => MasterKey
   readonly decrypt: (backup: string, path: string, progress: ReportProgress) => Promise<void>
   readonly against?: string | undefined
-  /** Called before the database appears; throws to cancel. The diff is null without a database to compare with. */
+  /** Called before the new database is visible; throws to cancel. The diff is null if nothing was compared. */
   readonly agree?: ((manifest: Manifest | null, diff: RestoreDiff | null) => Promise<void>) | undefined
 }
 
@@ -95,28 +95,29 @@ export interface Found {
 
 /** The location of a database that is not open. Methods may throw Refusal database_unusable. */
 export interface DatabaseLocation {
-  /** Without a password, so it can be shown. */
+  /** Contains no password, so that the name can be shown. */
   readonly name: string
   /** `name` with an absolute path. */
   readonly fullName: string
   find(): Promise<Found | null>
-  /** Returns true if the database uses this master key; false also if this cannot be determined. */
+  /** Returns true if the database uses this master key. Returns false if the engine cannot determine this. */
   isSealedUnder(purpose: Purpose, masterKey: MasterKey): Promise<boolean>
   /**
-   * @throws Refusal database_unusable if the database is missing, foreign, copied, or of another schema,
-   *   purpose or master key; storage_busy if another process uses it; also the errors of `takeKey`
+   * @throws Refusal database_unusable if the database is missing, foreign or copied, or has another schema,
+   *   purpose or master key
+   * @throws Refusal storage_busy if another process uses the database; also errors of `takeKey`
    */
   open(opening: Opening): Promise<Opened>
-  /** Creates a database and its master key. If interrupted, it leaves nothing, or the next call continues. */
+  /** Creates a database and its master key. Can be repeated after an interruption. */
   make(making: Making): Promise<void>
-  /** Creates a database from a backup, after checking its integrity, origin and master key. */
+  /** Creates a database from a backup. First checks the integrity, origin and master key of the backup. */
   restore(restoring: Restoring, progress: ReportProgress): Promise<Restored>
-  /** @throws Refusal database_unusable as in `open`; storage_busy if a server runs, unless `whileServing` */
+  /** @throws Refusal database_unusable as in `open`; storage_busy if a server runs and `whileServing` is false */
   readSource<T>(reading: ReadingSource, use: (source: CopySource) => Promise<T>): Promise<T>
-  /** Creates a database, or nothing if `fill` fails. @throws Refusal database_unusable if the location is not empty */
+  /** Creates a database, unless `fill` throws. @throws Refusal database_unusable if the location is not empty */
   makeTarget<T>(making: MakingTarget<T>): Promise<T>
-  /** Returns shell completions, never the name of a person. Needs no master key, writes nothing and does not wait. */
+  /** Returns shell completions without names of people. Needs no master key. Never writes or waits. */
   listOffers(offered: Offered, begin: string): Promise<string[]>
-  /** Adds the cause to an error, for operators and never for partners. Returns other errors unchanged. */
+  /** Adds the cause to a database error, for operators only. Returns other errors unchanged. */
   explain(error: unknown): unknown
 }

@@ -9,7 +9,7 @@ export interface Finding {
   readonly check: string
   readonly state: 'ok' | 'note' | 'bad'
   readonly detail: string
-  /** Set by the engine if only it knows the remedy. */
+  /** Set if only the engine knows the remedy. */
   readonly remedy?: string
 }
 
@@ -28,7 +28,7 @@ export interface ServerNote {
   readonly port: number
   /** Missing in a note of an older version. */
   readonly isSecure?: boolean
-  /** False while nothing can be stored. */
+  /** False while the server cannot store anything. */
   readonly isReady?: boolean
   /** The host name. Missing in a note of an older version. */
   readonly machine?: string
@@ -40,21 +40,21 @@ export interface ServerNote {
 export interface FoundServer {
   /** True if the server runs now, with or without a note. */
   readonly isServing: boolean
-  /** The note of this server, or of an earlier one that crashed; null if there is none. */
+  /** The note of this server, or of an earlier server that crashed. Null if there is no note. */
   readonly note: ServerNote | null
   /** The last heartbeat in ms; null for an engine without heartbeats. */
   readonly seenAt: number | null
 }
 
-/** The times are in ms; null if there was no backup or no drill. */
+/** Times in ms. Null means that there was no backup or no drill. */
 export interface LastBackups {
   readonly backedUpAt: number | null
   readonly drilledAt: number | null
-  /** True if the database server makes the backups, so that their times are unknown. */
+  /** True if the database server makes the backups. The times of the backups are then unknown. */
   readonly isByServer?: boolean
 }
 
-/** Returns true if the last backup is older than `oldest` (ms). Null allows any age. */
+/** Returns true if the last backup is older than `oldest` (ms). If `oldest` is null, any age is allowed. */
 export function isBackupTooOld(
   { backedUpAt, isByServer = false }: LastBackups,
   now: number,
@@ -80,13 +80,13 @@ export interface Manifest extends Content {
 
 export interface BackingUp {
   readonly progress?: ReportProgress
-  /** True for a backup that is only tried and removed. It is recorded as a drill. */
+  /** True for a temporary backup that is only tested. Recorded as a drill. */
   readonly isDrill?: boolean
 }
 
 export interface AuditPrune {
   readonly chain: AuditChain
-  /** ms. Removes lines from the start of the chain, and stops at the first line with this time or later. */
+  /** ms, exclusive. Pruning stops at the first line with this time or a later time. */
   readonly before: number
   readonly target: string
 }
@@ -95,57 +95,57 @@ export type ArchiveVerdict =
   | { readonly intact: true; readonly archive: AuditArchive; readonly next: string }
   | { readonly intact: false; readonly id: number; readonly fault: string }
 
-/** If an engine does not support an operation, the operation throws a Refusal that names an alternative for the operator. */
+/** An unsupported operation throws a Refusal. The message names an alternative for the operator. */
 export interface Maintenance {
   /**
-   * Writes a verified backup to a path that is not in use. The backup appears there only after it is synced.
-   * @param protect encrypts the backup; null for an unencrypted one
+   * Writes a verified backup to an unused path. The backup appears only after all data is synced.
+   * @param protect encrypts the backup; null for an unencrypted backup
    * @throws Refusal database_unusable if the path is in use or the backup fails; also errors of `protect`
    */
   backUp(target: string, protect: Protect | null, act: Act, how?: BackingUp): Promise<Manifest>
   /** Records that a backup was restored, served and found sound. */
   noteDrill(act: Act): Promise<void>
 
-  /** Seals the data key under another master key. Returns false if it is sealed under that key already. */
+  /** Seals the data key under another master key. Returns false if `next` already seals the data key. */
   rewrap(next: MasterKey, act: Act): Promise<boolean>
 
   /**
    * @param oldest the maximum age of the last backup in ms; null for any age
-   * @param isAll true to open all sealed values instead of a sample of each kind
+   * @param isAll true to open all sealed values; false to open a sample of each kind
    */
   check(now: number, oldest?: number | null, isAll?: boolean): Promise<Finding[]>
   /** Checks the machine or the database server that stores the data, for example file modes and disk space. */
   checkHost(): Promise<Finding[]>
   findLastBackups(): Promise<LastBackups>
 
-  /** Stores the note of this server; removes it (null) when the server stops. */
+  /** Stores the note of this server. Null removes the note when the server stops. */
   noteServer(note: ServerNote | null): Promise<void>
-  /** Includes crashed servers. Returns at most one for an engine that allows one server only. */
+  /** Includes crashed servers. Returns at most one server if the engine allows only one server. */
   listServers(): Promise<FoundServer[]>
 
   /**
-   * Moves audit lines to a verified archive and returns their number. Continues the archive of an interrupted call.
-   * @throws Refusal field_invalid if another file exists, database_unusable if a line was altered or writing fails
+   * Moves audit lines to a verified archive. Returns the number of lines. Continues after an interrupted call.
+   * @throws Refusal field_invalid if `target` is another file; database_unusable if a line was altered or writing fails
    */
   pruneAudit(prune: AuditPrune, act: Act): Promise<number>
-  /** Verifies an archive. It must contain the `noted` head. */
+  /** Verifies an archive. If `noted` is given, the archive must contain this head. */
   checkArchive(path: string, noted: AuditHead | null): Promise<ArchiveVerdict>
-  /** Verifies the audit log. It must contain the `noted` head. Reads in batches, so that writes continue. */
+  /** Verifies the audit log. If `noted` is given, the log must contain this head. Does not block writes. */
   verifyAudit(noted: AuditHead | null): Promise<AuditVerdict>
 
-  /** Deletes old changes of the directory. A node that has not read them yet reloads the whole directory. */
+  /** Deletes old directory changes. A node that has not read these changes reloads the whole directory. */
   forgetChanges(): Promise<void>
 
-  /** Removes erased data from the engine's files. Returns false if readers prevented it. In that case, call it again. */
+  /** Removes erased data from the engine's files. Returns false if readers prevented this. Then call again. */
   purge(): Promise<boolean>
-  /** Returns a text for staff: where erased data remains that the engine cannot remove. Never fails. */
+  /** Returns a text for staff about the places where erased data remains. Never fails. */
   keptAfterErasure(): Promise<string>
 
   findCopyNote(): Promise<CopyNote | null>
   /** Removes the copy note. @throws Refusal record_unknown if there is none */
   reactivate(act: Act): Promise<void>
 
-  /** Records the server's zone data. Commands compare it with theirs. */
+  /** Records the server's zone data, so that commands can detect a difference. */
   noteZoneData(zones: ZoneEdition): Promise<void>
   /** Null if no server ever ran. */
   findZoneData(): Promise<ZoneEdition | null>

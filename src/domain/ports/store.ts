@@ -19,26 +19,26 @@ import type { Change, Decision } from './writes'
 type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
 
 export interface ChangeOptions {
-  /** True if no submission may run at the same time, because the change may affect the same members or slots. */
+  /** True to block submissions during the change, because both may affect the same members or slots. */
   readonly isAlone?: boolean
-  /** True if it may write thousands of records. */
+  /** True if the change may write thousands of records. */
   readonly isLarge?: boolean
 }
 
 /** Each method is one durable transaction. It may throw Refusal storage_busy or storage_failed. */
 export interface Store {
   read<T>(work: (facts: Facts) => MaybePromise<T>): Promise<T>
-  /** @param act null for the service itself, which leaves no audit line */
+  /** @param act null for a change by the service itself. No audit line is then written */
   change<const Asked extends readonly unknown[], Answer>(
     act: Act | null,
     ask: (facts: Facts) => Asked,
     decide: (...facts: AllRead<Asked>) => Decision<Answer>,
     options?: ChangeOptions,
   ): Promise<Answer>
-  /** Returns `stale` if the draft must be made again on a newer version of the directory. */
+  /** Returns `stale` if the draft is outdated. The caller must then make a new draft. */
   submit(draft: SubmissionDraft): Promise<BookingRequest | Replay | 'stale'>
   appendAudit(entries: readonly AuditEntry[]): Promise<void>
-  /** Stores the last use of each key, in ms by kid. */
+  /** Stores the last use (ms) of each key, by kid. */
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 }
 
@@ -48,7 +48,7 @@ export type MaybePromise<T> = T | Promise<T>
 /** All given conditions must match. */
 export interface RequestFilter {
   readonly intakesOnly?: boolean | undefined
-  /** `waiting` is unassigned or pending: staff have not finished it. */
+  /** `waiting` means unassigned or pending. */
   readonly state?: RequestState | 'waiting' | undefined
   readonly providerId?: number | undefined
   readonly partnerId?: number | undefined
@@ -68,13 +68,13 @@ export interface RequestPart {
 
 export interface WaitingCount {
   readonly count: number
-  /** ms; null if none waits. */
+  /** ms; null if no request waits. */
   readonly oldestAt: number | null
 }
 
 export type ProviderSlot = TakenSlot & { readonly providerId: number }
 
-/** A chosen provider and start (ms, or null), and the version of the directory in which they were chosen. */
+/** A provider and a start (ms) from one version of the directory. The start may be null. */
 export interface Placed {
   readonly providerId: number
   readonly startsAt: number | null
@@ -82,7 +82,7 @@ export interface Placed {
 }
 
 interface PartnerFacts {
-  /** In order of id, including partners without a key or organization. */
+  /** In order of id. Includes partners without a key or organization. */
   list(): MaybePromise<Partner[]>
   find(id: number): MaybePromise<Partner | null>
   findNamed(name: string): MaybePromise<Partner | null>
@@ -108,7 +108,7 @@ interface MemberFacts {
 
 interface RequestFacts {
   find(id: number): MaybePromise<RequestRecord | null>
-  /** In the order of the ids; null for an unknown id. */
+  /** In the order of `ids`. The element for an unknown id is null. */
   findAll(ids: readonly number[]): MaybePromise<(RequestRecord | null)[]>
   /** In order of submission by default. */
   list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]>
@@ -121,9 +121,9 @@ interface RequestFacts {
   ): MaybePromise<
     (Omit<RequestRecord, 'member'> & { readonly screeningAnswers: readonly ScreeningAnswer[] })[]
   >
-  /** Held slots that start in [from, until) (ms), in order of time. */
+  /** Held slots in order of time. Starts are in ms, from `from` (inclusive) until `until` (exclusive). */
   slotsBetween(from: number, until: number): MaybePromise<ProviderSlot[]>
-  /** The partner's requests submitted at or after `since` (ms), in order of submission. */
+  /** The partner's requests since `since` (ms, inclusive), in order of submission. */
   submittedBy(partnerId: number, since: number): MaybePromise<Pick<RequestRecord, 'id' | 'state'>[]>
   screeningOf(id: number): MaybePromise<readonly ScreeningAnswer[]>
   /** Omits answers that cannot be decrypted. For sorting only, never for display. */
@@ -166,7 +166,7 @@ export interface Facts {
     listTimeZones(): MaybePromise<string[]>
   }
   readonly changes: {
-    /** Directory changes after a version, except taken slots; null if some are no longer stored. */
+    /** Directory changes after a version, without taken slots. Null if some changes are no longer stored. */
     sinceExceptTaken(version: Version): MaybePromise<readonly Change[] | null>
   }
   readonly placement: {

@@ -1,6 +1,6 @@
 import type { TimeZone } from '../../scheduling/time-zone'
 
-/** Each request reads the time once and passes it on. */
+/** Each request reads the clock only once. */
 export interface Clock {
   now(): number
 }
@@ -30,10 +30,10 @@ export interface ZoneEdition {
 
 /** The time zones of one edition of the IANA data. */
 export interface ZoneData extends ZoneEdition {
-  /** Compared with the built-in edition. A newer edition is `current`. */
+  /** Compared with the built-in edition. An equal or newer edition is `current`. */
   readonly age: 'current' | 'older' | 'unknown'
   readonly names: readonly string[]
-  /** Finds a zone by its IANA name or a link to it. Case-sensitive. Returns null for other names. */
+  /** Finds a zone by IANA name or by IANA link. Case-sensitive. Returns null for other names. */
   find(name: string): TimeZone | null
   /** Returns the zones of a country (ISO 3166-1 alpha-2); none for an unknown code. */
   zonesOf(country: string): readonly string[]

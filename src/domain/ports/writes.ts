@@ -33,7 +33,7 @@ export interface Records {
     readonly endsAt: number | null
     readonly endReason: KeyEndReason | null
   }
-  /** Unlike other records, a region includes its id, because providers refer to it. */
+  /** Includes the id, because providers refer to regions by id. */
   region: Region
   provider: Omit<Provider, 'id'>
   member: {
@@ -45,7 +45,7 @@ export interface Records {
     readonly updatedAt: number
   }
   request: {
-    /** Null once the person has been erased; `added` for the member that an earlier write adds. */
+    /** Null for an erased person. `added` means the member that an earlier write adds. */
     readonly memberId: number | null | 'added'
     readonly isIntake: boolean
     readonly state: RequestState
@@ -56,17 +56,17 @@ export interface Records {
     readonly localOffsetMinutes: number | null
     readonly acceptedAt: number | null
     readonly declinedAt: number | null
-    /** Sealed when stored; null once the person has been erased. */
+    /** Sealed when stored. Null for an erased person. */
     readonly screeningAnswers: readonly ScreeningAnswer[] | null
     readonly submittedAt: number
   }
   note: Omit<RequestNote, 'id'> & { readonly requestId: number }
-  /** The response to a submission, stored for its retries. Its id is the request's id. */
+  /** The response to a submission. Stored for retries, with the id of the request. */
   replay: {
     readonly partnerId: number
     /** The key and the body are stored as hashes only, because they may contain personal data. */
     readonly retry: Retry
-    /** `added` for the request that an earlier write adds. */
+    /** `added` means the request that an earlier write adds. */
     readonly requestId: number | 'added'
     readonly memberId: number | 'added'
     readonly request: Omit<BookingRequest, 'id' | 'member'>
@@ -84,7 +84,7 @@ type WriteOf<N extends Noun> =
 
 export type Write = { [N in Noun]: WriteOf<N> }[Noun]
 
-/** Replaces `added` by the ids that earlier writes have generated. */
+/** Replaces `added` by the generated id of an earlier write. */
 export function withIds(row: Extract<Write, { add: Noun }>['row'], added: ReadonlyMap<Noun, number>): object {
   const ids = { requestId: added.get('request'), memberId: added.get('member') }
   const isAdded = ([name]: [string, unknown]) => Reflect.get(row, name) === 'added'
@@ -95,7 +95,7 @@ export interface Outcome<Answer> {
   readonly writes: readonly Write[]
   /** The providers whose taken slots change. */
   readonly taken: readonly number[]
-  /** The audit lines to write. If a fact has no id, its line names the record that the first write adds. */
+  /** The audit lines to write. A fact without an id is about the record that the first write adds. */
   readonly audit: AuditFact | readonly AuditFact[] | null
   readonly answer: (ids: readonly number[]) => Answer
 }
@@ -158,7 +158,7 @@ export function recordName({ noun, id }: AuditFact, addedId: number | undefined)
   return noun && `${noun} ${id ?? addedId}`
 }
 
-/** The noun of a directory change. `taken` is a provider's taken slots. */
+/** The kind of a directory change. `taken` means a change of a provider's taken slots. */
 export type ChangedNoun = 'partner' | 'region' | 'provider' | 'taken'
 
 export interface Change {
@@ -166,7 +166,7 @@ export interface Change {
   readonly recordId: number
 }
 
-/** The noun of the directory change that a write of each record causes; null for none. */
+/** The directory change that a write causes, by written record. Null means no directory change. */
 export const directoryNouns: Record<Noun, ChangedNoun | null> = {
   organization: 'partner',
   partner: 'partner',
@@ -184,7 +184,7 @@ export function isCallerStale(since: readonly Change[] | null): boolean {
   return since === null || since.some(({ noun }) => noun === 'partner')
 }
 
-/** Returns true if a draft is outdated (optimistic concurrency). Ignores taken slots, which the write checks itself. */
+/** Returns true if a draft is outdated (optimistic concurrency). Ignores taken slots, because the write checks them. */
 export function isStale(since: readonly Change[] | null, providerId: number): boolean {
   return (
     since === null ||
