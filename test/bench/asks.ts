@@ -28,7 +28,7 @@ export function search(
   return { path, headers: { ...bearer(token), 'Accept-Encoding': encoding }, status: 200, encoding }
 }
 
-/** Returns the same request, but with the ETag of an earlier response. The expected response is then a 304. */
+/** Returns the same request with the ETag of an earlier response. The response must be a 304. */
 export function unchanged(ask: Ask, { headers }: Received): Ask {
   const tag = headers.get('etag')
   if (!tag) throw new Error('the response has no ETag')
@@ -81,7 +81,6 @@ export async function settled(baseUrl: string, ask: Ask): Promise<Received> {
   return received
 }
 
-/** Sends a request once. Does not decompress the body. */
 export async function receive(baseUrl: string, { path, headers }: Ask): Promise<Received> {
   const response = await fetch(baseUrl + path, { headers, decompress: false })
   return { status: response.status, headers: response.headers, bytes: await response.bytes() }

@@ -67,7 +67,6 @@ function service(): Implementation {
   const slots = () => availabilityAt(calendar, licensed, now).slots
   return {
     slots,
-    // Writes the slots in the same way as src/http/endpoints/providers.ts does.
     json() {
       const starts = slots()
       draft.clear()

@@ -19,9 +19,7 @@ const { limits } = readServerConfig(
 )
 
 export interface Bookable {
-  /** The folder of the master key, and of the database by default. */
   readonly folder: string
-  /** The URL of a PostgreSQL database. */
   readonly database?: string | undefined
   /** The largest number of writes in one transaction. */
   readonly largestGroup?: number | undefined
@@ -56,7 +54,6 @@ export async function fill(context: Context): Promise<string> {
 export interface Offer {
   readonly regionId: number
   readonly providerIds: readonly number[]
-  /** The starts of the slots. All providers have the same slots. */
   readonly starts: readonly string[]
 }
 

@@ -74,7 +74,6 @@ export function offers(text: string, { providerId, utcStartTime }: Slot): boolea
 
 let members = 0
 
-/** Books the next slot for a new member. */
 export async function book(
   connection: Connection,
   token: string,
@@ -100,7 +99,6 @@ function requireGone(slot: Slot, answer: Buffer): void {
   if (offers(textOf(parsed), slot)) throw new Error('a search still offers a booked slot')
 }
 
-/** Returns the result and the duration in ms. */
 export async function timed<T>(act: () => Promise<T>): Promise<[T, millis: number]> {
   const begunAt = performance.now()
   const value = await act()

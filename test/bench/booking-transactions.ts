@@ -55,7 +55,6 @@ const bounds = { id: 1_000_000_000_000, provider: providers, slot: mostSlots }
 
 export interface Transacting {
   readonly server: Postgres
-  /** A database with 60 providers. */
   readonly database: string
   readonly connections: number
   readonly seconds: number
@@ -63,7 +62,6 @@ export interface Transacting {
 
 /** Runs the statements of a booking through our client and through pgbench, and compares the rates. */
 export async function transactionRows(server: Postgres, database: string): Promise<Row[]> {
-  // Creates the tables and a directory.
   await (await Serving.start(providers, server.urlOf(database)))[Symbol.asyncDispose]()
   const pgbench = pgbenchPath()
   const spec = { name: "a booking's transaction", goal: '>= 0.9' }
@@ -91,7 +89,6 @@ export function pgbenchPath(): string | null {
 }
 
 function toPrepared(text: string) {
-  // A value that a statement uses twice becomes two parameters, as in pgbench.
   const names: string[] = []
   const own = text.replaceAll(/(?<!:):(\w+)/g, (_, name) => `$${names.push(name)}`)
   return { own, values: (drawn: Values) => names.map((name) => drawn[name] as number) }
@@ -100,7 +97,6 @@ function toPrepared(text: string) {
 const read = toPrepared(reading)
 const write = writing.map(toPrepared)
 
-/** Returns the transactions per second. */
 export async function bookByOurClient({
   server,
   database,
@@ -141,7 +137,6 @@ export async function bookByOurClient({
   }
 }
 
-/** Returns the transactions per second of pgbench. */
 export async function bookByPgbench(
   pgbench: string,
   { server, database, connections, seconds }: Transacting,

@@ -1,8 +1,7 @@
 import '../../src/production'
 import { fill, type Offer, offerOf, openBookable } from './bookable'
 
-// The service as `serve` runs it, with a directory to book in. Its argument is a Bookable as JSON, and it prints a
-// Serving as JSON.
+// The service as `serve` runs it, with a directory. Takes a Bookable as JSON, and prints a Serving as JSON.
 
 export interface Serving extends Offer {
   readonly baseUrl: string

@@ -63,7 +63,6 @@ export class BookingsService implements AsyncDisposable {
   }
 }
 
-/** Returns how many requests were stored per second. */
 export function storedIn(measured: Measured): number {
   return measured['201']?.perSecond ?? 0
 }

@@ -54,7 +54,7 @@ async function benchSearches(server: BookingsService): Promise<Row> {
   )
 }
 
-/** Sends bookings at four times the capacity (open loop: they do not wait for earlier responses). */
+/** Sends bookings at four times the capacity. The bookings do not wait for earlier responses (open loop). */
 async function benchFlood(server: BookingsService): Promise<Row[]> {
   const floods: Measured[] = []
   const capacities: number[] = []
@@ -120,7 +120,6 @@ class Rows implements Disposable {
     this.#readNew('changes', 'version')
   }
 
-  /** Writes the new rows in groups. Returns the bookings per second. */
   write(): number {
     const members = this.#readNew('members', 'id')
     const requests = this.#readNew('booking_requests', 'id')

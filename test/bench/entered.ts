@@ -2,12 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// Prints the files of src and db whose code runs during a call. These files run more lines for two calls than for one
-// call.
+// Prints the files of src and db whose code runs during a call. A file counts if two calls run more of its lines than
+// one call.
 // Run it with `bun test/bench/entered.ts`.
 const goals = { PAGES: ['a warm page of search', 15], BOOKINGS: ['a booking', 45] } as const
 
-/** The number of executed lines of each file in a process with this many calls. */
 async function runsByFile(call: string, times: number): Promise<Map<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'entered-'))
   const words = ['test', '--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`]

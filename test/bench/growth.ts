@@ -15,7 +15,6 @@ const bookingsOfRound = 50
 /** A process that uses no CPU time for this long counts as idle. */
 const quietMillis = 1_000
 
-/** A measured figure, and the CPU time that the service used. The unit depends on the row. */
 interface Point {
   readonly figure: number
   readonly cpu: number
@@ -101,7 +100,6 @@ async function freeSlots(serving: Serving): Promise<Iterator<Slot, void>> {
   return slotsOf(textOf(await settled(serving.baseUrl, search(serving))))
 }
 
-/** Returns the time of a booking, in ms. */
 async function bookSome(serving: Serving, slots: Iterator<Slot, void>): Promise<Point> {
   const { baseUrl, token } = serving
   using connection = await Connection.open(baseUrl)
@@ -122,7 +120,6 @@ async function quiet({ pid }: Serving): Promise<void> {
   }
 }
 
-/** Starts services that are disposed together. */
 async function startAll(points: readonly number[], make: (point: number) => Promise<Serving>) {
   await using stack = new AsyncDisposableStack()
   const all: Serving[] = []

@@ -1,7 +1,7 @@
 import { booking } from '../support/builders'
 
-// Loads a running service from its own process: takes a Load as JSON, and prints a Measured as JSON. It uses plain sockets
-// to need little CPU time.
+// Loads a running service from a separate process. Takes a Load as JSON, and prints a Measured as JSON.
+// A client library would need more CPU time than the plain sockets.
 
 export interface Load {
   readonly baseUrl: string
@@ -30,10 +30,9 @@ export interface Slots {
  */
 export type Measured = Record<string, { count: number; perSecond: number; p50: number; p99: number }>
 
-/** How long to wait for responses after the end of the load. Requests without a response by then count as `unanswered`. */
+/** The time to wait for responses after the end of the load. Later responses count as `unanswered`. */
 const patienceMillis = 3_000
 
-/** Runs a load in a separate process. */
 export async function measure(load: Load): Promise<Measured> {
   const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(load)], {
     stdout: 'pipe',
@@ -52,7 +51,7 @@ if (import.meta.main) {
 interface Connection {
   dueAt: number
   received: Buffer
-  /** Body bytes that have not arrived yet. Null before the head has arrived. Unused for a chunked body. */
+  /** Body bytes that have not arrived yet. Null before the head has arrived. */
   missing: number | null
   isChunked: boolean
   status: string
@@ -164,7 +163,6 @@ function flush(socket: Socket): void {
   if (unsent.length > 0) socket.data.unsent = unsent.subarray(Math.max(0, socket.write(unsent)))
 }
 
-/** Processes a part of a response. Looks only for the end of the response, not at its body. */
 function receive(socket: Socket, bytes: Uint8Array, answered: (socket: Socket) => void): void {
   const { data } = socket
   // After the head, keeps only the last few bytes, because the last chunk may begin in these bytes.

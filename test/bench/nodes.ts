@@ -35,7 +35,6 @@ export async function benchNodes(): Promise<Row[]> {
 
 let databases = 0
 
-/** Creates an empty database and returns its URL. */
 async function newDatabaseOn(server: Postgres): Promise<string> {
   return server.urlOf(await newDatabaseNameOn(server))
 }
@@ -46,7 +45,6 @@ async function newDatabaseNameOn(server: Postgres): Promise<string> {
   return name
 }
 
-/** Compares durable writes over HTTP. */
 async function compareWithEmbedded(server: Postgres): Promise<Row[]> {
   await using onServer = await new BookingsService({ database: await newDatabaseOn(server) }).start()
   await using onFile = await new BookingsService().start()
@@ -71,7 +69,6 @@ async function compareWithEmbedded(server: Postgres): Promise<Row[]> {
   ]
 }
 
-/** Compares reads and the start time. */
 async function ofAnswers(server: Postgres): Promise<Row[]> {
   await using onServer = await Serving.start(providers, await newDatabaseOn(server))
   await using onFile = await Serving.start(providers)

@@ -4,7 +4,6 @@ export const rounds = 5
 /** A row of the benchmark: a figure, its reference and its goal. */
 export interface Row {
   readonly name: string
-  /** The measured value with its unit. */
   readonly figure: string
   /** The value of the reference with its unit. The text names the reference if it is not a bare server. */
   readonly reference?: string
@@ -28,7 +27,6 @@ export interface Turns {
   readonly unit: string
   /** The name of the reference; absent for a bare server. */
   readonly referenceName?: string | undefined
-  /** The ratio of the two servers' CPU time in each round. */
   readonly cpuRatios?: readonly number[]
 }
 
@@ -52,8 +50,7 @@ export function toText(figure: number): string {
 }
 
 /**
- * Returns whether a row meets its goal; null without a goal.
- *
+ * Returns whether a row meets its goal. Returns null for a row without a goal.
  * @throws Error if the goal is not written like the examples at `Row.goal`
  */
 export function isMet({ figure, ratio, goal }: Row): boolean | null {
@@ -79,7 +76,6 @@ export async function attempt(spec: RowSpec, measure: (spec: RowSpec) => Promise
 
 const failure = 'failed: '
 
-/** The row of a failed measurement. It misses its goal. */
 export function failed(spec: RowSpec, error: unknown): Row {
   return { ...spec, figure: `${failure}${error instanceof Error ? error.message : error}` }
 }

@@ -30,8 +30,7 @@ export class Serving implements AsyncDisposable {
   ) {}
 
   /**
-   * Starts a service with this many providers; 0 for an empty directory.
-   *
+   * @param providers 0 for an empty directory
    * @param address the URL of an empty PostgreSQL database; a file by default
    */
   static async start(providers: number, address?: string): Promise<Serving> {
@@ -67,7 +66,6 @@ export class Serving implements AsyncDisposable {
     return this.served.pid
   }
 
-  /** The command line, folder and environment that start the service. */
   get startWords(): StartWords {
     const { operator } = this
     return {
@@ -91,7 +89,6 @@ export class Serving implements AsyncDisposable {
     return this.operator.onboard(name, `${name} Care`)
   }
 
-  /** Creates a member with an intake. */
   async addMember(externalUserId: string): Promise<void> {
     const { status } = await this.served.post(booking(externalUserId), this.token)
     if (status !== 201) throw new Error(`the intake was answered ${status}`)

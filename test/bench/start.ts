@@ -54,7 +54,7 @@ async function ofMany(spec: RowSpec): Promise<Row> {
   return { ...spec, figure: `${toText(median(took) / 1_000)} s` }
 }
 
-/** The wall time and the CPU time of the main thread. Both are measured until the end of the first response. */
+/** Both times end with the first response. The CPU time is that of the main thread. */
 export interface Start {
   readonly millis: number
   readonly cpuMillis: number

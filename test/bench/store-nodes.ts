@@ -17,7 +17,6 @@ export class StoreNode implements AsyncDisposable {
     this.#lines = linesOf(this.#child.stdout)
   }
 
-  /** Starts nodes on one empty database. */
   static async startAll(count: number, database: string) {
     await using stack = new AsyncDisposableStack()
     const folder = stack.use(new Folder())

@@ -70,7 +70,6 @@ async function bytesOf({ server, ask }: Target): Promise<number> {
   return (await settled(server.baseUrl, ask)).bytes.length
 }
 
-/** Consecutive pages to request, each once. */
 export interface Walk {
   readonly count: number
   readonly first: number
@@ -85,9 +84,8 @@ export interface Round {
 
 /**
  * Repeats one request, or requests the pages of a walk.
- *
- * @param bytes the size of the body, approximate for a walk
- * @throws Error if the responses are not the expected ones
+ * @param bytes the size of the body; an estimate for a walk
+ * @throws Error for an unexpected response
  */
 export async function run({ server, ask }: Target, bytes: number, walk?: Walk): Promise<Round> {
   const headers = Object.entries(ask.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
@@ -131,7 +129,6 @@ function requireExpected(summary: Printed, { status }: Ask, bytes: number, toler
   }
 }
 
-/** The output of wrk.lua. */
 interface Printed {
   readonly requests: number
   readonly micros: number

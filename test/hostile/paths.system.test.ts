@@ -54,7 +54,6 @@ async function ask(method: string, target: string, lines: readonly string[], tok
   const head = [
     `${method} ${target} HTTP/1.1`,
     ...lines,
-    // Makes the server close the connection after its response.
     'Connection: close',
     ...(token === null ? [] : [`Authorization: Bearer ${token}`]),
     ...(body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : []),
@@ -64,7 +63,6 @@ async function ask(method: string, target: string, lines: readonly string[], tok
   return answers[0]
 }
 
-/** A response as one text, without its time and request id. */
 function written({ status, headers, text }: WireAnswer): string {
   return JSON.stringify([
     status,
@@ -80,7 +78,6 @@ const plainTarget = ({ path, query }: Route, outcome: Outcome) =>
 
 const references = new Map<string, Promise<WireAnswer | undefined>>()
 
-/** The cached response to a plain request. */
 function plainAnswer(method: string, target: string, token: string | null) {
   const key = JSON.stringify([method, target, token])
   const answer = references.get(key) ?? ask(method, target, local, token)
@@ -100,7 +97,6 @@ async function is(answer: WireAnswer | undefined, outcome: Outcome, route: Route
   return !answer.headers.has('x-error-code') && `${answer.status} bare` === outcome
 }
 
-/** Describes an unexpected response; null if it is as expected. */
 async function mismatchOf(one: Try, route: Route, token: string | null): Promise<string | null> {
   const { name, wanted, lines, target } = one
   const { method, path, query } = route

@@ -23,7 +23,6 @@ export class Material {
     return this.body.length
   }
 
-  /** The body as one chunk, followed by the last chunk. */
   get chunks(): string {
     return `${this.length.toString(16)}\r\n${this.body}\r\n0\r\n\r\n`
   }
@@ -38,17 +37,14 @@ export class Material {
     ]
   }
 
-  /** A booking with additional header lines. */
   post(lines: readonly string[], body: string | Buffer = this.body): Step[] {
     return [message([...this.head(), ...lines], body)]
   }
 
-  /** A correct booking. */
   whole(): Buffer {
     return message([...this.head(), `Content-Length: ${this.length}`], this.body)
   }
 
-  /** A request with the given request line, without a body by default. */
   ask(requestLine: string, lines: readonly string[] = [], body: string | Buffer = ''): Step[] {
     return [message([...this.head(requestLine), ...lines], body)]
   }

@@ -10,7 +10,6 @@ export interface WireAnswer {
   readonly text: string
 }
 
-/** The responses on a connection, and the state of the connection after the last one. */
 export interface Exchange {
   /** The responses in the order of arrival, except interim responses (100 Continue). */
   readonly answers: readonly WireAnswer[]
@@ -99,7 +98,6 @@ function answersIn(received: Buffer, isHead: boolean): WireAnswer[] {
   return answers
 }
 
-/** Encodes a request from its head lines and its body. */
 export function message(lines: readonly string[], body: string | Buffer = ''): Buffer {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body)])
 }

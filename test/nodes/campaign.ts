@@ -5,12 +5,13 @@ import { Standstill } from '../support/standstill'
 import { type Call, Load, type Submission } from './load'
 import type { Nodes } from './nodes'
 
-/** A fault and the nodes that it affects. */
 export interface Fault {
   readonly title: string
   /** The nodes that may fail or be slow while the fault lasts. */
   readonly victims: readonly number[]
-  /** Causes the fault under load, and resolves once it is over. From then on all nodes must recover by themselves. */
+  /**
+   * Causes the fault under load, and resolves when the fault is over. Afterwards all nodes must recover by themselves.
+   */
   inject(nodes: Nodes): Promise<void>
 }
 
@@ -22,17 +23,15 @@ export interface Report {
   readonly longestMillis: number
   /** The longest request before the fault, in ms: a measure of how busy the machine is. */
   readonly usualMillis: number
-  /** How long the machine stalled. */
   readonly standstill: Standstill
-  /** The longest request at a victim, in ms. */
   readonly longestAtVictimsMillis: number
   /** The time from the end of the fault until each node has acknowledged a booking, in ms. */
   readonly againMillis: number
-  /** What went wrong, one sentence each: for example a lost booking. */
+  /** One sentence for each failure, for example a lost booking. */
   readonly faults: readonly string[]
 }
 
-/** Returns false and prints a line if the machine stalled for so long that the measured times mean nothing. */
+/** Prints a line and returns false if the machine stalled too long to measure times. */
 export function showsTimes({ standstill }: Report): boolean {
   if (!standstill.isShort) console.log(`SKIPPED: the check of waiting times at other nodes: ${standstill}`)
   return standstill.isShort
@@ -44,7 +43,6 @@ export function failedAtOthers({ standstill, failed }: Report): Record<string, n
   return standstill.isShort && refused > 0 ? failed.others : rest
 }
 
-/** Bookings that each node must acknowledge before the fault and after it. */
 const enough = 5
 /** How long to wait for every node, before a fault and after it. */
 const recoveryTimeoutMillis = 60_000
@@ -116,7 +114,6 @@ export class Campaign {
       else if (!Bun.deepEquals(is, should))
         found.push(`submission ${number} is stored as ${is} instead of ${should}`)
     }
-    // Rows that were not acknowledged must belong to requests with an unknown outcome.
     const unknown = this.#before.filter(({ isUnknown }) => isUnknown).length
     if (byId.size > unknown)
       found.push(

@@ -29,7 +29,6 @@ function expectAnswersInTime(report: Report): void {
 const auditLock = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND (classid, objid, mode) = (x'416e7465'::int4::oid, 1, 'ExclusiveLock')`
 
-/** Runs a test only in the long run, because it is slow. */
 const testInLong = test.skipIf(!isLong)
 
 const whyNot = whyNoCut()

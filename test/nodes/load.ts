@@ -11,7 +11,6 @@ export interface Call {
   readonly code: string | null
 }
 
-/** A submission of a new member. */
 export interface Submission {
   readonly number: number
   readonly slot: KnownSlot | undefined
@@ -22,7 +21,6 @@ export interface Submission {
   isUnknown: boolean
 }
 
-/** The timeout of a request. */
 const timeoutMillis = 20_000
 /** The pause after a 503 or a failed connection. */
 const pauseMillis = 100
@@ -31,7 +29,7 @@ const pauseMillis = 100
 export class Load {
   readonly calls: Call[] = []
   readonly submissions: Submission[] = []
-  /** What went wrong, one sentence each: for example a booked slot that a search still offered. */
+  /** One sentence for each failure, for example a booked slot that a search still offered. */
   readonly faults: string[] = []
   /** The number of searches after an acknowledged booking. No such search may offer the booked slot. */
   searches = 0
@@ -74,7 +72,6 @@ export class Load {
       await this.#submit(submission, home)
       if (submission.answer && submission.slot && submission.number % 4 === 0)
         await this.#look(submission.slot, home + 1)
-      // A repeated key gets the same answer at another node.
       if (submission.answer && submission.key && submission.number % 3 === 0)
         await this.#submit(submission, home + 2)
     }

@@ -14,7 +14,6 @@ const daily = {
 const languageOf = (index: number) => `q${letter(Math.floor(index / 26))}${letter(index % 26)}`
 const letter = (index: number) => String.fromCharCode(97 + index)
 
-/** A slot and the language of its provider. */
 export interface KnownSlot extends OfferedSlot {
   readonly language: string
 }
@@ -78,7 +77,8 @@ export class Nodes implements AsyncDisposable {
   }
 
   /**
-   * Starts a node on a free port. Retries, as a service manager does, if the database server did not answer in time.
+   * Starts a node on a free port. If the database server does not answer in time, starts the node again, like a service
+   * manager.
    */
   async begin(index: number, again = 5): Promise<void> {
     const words = ['--database', this.addresses[index] as string, ...unlimited]
@@ -90,7 +90,6 @@ export class Nodes implements AsyncDisposable {
     }
   }
 
-  /** Starts a command without waiting for its end. */
   command(...words: string[]): Bun.Subprocess {
     const { folder, settings: env } = this.operator
     const output = { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' } as const

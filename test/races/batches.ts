@@ -43,7 +43,6 @@ export type Move =
       readonly slot: Slot | null
       /** Makes the texts of this submission unique. */
       readonly serial: number
-      /** The idempotency key, if any. */
       readonly key?: string | null
     }
   | { readonly act: 'look up'; readonly partner: number; readonly person: number }
@@ -51,9 +50,7 @@ export type Move =
   | { readonly act: 'command'; readonly command: Command }
 
 export interface Slot {
-  /** The index into the providers. */
   readonly provider: number
-  /** The index into the provider's slots of the day. */
   readonly place: number
 }
 
@@ -101,7 +98,7 @@ export class BatchWorld implements AsyncDisposable {
     await this.service.stop()
   }
 
-  /** Begins the next day. Its model starts with all partners, organizations and providers active. */
+  /** Begins the next day. In the model of a new day, all partners, organizations and providers are active. */
   async nextDay(): Promise<Day> {
     const now = firstDay + this.#days * dayMillis
     this.service.setNow(instant(now))
@@ -287,7 +284,7 @@ export class BatchWorld implements AsyncDisposable {
           profile: { preferredSpokenLanguage: 'en', ...profile },
         }
       }),
-      // For an erased person, the model has null as the answers, and the database has an empty list.
+      // For the answers of an erased person, the model has null and the database has an empty list.
       requests: inOrder(requests).map(({ partner: _, ...request }) => {
         return { ...request, answers: request.answers ?? [] }
       }),
@@ -302,7 +299,6 @@ export class BatchWorld implements AsyncDisposable {
   }
 }
 
-/** The records of a day. */
 export interface Kept {
   readonly members: readonly {
     readonly id: number

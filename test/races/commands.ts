@@ -38,11 +38,10 @@ export type Command =
 export interface Ended {
   /** The kind of the refusal; null on success. */
   readonly refusal: string | null
-  /** The token that the command issued, if any. */
   readonly token: string | null
 }
 
-/** Reads the latest directory, like a newly started process, then carries out a command. @param at the instant in ms */
+/** Reads the latest directory, like a new process, and carries out a command. @param at the instant in ms */
 export async function command(context: Context, asked: Command, at: number): Promise<Ended> {
   await context.directory.catchUp()
   try {

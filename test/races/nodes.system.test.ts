@@ -60,7 +60,10 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
   const nodeOf = (index: number) => nodes[index % nodeCount] as Node
   const idOf = (index: number) => providerIds[index] as number
 
-  /** Each test uses other days, so that no two tests book the same slot. @param day the day of December 2026, at least 3 */
+  /**
+   * Each test uses other days, so that no two tests book the same slot.
+   * @param day the day of December 2026, at least 3
+   */
   const slotOn = (day: number, minute = 540) => ({
     providerId: idOf(0),
     utcStartTime: instant(Date.parse('2026-12-01T00:00:00Z') + (day - 1) * dayMillis + minute * minuteMillis),
@@ -316,7 +319,6 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
   )
 })
 
-/** Counts the responses by status. */
 function tally(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1

@@ -3,7 +3,6 @@ import type { Storage } from '../support/storage'
 import type { Command, Ended } from './commands'
 import { type Other, openOtherService } from './other'
 
-/** A line that is sent to the process. */
 interface Asked {
   /** The instant of the command in ms. */
   readonly at: number
@@ -32,7 +31,6 @@ export class OtherProcess implements Other {
     return other
   }
 
-  /** Runs a command at an instant (ms). */
   do(asked: Command, at: number): Promise<Ended> {
     const ended = this.#next()
     this.#child.stdin.write(`${JSON.stringify({ at, asked } satisfies Asked)}\n`)

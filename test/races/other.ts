@@ -4,7 +4,6 @@ import { type Command, command, type Ended } from './commands'
 
 /** A second service on a database, which runs commands. */
 export interface Other extends AsyncDisposable {
-  /** Runs a command at an instant (ms). */
   do(asked: Command, at: number): Promise<Ended>
 }
 

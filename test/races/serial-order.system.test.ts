@@ -22,7 +22,6 @@ const unknownId = 4_711_000
 
 type Known = ReturnType<typeof knownBy>
 
-/** Chooses a random move. */
 function moveIn(random: Random, world: BatchWorld, day: Day, known: Known, serial: number): Move {
   const partner = () => pick(random, [0, 0, 0, 2, 2, 1])
   const slot = () => ({ provider: below(random, 2), place: below(random, 2) })

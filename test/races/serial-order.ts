@@ -6,11 +6,9 @@ export interface Done<Move, Result> {
   readonly answeredAt: number
 }
 
-/** A model that runs moves one after another. */
 export interface Model<State, Move, Result> {
   /** Returns the result of the move and the state after it. Does not change the given state. */
   next(state: State, done: Done<Move, Result>): { readonly result: Result; readonly state: State }
-  /** Returns true if a state can be the final one. */
   isEnd(state: State): boolean
 }
 

@@ -22,7 +22,6 @@ describe('scheduling: availability of random practices at random moments', () =>
       holds(
         fc.property(asked, ({ practice, now }) => {
           const expected = oracleSlots(practice, now)
-          // The oracle does not know the slots of a practice that works without a pause for weeks.
           fc.pre(expected.seesBeginnings)
           expect([...availabilityOf(practice, now).slots]).toEqual(expected.slots)
         }),

@@ -79,7 +79,6 @@ export function slotsWithin(practice: Omit<Practice, 'minimumNoticeMinutes'>, cl
   return { slots, seesBeginnings }
 }
 
-/** The begin and end of an absence, in minutes since 1970-01-01T00:00Z. */
 export function absentAt(clock: Clock, { from, until }: Practice['timeOff'][number]) {
   return { begins: beginningOf(clock, from), ends: endOf(clock, until) }
 }
@@ -117,7 +116,6 @@ function endOf(clock: Clock, text: string): number {
   return clock.midnight(text, 1)
 }
 
-/** What a local clock shows at each minute of a range. */
 export interface Clock {
   /** The range begins at `from` and ends before `to`, in minutes since 1970-01-01T00:00Z. */
   readonly from: number

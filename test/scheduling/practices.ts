@@ -41,7 +41,7 @@ const awkward = [
   'UTC',
 ]
 
-/** The zone data ends in 2037. */
+/** Instants after 2036 are not used, because the zone data ends in 2037. */
 const firstMoment = Date.UTC(2026, 0, 1)
 const lastMoment = Date.UTC(2037, 0, 1)
 
@@ -51,7 +51,6 @@ const zoneName = fc.oneof(
 )
 
 interface Moment {
-  /** An instant in ms since 1970. */
   readonly now: number
   /** The clock change near `now`, in ms since 1970; null if there is none. */
   readonly change: number | null
@@ -138,7 +137,6 @@ function weeklyHours(now: number): fc.Arbitrary<WeeklyHours> {
     }))
 }
 
-/** Two shifts every day that overlap at both handovers. */
 function shifts(now: number): fc.Arbitrary<WeeklyHours[]> {
   return fc
     .tuple(
@@ -205,7 +203,6 @@ function license(now: number): fc.Arbitrary<Practice['licenses'][number]> {
   )
 }
 
-/** A license and its renewal. */
 function renewal(now: number): fc.Arbitrary<Practice['licenses'][number][]> {
   return fc.tuple(dateAfter(now, -3, 32), fc.constantFrom(-1, 0, 1, 1, 1, 2)).map(([until, days]) => [
     { from: '2015-01-01', until },

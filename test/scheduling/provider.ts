@@ -57,14 +57,12 @@ export function practice(different: Partial<Practice> = {}): Practice {
   }
 }
 
-/** Working hours on every day of the week. */
 export function daily(start: string, end: string, different: Partial<WeeklyHours> = {}): WeeklyHours {
   return { weekdays: everyDay, start, end, ...different }
 }
 
 const builtIn = builtInZones()
 
-/** Compiles a practice and returns its availability at `now` (ms). */
 export function availabilityOf(given: Practice, now: number, zones: ZoneData = builtIn): Availability {
   const { calendar, licensed } = compile(given, zones)
   return availabilityAt(calendar, licensed, now)

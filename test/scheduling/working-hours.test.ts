@@ -102,7 +102,6 @@ describe('scheduling: a chain of windows that never breaks', () => {
   const step = { stepMinutes: 50 }
   const endless = practice({ workingHours: [daily('08:00', '20:00', step), daily('19:30', '08:30', step)] })
 
-  /** A schedule that counts how many dates are looked up in it. */
   function counted(given: Practice, dayOff?: string) {
     let lookups = 0
     const schedule = scheduleOf(given)

@@ -9,7 +9,6 @@ import { dateOf, zoneNames } from './wall-clock'
 
 export const providerCount = 5
 
-/** Region ids that no request has. Code that confuses the two kinds of ids fails. */
 export const regionIds = [9_000_031, 9_000_032, 9_000_044, 9_000_047] as const
 
 const regions = [
@@ -112,11 +111,9 @@ function workingHoursFrom(dice: Dice, zone: Zone, today: number): ProviderInFile
   return dice.pick([
     [usual],
     [{ ...usual, stepMinutes: 60 }],
-    // Two adjacent windows.
     [usual, { weekdays: [...workdays], start: end, end: '23:00' }],
     // A window past midnight that includes the hours of clock changes.
     [usual, { weekdays: ['saturday', 'monday'], start: '23:15', end: '04:00' }],
-    // Different hours before and after a date.
     [
       { ...usual, until: dateOf(today + 6) },
       { ...usual, from: dateOf(today + 7), start: '13:00', end: '16:45' },

@@ -24,7 +24,6 @@ export interface SlotChoice {
    * all slots of the working hours.
    */
   readonly of: 'soon' | 'offered' | 'held' | 'mine' | 'overlapping mine' | 'grid'
-  /** The index into the list, modulo the length of the list. */
   readonly pick: number
   /** Minutes to add to the start of the chosen slot. */
   readonly aside: number
@@ -38,7 +37,6 @@ interface Called {
 
 interface Named {
   readonly partner: number
-  /** The index into the partner's persons. */
   readonly person: number
 }
 
@@ -49,7 +47,6 @@ export interface Submitted extends Called, Named {
   readonly act: 'submit'
   readonly email: number
   readonly isUpperCase: boolean
-  /** A null slot makes the submission an intake. */
   readonly slot: SlotChoice | null
   /** Optional fields of memberData. Null stands for a unique text. */
   readonly more: Readonly<Record<string, string | null>>
@@ -59,7 +56,6 @@ export interface Submitted extends Called, Named {
   readonly serial: number
 }
 
-/** Repeats an earlier request that had an idempotency key. */
 export interface Retried extends Called {
   readonly act: 'retry'
   /**
@@ -68,7 +64,6 @@ export interface Retried extends Called {
    */
   readonly of: 'own' | 'own and moved' | 'another'
   readonly sent: number
-  /** True to append a space to the body. */
   readonly isSpaced: boolean
 }
 
@@ -90,7 +85,6 @@ export type RequestMove = { readonly via: number; readonly request: number } & (
   | { readonly act: 'move'; readonly slot: SlotChoice }
   | {
       readonly act: 'assign'
-      /** True if `request` counts only intakes. */
       readonly ofIntakes: boolean
       readonly provider: number
       readonly slot: SlotChoice | null
@@ -122,19 +116,15 @@ export type StaffMove = { readonly via: number } & (
   | { readonly act: 'decline all'; readonly partner: number; readonly since: number }
 )
 
-/** Events of the service itself. */
 export type Upheaval =
   /** Crashes, then opens a copy of the database files (`copy`) or the same files (`files`). */
   | { readonly act: 'crash'; readonly keeps: 'copy' | 'files' }
   /** Crashes after `answered` of the submissions have a response. Opens a copy of the files. */
   | { readonly act: 'crash amid'; readonly asked: readonly Submitted[]; readonly answered: number }
-  /** Stops without a crash, then starts again. */
   | { readonly act: 'restart' }
-  /** A second process opens the same database. */
   | { readonly act: 'second' }
   /** Writes the audit lines that are still in memory, and removes expired replays. */
   | { readonly act: 'flush' }
-  /** Compares all data that partners and staff can see with the oracle. */
   | { readonly act: 'census' }
 
 export type Move =
@@ -150,7 +140,7 @@ export type Move =
   | StaffMove
   | Upheaval
 
-/** Each partner has `knownPersons` persons. The first `sharedPersons` of them have the same external user id at every partner. */
+/** Persons of each partner. The first `sharedPersons` have the same external user id at every partner. */
 export const [sharedPersons, knownPersons] = [4, 6]
 /** The number of email addresses that all partners use. */
 export const sharedEmails = 5
@@ -299,7 +289,6 @@ export function movesFrom({ dice, persons, today }: Chooser): () => Move {
     act: 'crash amid',
     asked: Array.from({ length: 2 + below(5) }, (_, place) => ({
       ...submit(),
-      // The submissions have different persons, addresses and keys, so they do not conflict.
       via: 0,
       partner: 0,
       person: 50 + serial,
@@ -375,7 +364,6 @@ export const emailOf = (partner: number, email: number) =>
 export interface Outcome {
   readonly actual: unknown
   readonly expected: unknown
-  /** For a retry: what has changed since the original request. */
   readonly since?: readonly string[]
 }
 

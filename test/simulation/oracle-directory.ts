@@ -33,7 +33,6 @@ export interface KnownProvider {
   active: boolean
   /** True if staff deactivated the provider. */
   suspended: boolean
-  /** Absences added by staff. */
   away: readonly Absence[]
 }
 
@@ -57,7 +56,6 @@ export class OracleDirectory {
   readonly regions: KnownRegion[] = []
   readonly providers: KnownProvider[] = []
 
-  /** @param idOf returns the id that the service gave to a new provider */
   load(file: DirectoryFile, idOf: (ref: string) => number): DirectoryLoad {
     const result = {
       added: [] as string[],

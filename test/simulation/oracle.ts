@@ -25,16 +25,13 @@ export interface OracleKey {
 
 export interface OraclePartner {
   readonly id: number
-  /** The index into the organizations; null if the partner has none. */
   organization: number | null
   active: boolean
-  /** The tokens of the partner, oldest first. */
   readonly keys: OracleKey[]
 }
 
 export interface OracleMember {
   readonly id: number
-  /** The index into the partners. */
   readonly partner: number
   readonly externalUserId: string
   active: boolean
@@ -45,7 +42,6 @@ export interface OracleMember {
 
 export interface OracleRequest {
   readonly id: number
-  /** Null after the person was erased. */
   memberId: number | null
   readonly isIntake: boolean
   state: 'unassigned' | 'pending' | 'accepted' | 'declined' | 'closed'
@@ -74,12 +70,10 @@ export interface Body {
 
 export interface Keyed {
   readonly key: string
-  /** The exact text of the body. */
   readonly text: string
 }
 
 interface KeptAnswer extends Keyed {
-  /** The index into the partners. */
   readonly partner: number
   readonly memberId: number
   readonly answer: PartnerAnswer
@@ -119,7 +113,6 @@ export class Oracle {
     readonly directory = new OracleDirectory(),
   ) {}
 
-  /** Returns an independent copy. */
   copy(): Oracle {
     const { now, limits } = this
     const copy = new Oracle(now, structuredClone(this.partners), structuredClone(this.organizations), limits)
@@ -221,7 +214,6 @@ export class Oracle {
     return this.#kept.filter(({ at }) => this.now < at + keptMillis)
   }
 
-  /** Checks in the order of docs/architecture.md. */
   #refuse(partner: number, body: Body): PartnerAnswer | null {
     const { email = '' } = body.memberData
     const member = this.find(partner, body.user.external_user_id)
@@ -336,7 +328,6 @@ export class Oracle {
     )
   }
 
-  /** Accepts, declines or closes a request. Returns the refusal; null on success. */
   move(id: number, to: 'accepted' | 'declined' | 'closed'): string | null {
     const request = this.requests.find((one) => one.id === id)
     if (!request) return 'record_unknown'
@@ -485,7 +476,6 @@ export class Oracle {
     return this.#record('member.release-email', `member ${id}`)
   }
 
-  /** @param idOf returns the id that the service gave to a new provider */
   load(file: DirectoryFile, idOf: (ref: string) => number): DirectoryLoad {
     this.#record('directory.load', 'null')
     return this.directory.load(file, idOf)

@@ -19,7 +19,6 @@ import type { WholeAnswer } from './running'
 import { dayMillis, hourMillis, instant, minuteMillis } from './wall-clock'
 import { urlOf, type World } from './world'
 
-/** An id that no provider and no request has. */
 export const unknownId = 4_711_000
 
 type Call = Extract<Move, { act: 'submit' | 'retry' | 'look up' | 'search' | 'regions' }>
@@ -72,7 +71,6 @@ function prepareAgain(world: World, move: Retried, sent: Sent): Prepared {
   return prepareWith(world, move, body, sent, move.isSpaced ? ' ' : '')
 }
 
-/** @param behind text to append to the body */
 function prepareWith(
   world: World,
   move: Submitted | Retried,
@@ -139,7 +137,6 @@ async function revalidate(world: World, { partner, via }: Searched, token: strin
   return [`again ${status}${isCompressed ? ' compressed' : ''}`]
 }
 
-/** Returns the token that a partner sends, and the expected refusal (null if the token is accepted). */
 export function callerOf(
   oracle: Oracle,
   { partner: place, token: choice }: { partner: number; token: TokenChoice },

@@ -4,13 +4,11 @@ import type { Running } from './running'
 import { dayMillis } from './wall-clock'
 import type { World } from './world'
 
-/** A request that was sent with an idempotency key. */
 export interface Sent {
   readonly key: string
   readonly move: Submitted
   readonly bookingData: Body['bookingData'] | null
   readonly via: Running
-  /** The booking or intake that the request stored last. Null if every attempt was refused. */
   requestId: number | null
 }
 

@@ -13,7 +13,6 @@ export const baseUrl = 'http://localhost'
 /** The instant (ms) at which the template database is made. Every world starts later. */
 export const madeAt = Date.UTC(2026, 0, 1)
 
-/** A response with its raw body. */
 export interface WholeAnswer extends Answer {
   readonly text: string
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -52,7 +51,6 @@ export class Site implements AsyncDisposable {
     return this.#path
   }
 
-  /** Opens the database in one more process. */
   async start(): Promise<void> {
     this.running.push(await openOn(this.#path, this.clock, this.limits))
   }
@@ -77,7 +75,6 @@ export class Site implements AsyncDisposable {
     const gone = this.running.splice(0)
     if (copy === null) this.#dropped.push(...gone)
     else {
-      // Closing the dropped processes cannot change what the next process reads, because that process opens the copy.
       for (const { service } of gone) await service.close()
       this.#path = copy
     }
@@ -104,7 +101,6 @@ function copyDatabase(from: string, to: string): void {
   if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`)
 }
 
-/** A database with partners, organizations and a token of each partner. */
 interface Template {
   readonly folder: Folder
   readonly database: string

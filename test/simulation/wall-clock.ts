@@ -5,7 +5,6 @@ export const [minuteMillis, hourMillis, dayMillis] = [60_000, 3_600_000, 86_400_
 /** The zones of the providers in the simulation. */
 export const zoneNames = ['America/Toronto', 'Europe/London', 'Asia/Kolkata'] as const
 
-/** The zones of the providers, and UTC for tests that need no local time. */
 export type ZoneName = (typeof zoneNames)[number] | 'Etc/UTC'
 
 /** The start and end of summer time in a year, in ms. */

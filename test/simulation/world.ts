@@ -13,22 +13,18 @@ import { baseUrl, madeAt, type Running, Site, template } from './running'
 import { carryOutForStaff } from './staff-moves'
 import { dayAt, dayMillis, instantAt, nextChange, zoneNames } from './wall-clock'
 
-/** A search page that a partner has cached. */
 export interface KnownPage {
   readonly query: Searched['query']
   readonly tag: string
   readonly text: string
 }
 
-/** A service with partners, and the oracle that predicts its behavior. */
 export interface World extends AsyncDisposable {
   readonly site: Site
   readonly oracle: Oracle
   /** The id of the last audit line of the set-up. */
   readonly madeBy: number
-  /** The ids of the stored requests, in order. */
   readonly requests: number[]
-  /** The requests with idempotency keys, in order. */
   readonly sent: Sent[]
   last: Answer | null
   /** The last search page of each partner. The key is the index of the partner. */
@@ -116,7 +112,6 @@ function momentOf({ oracle }: World, kind: Extract<Move, { act: 'tick' }>['to'])
     now: () => [],
     slot: () => directory.providers.flatMap((provider) => oracle.offered(provider, 'any').slice(0, 2)),
     held: () => requests.map(({ startsAt }) => startsAt ?? 0),
-    // Local midnights, because licenses begin and end then.
     date: () => zoneNames.map((zone) => instantAt(zone, dayAt(zone, now) + 1, 0)),
     month: () => [Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)],
     // Ignores clock changes that are far away, because all licenses would have ended by then.
@@ -155,7 +150,6 @@ async function crashAmid(
   const stored = await Promise.all(
     calls.map((call, place) => answers[place]?.body ?? findStored(world, call)),
   )
-  // Keeps only the stored submissions.
   const inOrder = calls
     .map((call, place) => ({ call, chosen: stored[place] as Chosen | null }))
     .filter(({ chosen }) => Number.isInteger(chosen?.id))
@@ -184,7 +178,6 @@ export function urlOf(path: string): string {
   return `${baseUrl}${path}`
 }
 
-/** The result of an operation, or the kind of its refusal. */
 export async function resultOf<T>(move: Promise<T>): Promise<T | string> {
   try {
     return await move

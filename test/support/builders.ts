@@ -44,7 +44,6 @@ export function provider(ref: string, different: Partial<ProviderInFile> = {}): 
   }
 }
 
-/** The body of a 45-minute booking, or of an intake if there is no slot. */
 export function booking(
   externalUserId: string,
   slot?: { providerId: number; utcStartTime: string },

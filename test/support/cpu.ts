@@ -14,7 +14,10 @@ export async function mainThreadMillisOf(pid: number): Promise<number> {
   return Number(nanos) / 1e6
 }
 
-/** The CPU time of a program's main thread during some work, in ms. On systems other than Linux, the elapsed time. */
+/**
+ * The CPU time of a program's main thread during some work, in ms. Returns the elapsed time on systems other than
+ * Linux.
+ */
 export async function mainThreadMillisFor(pid: number, work: () => Promise<unknown>): Promise<number> {
   const taken = () => (process.platform === 'linux' ? mainThreadMillisOf(pid) : performance.now())
   const before = await taken()

@@ -2,7 +2,7 @@ import { type Endpoint, refusalsOf } from '../../src/http/endpoints/endpoint'
 import { endpoints } from '../../src/http/endpoints/endpoints'
 import { type ErrorCode, errorCodes } from '../../src/http/errors'
 
-/** Returns a message if the endpoint does not declare the error code of its answer. */
+/** Returns a message if the endpoint does not declare the error code of the answer. */
 export function undeclaredError(
   method: string,
   path: string,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 const memory = '/dev/shm'
 const roomNeeded = 4 * 2 ** 30
 
-/** The parent of all test folders. It is in memory if there is room. */
+/** The parent of all test folders. The parent is in memory if there is room. */
 export const folders = hasRoom() ? memory : tmpdir()
 
 function hasRoom(): boolean {

@@ -14,9 +14,8 @@ const typeChecks: Record<string, (value: unknown) => boolean> = {
 }
 
 /**
- * Returns a path and an error for each part of a value that does not match a schema. Unlike JSON Schema, it also rejects
- * properties that the schema does not define.
- *
+ * Returns a path and an error for each part of a value that does not match a schema. Properties that the schema does
+ * not define are errors too, unlike in JSON Schema.
  * @throws Error for an unknown keyword
  */
 export function schemaErrors(

@@ -46,7 +46,6 @@ function makeIn(folder: string, made: string, make: (folder: string) => void): v
     make(half)
     renameSync(half, made)
   } catch (error) {
-    // A waiting process then tries to create the folder itself.
     rmSync(folder, { recursive: true })
     throw error
   }

@@ -45,7 +45,6 @@ export class Operator extends CommandLine {
     return { database: this.database, masterKey: { file: this.keyFile } }
   }
 
-  /** On PostgreSQL an administrator creates the database that init fills. */
   #provide(): Promise<unknown> {
     this.#made ??= server ? server.run(`CREATE DATABASE ${this.#name} TEMPLATE template0`) : Promise.resolve()
     return this.#made
@@ -80,7 +79,6 @@ export class Operator extends CommandLine {
     return { code: child.exitCode, signal: child.signalCode, stdout, stderr }
   }
 
-  /** Starts the service on a free port. */
   serve(...flags: string[]): Promise<Served> {
     return this.serveBy(this.command ?? theProgram, ...flags)
   }
@@ -122,7 +120,6 @@ export function messagesIn(stderr: string): string[] {
   return logLines(stderr).flatMap(({ level, msg }) => (msg === undefined ? [] : [`${level}: ${msg}`]))
 }
 
-/** The log messages of a clean stop. */
 export const stopping = ['info: stopping', 'info: stopped']
 
 export class Served extends Program {

@@ -33,10 +33,8 @@ export class PageCommands implements Disposable {
   readonly #home = this.#folder.file('home')
   readonly #practice = this.#folder.file('practice')
 
-  /** @param mostMillis the timeout of a script */
   constructor(private readonly mostMillis = 200_000) {
     for (const path of [this.#bin, this.#home, this.#practice]) mkdirSync(path)
-    // No person can confirm a command here, so --yes is added.
     const program = `#!/bin/sh
 case "$1 $2" in ${asking.map((words) => `"${words}"`).join('|')}|"restore "*) set -- "$@" --yes;; esac
 exec ${theProgram.join(' ')} "$@"
@@ -74,7 +72,6 @@ ${onFreePorts(script)}`
     return { code: child.exitCode, output: `${stdout}\n${stderr}` }
   }
 
-  /** Runs a script in a copy of the operating page's folder. */
   runInCopy(script: string, name: string): Promise<Ran> {
     const cwd = this.#folder.file(name)
     cpSync(this.#practice, cwd, { recursive: true })

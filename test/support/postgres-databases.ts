@@ -24,7 +24,6 @@ export function sharedPostgres(): Promise<Postgres> {
   return shared
 }
 
-/** The initial content of test databases. Each process creates each template once. */
 export interface Template {
   /** Letters a-z and _ only. */
   readonly name: string
@@ -43,7 +42,6 @@ export async function newDatabase(template?: Template): Promise<TestDatabase> {
   const server = await sharedPostgres()
   const source = template ? await filled(server, template) : 'template0'
   const name = await (spares.get(source) ?? create(server, source))
-  // The next database is created while the test runs.
   const spare = create(server, source)
   spare.catch(() => {})
   spares.set(source, spare)

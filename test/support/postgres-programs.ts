@@ -14,7 +14,6 @@ export const serverUser: { readonly uid?: number; readonly gid?: number } =
   process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
 
 export interface PostgresPrograms {
-  /** The folder of `postgres` and `initdb`. */
   readonly bin: string
   /** A data folder made by initdb. Copying it is six times faster than initdb. */
   readonly data: string

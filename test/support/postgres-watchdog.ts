@@ -1,6 +1,6 @@
 /**
- * Reads process ids from stdin. When stdin closes, even in a crash of the test process, kills the process with the last
- * id.
+ * Reads process ids from stdin. When stdin closes, kills the process with the last id.
+ * stdin also closes if the test process crashes.
  */
 const script = `
 trap : HUP INT TERM # which end the reading as well
@@ -23,13 +23,11 @@ export class Watchdog {
     this.#child.unref()
   }
 
-  /** Sets the process to kill. Null kills none. */
   watch(pid: number | null): void {
     this.#child.stdin.write(`${pid ?? ''}\n`)
     this.#child.stdin.flush()
   }
 
-  /** Kills the process and removes the folder now. */
   async end(): Promise<void> {
     this.#child.stdin.end()
     await this.#child.exited

@@ -8,7 +8,6 @@ import { isAlive } from './once-in-run'
 import { giveToServer, postgresPrograms, serverUser } from './postgres-programs'
 import { Watchdog } from './postgres-watchdog'
 
-/** By default a server has no password, no TLS and no fsync. */
 export interface PostgresOptions {
   /** Syncs commits to disk, as in production. */
   readonly fsync?: boolean
@@ -37,7 +36,6 @@ export class Postgres implements AsyncDisposable {
   constructor({ fsync = false, password, tls = false, settings = {} }: PostgresOptions = {}) {
     this.#password = password
     giveToServer(this.folder.path)
-    // cp runs as the user of the server, who must own the copy.
     const cp = ['cp', '-R', this.#programs.data, this.data]
     const { exitCode, stderr } = Bun.spawnSync(cp, { ...serverUser, cwd: '/', stderr: 'pipe' })
     if (exitCode !== 0) throw new Error(`the data could not be copied: ${stderr}`)
@@ -91,7 +89,6 @@ export class Postgres implements AsyncDisposable {
     return this.urlOf('postgres')
   }
 
-  /** The URL of a database, with password and certificate. */
   urlOf(database: string): string {
     const url = new URL(`postgres://postgres@127.0.0.1:${this.port}/${database}`)
     if (this.#password !== undefined) url.password = encodeURIComponent(this.#password)
@@ -99,7 +96,6 @@ export class Postgres implements AsyncDisposable {
     return url.href
   }
 
-  /** The process id of the postmaster. */
   get pid(): number {
     if (!this.#child) throw new Error('the server was not started')
     return this.#child.pid
@@ -139,7 +135,6 @@ export class Postgres implements AsyncDisposable {
     this.#watchdog.watch(null)
   }
 
-  /** Signals the postmaster without waiting. */
   kill(signal: NodeJS.Signals): void {
     this.#child?.kill(signal)
   }
@@ -179,7 +174,6 @@ export class Postgres implements AsyncDisposable {
     return logged
   }
 
-  /** Throws an error if another start cannot succeed. */
   #requirePassing(logged: string): void {
     const isPortTaken = /could not bind/.test(logged)
     if (isPortTaken && !this.#hasStarted) this.#port = freePort()

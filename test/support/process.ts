@@ -49,7 +49,6 @@ function fingerprintSources(): string {
   return Bun.hash([root, ...marks.sort()].join('\n')).toString(36)
 }
 
-/** The arguments of the build script in package.json, with another output path or entry file. */
 export function buildArguments(executable: string, ...entry: string[]): string[] {
   const words = scripts.build.split(' ')
   return [...words.slice(words.indexOf('src/with-bun.mjs') + 1, -1), executable, ...entry]
@@ -62,7 +61,6 @@ export function withFileSizeLimit(blocks: number): readonly string[] {
 }
 
 export interface ProgramOptions {
-  /** The command to run instead of the program. */
   readonly command?: readonly string[]
   readonly cwd?: string
   /** The complete environment; by default that of this process. */
@@ -182,7 +180,6 @@ export class Sandbox extends Program {
     })
   }
 
-  /** Submits a body with an Idempotency-Key. Returns the answer as text, and whether it is a replay. */
   async postKeyed(key: string, body: string) {
     const response = await fetch(`${this.report.baseUrl}/partners/v1/booking-request/`, {
       method: 'POST',

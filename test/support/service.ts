@@ -42,7 +42,6 @@ export interface TestService {
   setNow(timestamp: string | number): void
   /** Adds a partner with a token. By default the partner gets a new organization. */
   addPartner(name: string, organization?: Organization | null): Promise<TestPartner>
-  /** Submits a booking or an intake without HTTP. */
   submit(externalUserId: string, submission?: Partial<Submitted>): Promise<BookingRequest | Replay>
   /** Sends a GET request. If the token is null, the request has no token. */
   get(path: string, token?: string | null): Promise<Answer>
@@ -68,12 +67,10 @@ export interface TestServiceOptions {
   readonly listens?: boolean
   readonly now?: string
   readonly directory?: DirectoryFile
-  /** No limits by default. */
   readonly limits?: Partial<Limits>
   readonly noDocs?: boolean
   readonly isMeasured?: boolean
   readonly proxies?: Networks
-  /** A new database by default. */
   readonly storage?: Storage
   /** A running service whose database and partner the new service shares. */
   readonly beside?: { readonly partner: TestPartner; readonly storage: Storage }

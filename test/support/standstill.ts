@@ -14,12 +14,10 @@ export class Standstill implements Disposable {
     return this.longestMillis <= 300
   }
 
-  /** The longest stall so far, in ms. */
   get longestMillis(): number {
     return this.#noted[0] ?? 0
   }
 
-  /** `performance.now()`, minus the time for which the machine stalled. */
   now(): number {
     return performance.now() - (this.#noted[1] ?? 0)
   }

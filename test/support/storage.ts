@@ -84,7 +84,6 @@ export async function ask<Row>(storage: Storage, query: string): Promise<Row[]> 
   return await onlooker.ask<Row>(query)
 }
 
-/** @param from a table, or another FROM clause */
 export async function countRows(storage: Storage, from: string): Promise<number> {
   const [row] = await ask<{ count: number }>(storage, `SELECT count(*) AS count FROM ${from}`)
   return row?.count ?? 0

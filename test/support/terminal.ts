@@ -3,11 +3,10 @@ import { eventually, theProgram } from './process'
 interface OnTerminal {
   readonly columns?: number
   readonly env?: Readonly<Record<string, string>>
-  /** Input typed while the program starts. */
   readonly ahead?: string
   /** Input typed, or a signal sent, when the program waits. */
   readonly answer?: string | NodeJS.Signals
-  /** The output after which the program waits for input. By default a question. */
+  /** The program waits for input after it has printed this text. By default the text is a question. */
   readonly waiting?: RegExp
   readonly meanwhile?: (shown: string) => Promise<unknown>
 }
@@ -37,7 +36,6 @@ export async function runOnTerminal(
     else terminal.write(answer)
   }
   await child.exited
-  // Waits for the last lines, which may arrive after the exit.
   for (let before = -1; before !== shown.length; ) {
     before = shown.length
     await Bun.sleep(100)

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 
-// Selects the arguments to copy. tracer.c uses the same numbers.
 const bytesOf = {
   none: 0,
   path0: 1,
@@ -63,7 +62,7 @@ const known = (Object.entries(rows) as [CallName, CallRow][]).flatMap(([name, [x
   return number === null ? [] : [{ name, number, bytes, isStep: step !== undefined }]
 })
 
-/** The input of the tracer. Each row: the number of a call, the arguments to copy, and 1 for a disk step. */
+/** The input of the tracer. Each row has the number of a call, the arguments to copy, and 1 for a disk step. */
 export const callTable = known.map(({ number, bytes, isStep }) => [number, bytesOf[bytes], Number(isStep)])
 
 /** A system call. `began` and `ended` are positions in the trace. */

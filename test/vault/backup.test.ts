@@ -18,7 +18,6 @@ const content = Buffer.concat([
 writeFileSync(file('plain'), content)
 
 const alone = { recipients: [] }
-/** Writes a secret file that only its owner can read. */
 function secret(name: string, text: string): string {
   writeFileSync(file(name), text, { mode: 0o600 })
   return file(name)

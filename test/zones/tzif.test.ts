@@ -39,7 +39,7 @@ const fullFile: TzifSource = {
   legacy: { types: [9 * hour, 8 * hour, 7 * hour], changes: [[seconds('2020-01-01T00:00:00Z'), 2]] },
 }
 
-/** The instants from 2008 to 2037 at which two zones have different offsets. Checks only some instants. */
+/** Returns instants from 2008 to 2037 at which the offsets of two zones differ. Checks only some instants. */
 function differences(a: TimeZone, b: TimeZone): string[] {
   const [from, to] = [minutes('2008-01-01T00:00:00Z'), minutes('2038-01-01T00:00:00Z')]
   const near = [...a.transitions, ...b.transitions].flatMap((at) => [at - 1, at, at + 1])
@@ -148,7 +148,6 @@ describe('zones: a TZif file', () => {
 
 describe('zones: a broken TZif file is rejected', () => {
   const whole = writeTzif(fullFile)
-  /** Returns `refused` if readTzif returns null or throws an error that names the zone. Describes any other result. */
   const outcomeOf = (bytes: Buffer): string => {
     try {
       return readTzif('Test/Zone', bytes) === null ? 'refused' : 'read as a zone'

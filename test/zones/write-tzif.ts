@@ -1,10 +1,9 @@
-/** The contents of a TZif file. */
 export interface TzifSource {
   /** 1 to 4 (default: 2). */
   readonly version?: number
   /** Offsets in seconds east of UTC. The first offset applies before the first change. */
   readonly types: readonly number[]
-  /** Changes. `at` is in seconds since 1970-01-01T00:00Z. The index into `types` applies from then on. */
+  /** `at` is in seconds since 1970-01-01T00:00Z. `type` is an index into `types`. */
   readonly changes?: readonly (readonly [at: number, type: number])[]
   /** The POSIX rule for the time after the last change (default: empty). */
   readonly footer?: string
@@ -15,7 +14,6 @@ export interface TzifSource {
   }
   /** The number of leap second records. */
   readonly leapSeconds?: number
-  /** Adds standard/wall and UT/local indicators. */
   readonly indicators?: boolean
 }
 
