@@ -76,7 +76,7 @@ function giveUp(path: string): void {
   begun.delete(path)
 }
 
-/** Deletes the unfinished files of this process. For exits by a signal, which do not end any scope. */
+/** Deletes the unfinished files of this process. Call this before an exit by a signal, which ends no scope. */
 export function removeBegun(): void {
   for (const path of begun) giveUp(path)
 }
@@ -96,7 +96,7 @@ export function nameFile(made: string, path: string, replace = false): void {
   sync(dirname(path))
 }
 
-/** Links the file, because a link never overwrites a file. File systems without links, such as FAT, get a rename. */
+/** Links the file, because a link never overwrites a file. Renames the file on file systems without links, such as FAT. */
 function linkOrRename(made: string, path: string): void {
   try {
     linkSync(made, path)
@@ -189,7 +189,7 @@ export function isThere(path: string): boolean {
 }
 
 export function sync(path: string): void {
-  // On Windows, fsync needs write access, and folders cannot be opened for writing. There the file system logs names.
+  // On Windows, fsync needs write access, and folders cannot be opened for writing. Windows logs new names itself.
   const isWindows = process.platform === 'win32'
   if (isWindows && statSync(path).isDirectory()) return
   const file = openSync(path, isWindows ? 'r+' : 'r')

@@ -32,7 +32,7 @@ export function absenceAt(
   return sessionObstacleAt(calendar, licensed, startsAt / minuteMillis)?.step ?? null
 }
 
-/** A future session that its provider cannot hold. It stays booked. */
+/** A future session that the provider cannot hold. The session stays booked. */
 export interface UnavailableBooking {
   readonly requestId: number
   readonly provider: string
@@ -123,11 +123,11 @@ export interface ShiftedBooking {
   readonly member: Member | null
   /** The session's local time as booked, for example `Tue 2026-12-01 09:00`. */
   readonly from: string
-  /** The session's local time with the current zone data. */
+  /** The session's current local time. */
   readonly to: string
 }
 
-/** Returns future bookings with a changed local time, because zone data or a provider's time zone changed. @param now ms */
+/** Returns the future bookings with a changed local time, after a change of zone data or time zone. @param now ms */
 export async function listShiftedBookings(
   context: Records,
   clocks: Clocks,

@@ -37,9 +37,9 @@ export interface Copied {
 
 /**
  * Copies a snapshot of a database to an empty target on either engine. The copy appears only after every table was read
- * back and compared, and the audit log was verified. Copying adds no audit line, so recorded heads are valid in both
- * databases.
- * @throws Refusal database_unusable; storage_busy if a server of the source runs, unless `whileServing`
+ * back and compared, and the audit log was verified. Copying adds no audit line, so recorded audit heads are valid in
+ * both databases.
+ * @throws Refusal database_unusable; storage_busy if a server of the source runs and `whileServing` is false
  */
 export async function copyDatabase(copying: Copying, progress: ReportProgress): Promise<Copied> {
   const { from, to, purpose, takeKey, whileServing, clock } = copying

@@ -46,7 +46,7 @@ export function compareWithDirectory({ directory }: Context, entries: DirectoryE
 
 export type LoadPreview = LoadDescription & { readonly fallen: readonly UnavailableBooking[] }
 
-/** Describes the effects of a load before it runs. @param now ms */
+/** Describes the effects of a planned load. @param now ms */
 export function previewLoad(context: Context, comparison: DirectoryComparison, now: number): LoadPreview {
   const description = describeLoad(comparison, context.directory.listProviders(), firstDayAt(now))
   return { ...description, fallen: listDisplacedBookings(context, comparison, now) }
@@ -64,7 +64,7 @@ export async function loadCompared(context: Context, comparison: DirectoryCompar
   return comparison.load
 }
 
-/** Returns the directory as a directory file. Loading it again changes nothing. */
+/** Returns the directory as a directory file. Loading this file changes nothing. */
 export function exportDirectory({ directory }: Context): DirectoryFile {
   return describeDirectory(directory.listAllRegions(), directory.listProviders())
 }

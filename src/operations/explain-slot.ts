@@ -27,7 +27,7 @@ export interface SlotExplanation {
   /** Explanation for operators, in the provider's local time. */
   readonly why: string
   readonly requestId: number | null
-  /** Starts (ms) of the nearest slots. Empty unless the slot is off the grid. */
+  /** The start times (ms) of the nearest slots. Empty unless the slot is off the grid. */
   readonly nearestStartsAt: readonly number[]
 }
 

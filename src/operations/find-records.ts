@@ -9,7 +9,7 @@ import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
 
-/** Returns the database's copy note. @throws Refusal record_unknown if it was not copied */
+/** Returns the database's copy note. @throws Refusal record_unknown if the database was not copied */
 export async function requireCopyNote({ maintenance }: Records): Promise<CopyNote> {
   return requireCopied(await maintenance.findCopyNote())
 }
@@ -28,7 +28,7 @@ export async function requirePartner({ store }: Records, nameOrId: string): Prom
   return requireOne(await store.read(({ partners }) => partners.list()), nameOrId, 'partner')
 }
 
-/** Finds a provider by ref or id, including deactivated ones. @throws Refusal record_unknown */
+/** Finds a provider by ref or id. Includes deactivated providers. @throws Refusal record_unknown */
 export function requireProvider({ directory }: Context, refOrId: string): Provider {
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
@@ -99,7 +99,7 @@ export type MemberName =
   | { readonly id: number }
   | { readonly partner: string; readonly externalUserId: string }
 
-/** Finds a member, including deactivated ones. @throws Refusal record_unknown */
+/** Finds a member. Includes deactivated members. @throws Refusal record_unknown */
 export async function requireMember(records: Records, name: MemberName): Promise<Member> {
   const partner = 'id' in name ? null : await requirePartner(records, name.partner)
   const found = await records.store.read(({ members }) =>

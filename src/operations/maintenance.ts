@@ -129,7 +129,7 @@ export function noteServer({ maintenance }: Records, note: ServerNote | null): P
   return maintenance.noteServer(note).catch(() => {})
 }
 
-/** Returns a refusal if server and command use different zone data. Their free slots could differ. */
+/** Returns a refusal if server and command use different zone data, because free slots could differ. */
 export async function refuseOtherZoneData(
   { maintenance }: Records,
   zones: ZoneEdition,
@@ -148,7 +148,7 @@ export async function otherZoneDataNote(
 ): Promise<string | null> {
   const servers = await maintenance.listServers()
   const others = servers.flatMap(({ isServing, seenAt, note }) => {
-    // `seenAt` is null if the engine allows one server only. That server is then this one.
+    // `seenAt` is null if the engine allows only one server, which is this server.
     const isOther = isServing && seenAt !== null
     return isOther && note?.zoneData && !isSameZoneData(note.zoneData, zones) ? [note] : []
   })
@@ -199,7 +199,7 @@ export async function changeActive({ maintenance }: Records, change: () => Promi
   throw new Refusal('database_unusable', why)
 }
 
-/** Allows a copied database to be served again. @throws Refusal record_unknown if it was not copied */
+/** Allows servers to open a copied database again. @throws Refusal record_unknown if the database was not copied */
 export function reactivateDatabase({ maintenance }: Records, act: Act): Promise<void> {
   return maintenance.reactivate(act)
 }
@@ -248,7 +248,7 @@ export function verifyAudit({ maintenance }: Records, noted: AuditHead | null): 
 
 /**
  * Moves old audit lines to an archive. Returns their number.
- * @throws Refusal field_invalid for a future time or an existing other file, database_unusable if writing fails
+ * @throws Refusal field_invalid for a future time or the path of another file, database_unusable if writing fails
  */
 export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act): Promise<number> {
   // A mistyped year would remove the whole log.

@@ -56,7 +56,7 @@ export interface FoundMember {
 export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
   const owner = text.includes('@') ? await findByEmail(records, text, act) : null
   const named = await findNamed(records, text, owner)
-  // Names contain no digit and no @. If an id or address matches such a text exactly, no other member is searched.
+  // A text with a digit or an @ is no name. If an id or address equals this text, no other member can match.
   const isClear = named.length > 0 && /[\d@]/.test(text)
   const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
   const line = { ...act, action: 'member.find' as const }
@@ -117,12 +117,12 @@ export function releaseEmail({ store }: Records, { id }: Member, act: Act): Prom
   )
 }
 
-/** Rejects look-ups and bookings of a member with HTTP 403. */
+/** From now on, the API answers look-ups and bookings of the member with HTTP 403. */
 export function deactivateMember(records: Records, member: Pick<Member, 'id'>, act: Act): Promise<void> {
   return setMemberActive(records, member, false, act)
 }
 
-/** Allows look-ups and bookings of a member again. */
+/** From now on, the API accepts look-ups and bookings of the member again. */
 export function reactivateMember(records: Records, member: Member, act: Act): Promise<void> {
   return setMemberActive(records, member, true, act)
 }
@@ -190,7 +190,7 @@ export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act:
   )
 }
 
-/** Erases a member. Their requests stay, without personal data. */
+/** Erases a member. The member's requests stay, without personal data. */
 export async function eraseMember(
   { store, maintenance }: Records,
   { id }: Member,
@@ -206,7 +206,7 @@ async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omi
 
 export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
 
-/** A member's local time, as far as their country and state determine it. */
+/** A member's local time, derived from country and state. */
 export interface MemberTime {
   /** The earliest possible local time, for example `Tue 2026-12-01 09:00`. */
   readonly earliest: string
@@ -241,7 +241,7 @@ export function memberTimeAt(
   }
 }
 
-/** A member's location, as far as their country and state determine it. */
+/** A member's location, derived from country and state. */
 export interface Whereabouts {
   /** Null if the state is missing or matches no active region. */
   readonly region: Region | null

@@ -16,9 +16,9 @@ const maxLookUps = 100_000
 const linesAtOnce = 100
 
 /**
- * Collects key uses, refused authentications and member look-ups during requests. Writes them later. A refusal is kept once
- * a minute for each reason, address and claimed partner. A look-up is kept once an hour for each partner and member. Nodes do
- * not share these records, so a caller of two nodes leaves two lines.
+ * Collects records during requests, and writes the records later. The last use of a key is kept to the minute. A refused
+ * authentication is kept once a minute for each reason, address and claimed partner. A member look-up is kept once an hour
+ * for each partner and member. Nodes do not share these records, so a caller of two nodes leaves two lines.
  */
 export class Notebook {
   #uses = new Map<string, number>()
@@ -26,7 +26,7 @@ export class Notebook {
   readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept)
   readonly #lookUps = new LineBuffer(hourMillis, maxLookUps, maxLookUps)
   #flushing: Promise<void> = Promise.resolve()
-  /** The flush after the current flush, or null. */
+  /** The next flush, shared by all waiting callers; null if no caller waits. */
   #next: Promise<void> | null = null
 
   noteUse(kid: string, now: number): void {

@@ -157,7 +157,7 @@ function waitingOf(filter: RequestFilter): RequestFilter {
   )
 }
 
-/** Also returns the first request of the next page, if any. */
+/** Returns a page of requests, and the first request of the next page. */
 async function queuePage(
   store: Store,
   { filter, sort, page, pageSize }: QueueWish,
@@ -170,7 +170,7 @@ async function queuePage(
   }))
 }
 
-/** Also returns the first request of the next page, if any. */
+/** Returns a page of requests, and the first request of the next page. */
 async function pageByRisk(
   store: Store,
   filter: RequestFilter,

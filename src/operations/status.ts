@@ -91,7 +91,7 @@ async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer):
   return { state: note === null ? 'silent' : await ask(note), note, seenAt }
 }
 
-/** Returns the best state of all servers, because a load balancer uses the best one. */
+/** Returns the best state of all servers, because a load balancer uses the best server. */
 export function serviceState(servers: readonly ServerStatus[]): ServerState {
   const states = servers.map(({ state }) => state)
   return (['up', 'unready', 'silent'] as const).find((state) => states.includes(state)) ?? 'down'

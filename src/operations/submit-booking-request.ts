@@ -4,7 +4,7 @@ import { newAuthorizationNumber, type Submission, slotMillis } from '../domain/b
 import type { Version } from '../domain/ports/directory-feed'
 import { type Context, decideOnFreshSnapshot } from './context'
 
-/** The caller's authentication, and the version of the directory in which the token was found. */
+/** The caller's authentication, and the directory version that contained the token. */
 export interface Authenticated {
   readonly version: Version
   /** Authenticates again and returns the new version. @throws Refusal if token, partner or organization became invalid */
@@ -33,7 +33,7 @@ export function submitBookingRequest(
     const listing = slot && directory.findListing(slot.providerId)
     return store.submit({
       ...submission,
-      // The directory version of the authentication: if the token was revoked after it, the draft must become stale.
+      // Uses the version from the authentication: if the token was revoked since then, the draft must become stale.
       version: version ?? directory.version,
       slotState: slot && slotStateOf(directory, listing, slot.startsAt, now),
       localOffsetMinutes: slot && listing && localOffsetAt(listing, slot.startsAt),

@@ -19,7 +19,7 @@ import { listPartners } from './partners'
 type Keep = (token: string) => void
 
 /**
- * Issues a partner's first token, or the first after a revocation. The token cannot be shown again.
+ * Issues a token to a partner without a current or planned token. The token cannot be shown again.
  * @throws Refusal token_exists if a token is in force or waits for its cutover; errors of `keep`
  */
 export function issueFirstToken(records: Records, partner: Partner, act: Act, keep?: Keep): Promise<string> {
@@ -57,7 +57,7 @@ async function createToken(
   return token
 }
 
-/** Revokes a partner's current and planned tokens. @throws Refusal record_unknown if the partner has no such token */
+/** Revokes a partner's current and planned tokens. @throws Refusal record_unknown if the partner has no token */
 export function revokeToken(records: Records, partner: Partner, act: Act): Promise<void> {
   return changeKeys(records, partner.id, act, (known) => decideRevocation(known, act))
 }

@@ -93,7 +93,7 @@ function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
   return decision instanceof Refusal ? decision : { ...decision, answer: () => 'done' }
 }
 
-/** A request's own slot does not block the request, because the move frees it. */
+/** A request's own slot does not block the request, because the move frees the slot. */
 function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
   if (!listing.taken.some(({ requestId }) => requestId === id)) return listing
   const others = listing.taken.filter(({ requestId }) => requestId !== id)
@@ -132,7 +132,7 @@ export function requireAssignable(
   if (refusal) throw refusal
 }
 
-/** Returns a warning if the member's region is unknown, or if the provider has no license for it at `at` (ms). */
+/** Returns a warning if the member's region is unknown, or if the provider has no license for the region at `at` (ms). */
 export function findAssignmentWarning(
   directory: Directory,
   { profile }: Member,
@@ -180,7 +180,7 @@ export function requireMovable(
 }
 
 /**
- * Closes an intake without a provider. It cannot be reopened. @param reason for staff only, stored as a note
+ * Closes an intake without a provider. The intake cannot be reopened. @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
 export function closeRequest({ store }: Records, id: number, act: Act, reason?: string): Promise<void> {

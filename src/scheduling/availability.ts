@@ -12,7 +12,7 @@ export interface Calendar {
   readonly minimumNoticeMinutes: number
 }
 
-/** The free slots. They are valid from `heldFrom` (inclusive) to `holdsUntil` (exclusive, both ms). */
+/** The free slots, valid from `heldFrom` (ms, inclusive) to `holdsUntil` (ms, exclusive). */
 export interface Availability {
   /** Starts in minutes since 1970-01-01T00:00Z, ascending. */
   readonly slots: readonly number[]

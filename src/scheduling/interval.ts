@@ -14,7 +14,7 @@ export function contains(outer: Interval, inner: Interval): boolean {
   return outer.start <= inner.start && inner.end <= outer.end
 }
 
-/** Merges overlapping and adjacent intervals. Returns them in ascending order. */
+/** Merges overlapping and adjacent intervals. Returns ascending intervals. */
 export function union(intervals: readonly Interval[]): Interval[] {
   const joined: Interval[] = []
   for (const interval of intervals.toSorted((a, b) => a.start - b.start)) {
@@ -26,7 +26,7 @@ export function union(intervals: readonly Interval[]): Interval[] {
   return joined
 }
 
-/** Finds how far intervals reach. Query instants in ascending order, because each interval is visited once. */
+/** Finds the latest end of started intervals. Query ascending instants, because each interval is visited once. */
 export class Reach {
   private readonly ascending: readonly Interval[]
   private next = 0

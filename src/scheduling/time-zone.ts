@@ -75,7 +75,7 @@ export function toLastInstant(zone: TimeZone, local: number): number {
   return shownUnder(zone, rule, local)
 }
 
-/** Converts a local time to an instant by a rule's offset. Later instants become the end of the rule. */
+/** Converts a local time to an instant by a rule's offset. Returns at most the end of the rule. */
 function shownUnder(zone: TimeZone, rule: number, local: number): number {
   return Math.min(local - (zone.offsets[rule] as number), zone.transitions[rule] ?? Infinity)
 }

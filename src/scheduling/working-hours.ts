@@ -62,7 +62,7 @@ const endlessChainDay = 10_957
 /**
  * Returns the working time that can hold a slot starting in `range`, ascending and without overlaps. Overlapping
  * windows merge. Adjacent windows keep separate slot grids. A window that began before the range is shortened: the new
- * start is the last slot start not after the start of the range.
+ * start is the last slot start at or before the start of the range.
  */
 export function workingTime(schedule: Schedule, range: Interval): Window[] {
   const { zone } = schedule
@@ -176,7 +176,7 @@ function midnight(zone: TimeZone, day: number): number {
   return toFirstInstant(zone, day * dayMinutes)
 }
 
-/** Returns the last start on a slot grid that is not after `instant`. */
+/** Returns the last start of a slot grid at or before `instant`. */
 function lastStart({ start, stepMinutes }: Pick<Window, 'start' | 'stepMinutes'>, instant: number): number {
   return start + Math.floor((instant - start) / stepMinutes) * stepMinutes
 }

@@ -16,8 +16,8 @@ export interface BackupKeys {
 }
 
 /**
- * Returns a function that encrypts a backup in the age format (age-encryption.org/v1) and verifies the result. The
- * backup can be decrypted with the passphrase. Without a passphrase, the master key and all recipients can decrypt.
+ * Returns a function that encrypts a backup in the age format (age-encryption.org/v1) and verifies the result. If
+ * a passphrase is given, only the passphrase decrypts the backup. If not, the master key or any recipient's identity can.
  *
  * @throws Refusal field_invalid for an invalid recipient, database_unusable for an unusable passphrase file
  */

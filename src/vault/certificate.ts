@@ -61,7 +61,7 @@ function readPem(path: string, what: string, anyMode: boolean): string {
   }
 }
 
-/** Returns the certificates in a file (RFC 7468 §5). The first must be the server's. */
+/** Returns the certificates in a file (RFC 7468 §5). The first certificate must be the server's. */
 function chainIn(text: string, path: string): X509Certificate[] {
   const file = `the TLS certificate file ${path}`
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g)

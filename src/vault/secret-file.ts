@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, type Stats } from 'node:fs'
 import { Refusal } from '../domain/errors'
 
-/** Maximum size of a secret. It is enough for any key, passphrase or list of identities. */
+/** Maximum size of a secret: enough for any key, passphrase or list of identities. */
 const mostBytes = 65_536
 
 interface Reading {

@@ -55,7 +55,7 @@ export function createVault(masterKey: Uint8Array): Vault {
     decipher.setAAD(bindingOf(head, place))
     decipher.setAuthTag(sealed.slice(-tagBytes))
     const plain = decipher.update(sealed.slice(body, -tagBytes))
-    // In GCM mode, final() returns no data. Throws if the value was altered.
+    // In GCM mode, final() returns no data, but throws if the value was altered.
     decipher.final()
     return plain
   }

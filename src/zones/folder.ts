@@ -10,7 +10,7 @@ import { readTzif, zoneFileFault } from './tzif'
 const otherEntries = new Set(['posix', 'right', 'localtime', 'posixrules', 'Factory'])
 
 /**
- * Reads all zones of a zoneinfo folder (RFC 9636) at once, so that all zones have one edition. Built-in data fills gaps.
+ * Reads all zones of a zoneinfo folder (RFC 9636) at once, so that all have the same edition. Built-in data fills gaps.
  * @throws Refusal settings_invalid with the file and its fault
  */
 export function zonesFromFolder(folder: string): ZoneData {

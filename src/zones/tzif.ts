@@ -8,7 +8,7 @@ const lastYear = 2499
 
 /**
  * Reads the zone from the 64-bit block and the footer of a TZif file (RFC 9636). Returns null for other files.
- * @throws Refusal settings_invalid with the file name, for a damaged file or version 1 (ends in 2037)
+ * @throws Refusal settings_invalid with the file name if the file is damaged or of version 1, which ends in 2037
  */
 export function readTzif(name: string, bytes: Buffer): TimeZone | null {
   if (bytes.toString('latin1', 0, 4) !== 'TZif') return null
@@ -72,7 +72,7 @@ function blockLength(bytes: Buffer, start: number, timeBytes: number): number {
   return sizes.reduce((length, size, nth) => length + countAt(bytes, start, nth) * size, headerBytes)
 }
 
-/** Appends the clock changes of a footer after the last transition. Returns false for an invalid footer. */
+/** Appends a footer's clock changes to the transitions. Returns false for an invalid footer. */
 function follow(footer: string, transitions: number[], offsets: number[]): boolean {
   if (footer === '') return true
   const rule = parsePosixRule(footer)
