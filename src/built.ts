@@ -1,11 +1,11 @@
 import { Refusal } from './domain/errors'
 
-// The build sets these (deploy/release/build.ts). They are not defined when run from source.
+// The build sets these constants (deploy/release/build.ts). They are undefined if the program runs from source.
 declare const BUILT_COMMIT: string | undefined
 declare const BUILT_ZONE_DATA: string | undefined
 
 export interface Origin {
-  /** The hash, with `-dirty` if files were modified; `unknown` if run from source or built without git. */
+  /** Commit hash, with `-dirty` if files were modified. `unknown` if run from source or built without git. */
   readonly commit: string
   /** Edition of the IANA time zone data, for example `2026f`. */
   readonly zoneData: string
@@ -21,7 +21,7 @@ export async function origin(): Promise<Origin> {
 
 declare const BUILT_NOTICES: string | undefined
 
-/** @throws Refusal record_unknown when run from source */
+/** @throws Refusal record_unknown if the program runs from source */
 export function notices(): string {
   if (typeof BUILT_NOTICES === 'string') return BUILT_NOTICES
   throw new Refusal('record_unknown', 'only the built executable contains the licenses', {

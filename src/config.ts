@@ -52,7 +52,7 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
 
 /** @throws Refusal settings_invalid, listing every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // Removes flags of the command set-rates: they have the names of settings, but apply to one partner.
+  // Removes two flags of the command set-rates. They have the names of settings, but apply to one partner.
   const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
@@ -78,12 +78,12 @@ export function readCopyConfig({ from, to, ...flags }: CopyFlags, environment: E
   })
 }
 
-/** In ms; null for no limit. @throws Refusal settings_invalid, listing every fault */
+/** Returns the maximum age in ms; null for no limit. @throws Refusal settings_invalid, listing every fault */
 export function readBackupMaxAge(flags: Flags, environment: Environment = process.env): number | null {
   return valuesOf(readSettings(environment, flags, [])).backupMaxAge ?? null
 }
 
-/** `setting` is null if no database is set. @throws Refusal settings_invalid, listing every fault */
+/** Returns a null `setting` if no database is set. @throws Refusal settings_invalid, listing every fault */
 export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
   const { database, zones } = readSettings(environment, flags, [])
   const setting = database === undefined ? null : databaseSetting(environment, database)
@@ -91,8 +91,7 @@ export function readOptionalStorage(flags: Flags, environment: Environment = pro
 }
 
 /**
- * The default key file is next to the database file of the settings. If the settings name no database file, it is next
- * to `database`.
+ * The default key file is next to the database file of the settings. Without such a file, it is next to `database`.
  * @throws Refusal settings_invalid, listing every fault
  */
 export function readMasterKeySource(

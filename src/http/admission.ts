@@ -5,19 +5,19 @@ import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 export interface BudgetState {
-  /** Null if the request is admitted. Rejected requests get different times, so that each retry has enough budget. */
+  /** Null if the request is admitted. Each rejected request gets a later time, when enough budget is free. */
   readonly retryAfterSeconds: number | null
-  /** In units of cost, rounded down. */
+  /** Remaining budget in units of cost, rounded down. */
   readonly remaining: number
   readonly secondsToFull: number
 }
 
 const mostCallers = 10_000
 
-/** Maximum reservations, in full budgets: a client that ignores Retry-After must not delay the caller's other clients. */
+/** Maximum reservations, in full budgets. Limits how long a client that ignores Retry-After can delay other clients. */
 const mostPromised = 10
 
-/** Amounts are multiplied by the rate's window in ms. They are thus whole numbers, and nothing is rounded. */
+/** Amounts are multiplied by the rate's window in ms, so that they are whole numbers. */
 interface Bucket {
   /** Time of the last request, in ms. */
   at: number
@@ -28,25 +28,27 @@ interface Bucket {
 }
 
 /**
- * One token bucket for each caller. It refills evenly, and not at all while the clock is set back. To limit memory,
- * the buckets that were idle longest are dropped: they are full or nearly full.
+ * Has one token bucket for each caller. A bucket refills evenly, but not while the clock is set back. To limit memory,
+ * the least recently used buckets are dropped: they are full or nearly full.
  */
 export class Limiter<Caller> {
-  /** The caller whose last request is oldest comes first. */
+  /** In order of the last request, oldest first. */
   readonly #buckets = new Map<Caller, Bucket>()
 
   constructor(private readonly most = mostCallers) {}
 
-  /** A cost above the whole budget is reduced to it. @param now whole ms, read just before the call */
+  /**
+   * Charges a cost. A cost above the budget counts as the whole budget. @param now whole ms, read just before the call
+   */
   spend(caller: Caller, rate: Rate, cost: number, now: number): BudgetState {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
     const price = Math.min(cost, rate.most) * unit
     const bucket = this.#find(caller, rate, now)
-    // Each ms adds `most` units, so that one window refills the whole budget.
+    // Each ms adds `most` units. One window thus refills the whole budget.
     const back = Math.max(0, now - bucket.at) * rate.most
     bucket.spent = Math.min(Math.max(0, bucket.spent - back), whole)
-    // If the rate has changed, earlier reservations are dropped.
+    // A change of the rate drops earlier reservations.
     bucket.promised =
       bucket.most === rate.most ? Math.max(bucket.spent, bucket.promised - back) : bucket.spent
     bucket.at = now
@@ -70,7 +72,7 @@ export class Limiter<Caller> {
     return bucket
   }
 
-  /** Drops a tenth of the buckets at once, because a Map has to skip deleted entries each time to find the first. */
+  /** Drops a tenth of the buckets at once, because a Map is slow to find its first entry after deletions. */
   #forget(): void {
     const enough = Math.floor(this.most * 0.9)
     for (const quietest of this.#buckets.keys()) {
@@ -85,19 +87,19 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // If the budget suffices for one retry only, the next retry is due 1 s later, because a retry may be up to 1 s late.
+  // If the budget covers only one retry, the next retry is due 1 s later: a retry may be up to 1 s late.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
 
-/** Retry-After if the service is overloaded. The requests that are in flight now are answered within this time. */
+/** Retry-After in seconds if the service is overloaded. By then, the requests in flight are answered. */
 const retryAfterSeconds = 1
 
 export function overloaded(): Refusal {
   return new Refusal('overloaded', refusalsEverywhere.overloaded, { retryAfterSeconds })
 }
 
-/** Load shedding: rejects excess requests at once, so that the others are answered quickly. */
+/** Load shedding: rejects excess requests at once, so that admitted requests are answered quickly. */
 export class ConcurrencyLimit {
   #taken = 0
   readonly #takenBy = new Map<number, number>()
@@ -112,7 +114,7 @@ export class ConcurrencyLimit {
     return this.#taken
   }
 
-  /** If false, no partner can be at a limit. Each request checks this first, because it is cheap. */
+  /** Fast check: if false, no partner can be at a limit. */
   get isCrowded(): boolean {
     return this.#taken >= this.share
   }
@@ -121,7 +123,7 @@ export class ConcurrencyLimit {
     return this.#taken < this.most && (this.#takenBy.get(partnerId) ?? 0) < this.share
   }
 
-  /** The caller must call release afterwards. @throws Refusal overloaded */
+  /** Admits a request. The caller must call release after it. @throws Refusal overloaded */
   acquire(partnerId: number): void {
     if (!this.hasRoomFor(partnerId)) throw overloaded()
     this.#taken++
@@ -136,7 +138,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** Maximum requests in flight: of all partners together, and of one. 512 bookings are stored in less than a second. */
+/** Maximum requests in flight: of all partners together, and of one partner. 512 bookings take less than a second. */
 const [mostInFlight, mostOfOnePartner] = [512, 256]
 
 export type ConcurrencyLimits = ReturnType<typeof concurrencyLimits>
@@ -149,7 +151,7 @@ export function concurrencyLimits() {
 /** Time slice of one partner, in ms. The last step of the slice may take longer. */
 const sliceMillis = 0.1
 
-/** In each event loop turn, this much work (ms) may start at once, because waiting costs as much as a short search. */
+/** Work in ms that may start at once in each event loop turn. Waiting costs as much as a short search. */
 const atOnceMillis = 2
 
 interface Slice {
@@ -163,11 +165,11 @@ interface Waiter {
   readonly resume: () => void
 }
 
-/** Deficit round robin: each event loop turn resumes the oldest work of one partner, for one time slice. */
+/** Deficit round robin: each event loop turn resumes work of one partner, oldest first, for one time slice. */
 export class FairQueue {
-  /** By partner id. The partner whose turn is next comes first. */
+  /** Waiting work by partner id. The next partner comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** By partner id: how much longer the last slice was, in ms. Decreases each time the partner is skipped. */
+  /** Excess of the last slice by partner id, in ms. The excess decreases when the partner is skipped. */
   readonly #excess = new Map<number, number>()
   #slice: Slice | null = null
   #isScheduled = false
@@ -178,12 +180,12 @@ export class FairQueue {
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Resolves when it is the partner's turn. For work that is a single step, such as parsing a large body. */
+  /** Resolves at the partner's turn. For work of a single step, for example parsing a large body. */
   turn(partnerId: number): Promise<void> {
     return this.#wait(partnerId, {}, false)
   }
 
-  /** Returns a function to call before each step. Work of an idle partner starts at once, up to atOnceMillis. */
+  /** Returns a function to call before each step of the work. If the partner is idle, the work starts at once. */
   turnsOf(partnerId: number): Turn {
     const owner = {}
     let hasBegun = false
@@ -227,7 +229,7 @@ export class FairQueue {
       const excess = this.#excess.get(partnerId) ?? 0
       if (excess <= 0 || this.#waiting.size === 1) return partnerId
       this.#excess.set(partnerId, excess - sliceMillis)
-      // Moves the partner to the end. The loop will visit it again, because it also visits added entries.
+      // Moves the partner to the end of the map. The loop visits the partner again there.
       this.#waiting.delete(partnerId)
       this.#waiting.set(partnerId, theirs)
     }
@@ -242,7 +244,7 @@ export class FairQueue {
     this.#begin({ owner: next.owner, partnerId, beganAt: this.now() })
   }
 
-  /** Starts a slice, which ends when the running work waits again or is done. */
+  /** Starts a slice. The slice ends when the running work waits again or is done. */
   #begin(slice: Slice, ended?: (millis: number) => void): void {
     this.#slice = slice
     queueMicrotask(() => {

@@ -16,16 +16,16 @@ export function createApp(
   const admission = admissionOf(serving)
   const shed = shedding(endpoints, serving, admission, forwarded)
   const app = new Elysia({
-    // The contract requires all three. strictPath: a trailing slash is optional. normalize: values are validated exactly
-    // as sent. standardHostname: a short Host header must not shift the path, which Elysia looks for from a fixed index.
+    // Required by the contract. strictPath: a trailing slash is optional. normalize: values are validated exactly as
+    // sent. standardHostname: with a short Host header, Elysia would look for the path at a wrong index.
     strictPath: false,
     normalize: false,
     handler: { standardHostname: serving.isSecure ?? false },
   })
-    // Must come first, because Elysia applies onError only to plugins that are added later.
+    // Must come first: Elysia applies onError only to plugins that are added after it.
     .onError(({ error, code, request }) => {
       const entry = logEntryOf(request)
-      // For an unknown path, HTTPS has not been checked yet.
+      // For an unknown path, the check of HTTPS has not run yet.
       const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, entry)
       return plain || answerTo(error, code, entry)
     })
@@ -39,7 +39,7 @@ export function createApp(
   }
 }
 
-/** /livez: the process runs. /readyz: it can store requests. Both need no token and are not in the OpenAPI document. */
+/** Health checks without a token. /livez: the process runs. /readyz: the service can store requests. */
 export function health(isReady: () => Promise<boolean>) {
   const app = new Elysia({ name: 'health' })
   const serve = (path: string, answer: (entry: LogEntry) => Response | Promise<Response>) =>

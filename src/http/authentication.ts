@@ -9,20 +9,20 @@ import { addressBudgets } from './rate-limits'
 
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
-// Calls the plugin's function directly, because as a hook it takes as long as all other steps before an endpoint.
+// Calls the plugin's function directly, because its hook takes as long as all other steps before an endpoint.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
 /** Returns the token in the Authorization header (RFC 6750 §2.1); an empty text if there is none. */
 export function tokenOf({ headers }: Request): string {
   const authorization = headers.get('authorization')
   if (authorization === null || !/^bearer [^ ]+$/i.test(authorization)) return ''
-  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin knows only one spelling. The plugin gets no query,
-  // because it would accept a token in the query.
+  // The scheme is case-insensitive (RFC 9110 §11.1), but the plugin accepts one spelling only. The plugin must not see
+  // the query, because it would accept a token in the query.
   const inItsSpelling = `Bearer ${authorization.slice('bearer '.length)}`
   return readBearer({ query: {}, headers: { authorization: inItsSpelling } }).bearer
 }
 
-/** Answers failed authentications. Charges only them to the address's budget, so that valid tokens always work. */
+/** Answers failed authentications, and charges them to the address's budget. Valid tokens cost nothing. */
 export function refusing(
   { notebook, clock, directory, limits }: Context,
   addressOf: (request: Request) => string,

@@ -5,7 +5,7 @@ const maximumBodyBytes = 256 * 1024
 /** Maximum levels of nested objects and arrays. */
 const maximumDepth = 32
 
-/** Timeout for receiving a body, in ms. The request counts as in flight during this time. */
+/** Timeout in ms for receiving a body. Meanwhile, the request counts as in flight. */
 const mostMillis = 10_000
 
 export const bodyRefusals = {
@@ -14,7 +14,7 @@ export const bodyRefusals = {
   body_malformed: 'body: must be JSON in UTF-8',
 } as const satisfies Words
 
-/** @throws Refusal media_type_unsupported, body_too_large, or body_malformed if the body is cut off or too slow */
+/** @throws Refusal media_type_unsupported, body_too_large, or body_malformed if the body is incomplete or too slow */
 export async function readBody(request: Request): Promise<Uint8Array> {
   const { headers } = request
   if (!isJson(headers.get('content-type') ?? '')) {
@@ -26,7 +26,7 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   const length = headers.get('content-length')
   if (Number(length ?? 0) > maximumBodyBytes) throw tooLarge()
   try {
-    // With Content-Length, which the server enforces, the body can be read in one call, which takes much less time.
+    // The server enforces Content-Length. With this header, the body is read in one call, which is much faster.
     return await inTime(length === null ? readChunks(request) : request.bytes())
   } catch (error) {
     if (error instanceof Refusal) throw error
@@ -58,7 +58,7 @@ function tooLarge(): Refusal {
   return new Refusal('body_too_large', bodyRefusals.body_too_large)
 }
 
-/** Case-insensitive (RFC 9110 §8.3.1). Parameters other than charset are ignored. */
+/** Ignores case (RFC 9110 §8.3.1) and parameters other than charset. */
 function isJson(contentType: string): boolean {
   const [type = '', ...parameters] = contentType
     .toLowerCase()
@@ -82,7 +82,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 const [quote, backslash, openArray, closeArray, openObject, closeObject] = Buffer.from('"\\[]{}')
 
-/** Checked before parsing: handling deeply nested values costs far more than their size suggests. */
+/** Called before parsing, because deeply nested values cost far more than their size suggests. */
 function isTooDeep(bytes: Uint8Array): boolean {
   let depth = 0
   let isInString = false

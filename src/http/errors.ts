@@ -1,17 +1,17 @@
 import { type Kind, type PartnerKind, Refusal } from '../domain/errors'
 import { type LogEntry, logDefect, requestIdHeader } from './log'
 
-/** HSTS for one year (RFC 6797 §6.1). Not sent in a response to plain HTTP (§7.2). */
+/** HSTS for one year (RFC 6797 §6.1). Must not be sent over plain HTTP (§7.2). */
 export const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' }
 
 export type ErrorCode = PartnerKind | 'internal_error'
 
-/** The status of an error code, and the texts of its row in the OpenAPI document. */
+/** Status of an error code, and its texts in the OpenAPI document. */
 interface ErrorMeaning {
   readonly status: number
   readonly when: string
   readonly remedy: string
-  /** Name of the invalid field as the client sends it. Messages begin with it. */
+  /** Name of the invalid field in the request. Messages begin with this name. */
   readonly field?: string | undefined
 }
 
@@ -22,7 +22,7 @@ function error(status: number, when: string, remedy: string, field?: string): Er
 const [slot, again] = ['bookingData.utcStartTime', 'Send the same request again after Retry-After seconds']
 const [asIssued, operator] = ['Send the token exactly as issued', 'Contact the operator']
 
-/** All error codes, in the order of the checks. No other code maps error codes to statuses. */
+/** All error codes, in the order of the checks. Only this table maps error codes to statuses. */
 export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   https_required: error(
     403,
@@ -127,7 +127,6 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
 /** Error codes with their messages. */
 export type Words = Partial<Record<ErrorCode, string>>
 
-/** HTTPS is checked before everything else. */
 export const transportRefusals = {
   https_required: 'HTTPS is required; send the request over HTTPS',
 } as const satisfies Words
@@ -153,14 +152,14 @@ function isPartnerKind(kind: Kind): kind is PartnerKind {
   return Object.hasOwn(errorCodes, kind)
 }
 
-/** Sent with the Allow header (RFC 9110 §15.5.6). */
+/** Its response needs the Allow header (RFC 9110 §15.5.6). */
 export class MethodNotAllowed extends Refusal {
   constructor(readonly allow: string) {
     super('method_not_allowed', refusalsEverywhere.method_not_allowed)
   }
 }
 
-/** Returns the contract's error response for any error. Logs storage failures and unexpected errors. */
+/** Returns the error response for any error. Logs storage failures and unexpected errors. */
 export function answerTo(error: unknown, elysiaCode: string | number, entry: LogEntry): Response {
   if (error instanceof Refusal && isPartnerKind(error.kind)) {
     if (error.kind === 'storage_failed' && error.cause) logDefect('storage failed', error.cause)
@@ -173,7 +172,7 @@ export function answerTo(error: unknown, elysiaCode: string | number, entry: Log
   return errorAnswer(entry, 'internal_error', refusalsEverywhere.internal_error)
 }
 
-/** Returns the contract's error response to a request, and updates the log entry. */
+/** Returns an error response. Updates the log entry of the request. */
 export function errorAnswer(
   entry: LogEntry,
   code: ErrorCode,
@@ -188,25 +187,25 @@ export function errorAnswer(
 
 export const jsonType = 'application/json;charset=utf-8'
 
-/** Forbids caching (RFC 9111 §5.2.2.5) and content sniffing of personal or short-lived data. */
+/** Responses contain personal or short-lived data: no caching (RFC 9111 §5.2.2.5) and no content sniffing. */
 export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-/** Returns an error response without a request, for examples in the OpenAPI document. */
+/** Returns an error response for an example in the OpenAPI document. There is no request. */
 export function errorResponse(...error: Parameters<typeof errorParts>): Response {
   const { body, bytes: _, ...init } = errorParts(...error)
   return new Response(body, init)
 }
 
-/** Precomputes a 401 response, so that floods of bad tokens cost little. */
+/** Builds a 401 response once, so that a flood of bad tokens costs little. */
 export function repeatedly(code: ErrorCode, words: string): (entry: LogEntry, token: string) => Response {
   const { body, bytes, status, headers } = errorParts(code, words)
-  // A Headers object, because Response copies it three times as fast as a plain object.
+  // A Headers object, because Response copies such an object three times as fast as a plain object.
   const toToken = { status, headers: new Headers(headers) }
-  // If a request has no token, the challenge contains only the scheme (RFC 6750 §3.1).
+  // Without a token in the request, the challenge contains only the scheme (RFC 6750 §3.1).
   const toNone = { status, headers: new Headers({ ...headers, 'WWW-Authenticate': 'Bearer' }) }
   return (entry, token) => {
     const init = token === '' ? toNone : toToken
-    // Leaves out rate limit headers, which the entry contains if the token was revoked during the upload.
+    // Omits rate limit headers. The entry contains them if the token was revoked during the upload.
     for (const name of inEveryResponse) {
       const value = entry.headers[name]
       if (value !== undefined) init.headers.set(name, value)
@@ -230,7 +229,7 @@ function errorParts(
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
-  // All headers are set at once: setting one later costs as much as creating the response, which matters in a flood.
+  // Sets all headers at once. In a flood of requests, setting a header later would double the cost of a response.
   const headers: Record<string, string> = {
     ...sent,
     ...noStore,

@@ -21,7 +21,7 @@ import { respond } from './respond'
 
 const mostFaults = 20
 
-/** In bytes. Larger bodies wait for the partner's turn: hundreds at once would delay other partners by seconds. */
+/** In bytes. Larger bodies wait for the partner's turn: hundreds of them would delay other partners by seconds. */
 const mostBytesAtOnce = 8 * 1024
 
 export interface Serving {
@@ -33,7 +33,7 @@ export interface Serving {
   readonly noDocs?: boolean
   readonly places?: ConcurrencyLimits
   readonly isSecure?: boolean
-  /** Proxies that terminate HTTPS. Requests from other addresses, or forwarded as plain HTTP, are rejected. */
+  /** Proxies that terminate HTTPS. Requests from other addresses are rejected, and so is plain HTTP. */
   readonly proxies?: Networks | null
   readonly report?: Report
 }
@@ -44,7 +44,7 @@ export function admissionOf({ context, places = concurrencyLimits() }: Serving) 
   return { spend: partnerBudgets(context), queue: new FairQueue(), ...places }
 }
 
-/** Rejects excess bookings with verified tokens before routing, so that a rejection costs far less than a booking. */
+/** Rejects excess bookings with verified tokens before routing: a rejection must cost far less than a booking. */
 export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
@@ -52,7 +52,7 @@ export function shedding(
   { refusePlain }: Forwarding,
 ): (request: Request, entry: LogEntry) => Response | undefined {
   const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
-  // The error is created once, because capturing its stack takes longer than everything else here.
+  // Creates the error once, because capturing a stack takes longer than the rest of this function.
   const full = overloaded()
   return (request, entry) => {
     if (!bookings.isCrowded || request.method !== 'POST') return
@@ -67,7 +67,7 @@ export function shedding(
   }
 }
 
-/** Compares the path of a URL. Ignores the query and a missing trailing slash. */
+/** True if a URL has this path. Ignores the query and a missing trailing slash. */
 function isAt(url: string, path: string): boolean {
   const start = url.indexOf('/', url.indexOf('//') + 2)
   const end = url.indexOf('?', start)
@@ -86,7 +86,7 @@ interface Incoming {
   readonly entry: LogEntry
 }
 
-/** Each path has one route for all methods, because authentication precedes the check of the method. */
+/** Adds one route for all methods of a path, because authentication comes before the check of the method. */
 export function gate(
   endpoints: readonly Endpoint[],
   serving: Serving,
@@ -103,9 +103,9 @@ export function gate(
       entry.route = path
       return forwarding.refusePlain(request, entry) || door.answer(route, { request, params, entry })
     }
-    // parse: 'none' stops Elysia from reading the body, which it would do before authentication.
+    // parse: 'none' stops Elysia from reading the body before authentication.
     app.all(routeOf(path), serve, { parse: 'none' })
-    // By default, Elysia answers HEAD by measuring the body of GET, which gives a wrong length for streams.
+    // By default, Elysia measures the body of GET to answer HEAD. The length is wrong for streams.
     app.head(routeOf(path), serve, { parse: 'none' })
   }
   return app
@@ -129,20 +129,20 @@ class Gate {
     this.#refuse = refusing(serving.context, forwarding.clientOf)
   }
 
-  /** Runs the checks in order (docs/architecture.md, Order of checks). Awaits only promises: each await costs a tick. */
+  /** Runs the checks in order (docs/architecture.md, Order of checks). Awaits only promises, for speed. */
   async answer(route: Route, { request, params, entry }: Incoming): Promise<Response> {
     const { context, isSandbox } = this.serving
     const { spend, reads, bookings, queue } = this.admission
     const token = tokenOf(request)
     let [place, partnerId] = [null as typeof reads | null, 0]
     try {
-      // HEAD is handled like GET. The body is dropped when the response is sent (RFC 9110 §9.3.2).
+      // Handles HEAD like GET. The body is dropped when the response is sent (RFC 9110 §9.3.2).
       const method = request.method === 'HEAD' ? 'GET' : request.method
       const endpoint = route.endpoints.find((one) => one.method === method)
 
       const identifying = identify(context, token)
       entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
-      // Reads the client's address now: after a disconnection it is no longer known.
+      // Reads the client's address now, because the address is unknown after a disconnection.
       if (entry.isLate) this.forwarding.clientOf(request)
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
@@ -191,7 +191,7 @@ class Gate {
     }
   }
 
-  /** Sets the rate limit headers without charging the budgets. */
+  /** Returns the error. Sets the rate limit headers, but charges no budget. */
   #wrongMethod({ endpoints }: Route, partner: Partner, entry: LogEntry): MethodNotAllowed {
     for (const { budget } of endpoints) this.admission.spend(budget, partner, 0, entry.headers)
     return new MethodNotAllowed(
@@ -200,7 +200,7 @@ class Gate {
   }
 }
 
-/** Reads the query early, because it sets the cost. Returns an error instead of throwing it: other checks come first. */
+/** Reads the query early, to know the cost. Returns an error and does not throw: other checks come first. */
 function readQueryOf({ checks }: Endpoint, url: string) {
   const mark = url.indexOf('?')
   try {
@@ -211,7 +211,7 @@ function readQueryOf({ checks }: Endpoint, url: string) {
   }
 }
 
-/** @throws Refusal field_invalid for the first invalid part, in the order path, headers, query, body */
+/** @throws Refusal field_invalid for the first invalid part of path, headers, query and body */
 function validated(
   { checks }: Endpoint,
   sent: Pick<Incoming, 'params'> & {
@@ -231,18 +231,18 @@ function warnOfTypos(body: unknown, schema: TSchema, entry: LogEntry): void {
   if (warning) entry.headers['X-Sandbox-Warning'] = warning
 }
 
-/** The partner behind a token at the instant `now` (ms). */
+/** The partner of a token at the time `now` (ms). */
 interface Identity {
   readonly kid: string
   readonly partner: Partner
   readonly now: number
-  /** Directory version at `now`. The directory may be newer once the signature is verified. */
+  /** Directory version at `now`. While the signature is verified, the directory may change. */
   readonly version: Version
 }
 
-/** Authenticates against all data committed so far, so each request needs its own call. Throws or rejects with a 401. */
+/** Authenticates a token. Reads newly committed data first, because the token may have been revoked. Fails with 401. */
 function identify(context: Context, token: string): Identity | Promise<Identity> {
-  // Rejects malformed tokens without reading the database.
+  // Rejects a malformed token before the database is read.
   kidOf(token)
   const catchingUp = context.directory.catchUp()
   return catchingUp ? catchingUp.then(() => identityOf(context, token)) : identityOf(context, token)
@@ -256,7 +256,7 @@ function identityOf({ directory, clock }: Context, token: string): Identity | Pr
   return { kid: key.kid, partner: key.partner, now, version }
 }
 
-/** Authenticates again before a decision is retried. Returns the version of the directory that was used. */
+/** Authenticates again before a decision is retried. Returns the directory version that was used. */
 async function versionNow(context: Context, token: string): Promise<Version> {
   const identity = await identify(context, token)
   callerOf(identity)
@@ -272,7 +272,7 @@ function callerOf({ partner }: Identity): Caller {
   return { partner, organization }
 }
 
-/** @param whole name to use in the message if the fault is not about a single field */
+/** @param whole name in the message if the fault is not about a single field */
 function valid<T extends TSchema>(check: Validator<T>, whole: string, value: unknown): Static<T> {
   if (check.accepts(value)) return value
   const faults = check.faultsOf(value, mostFaults).map(({ path, fault }) => `${path || whole}: ${fault}`)

@@ -1,6 +1,6 @@
 import { elapsedMillis } from '../domain/ports/time'
 
-/** Values that the metrics count for each request, besides its status. */
+/** Values of a request for the metrics. */
 export interface Counted {
   readonly slotsShown?: number
   readonly stored?: 'booking' | 'intake'
@@ -9,7 +9,7 @@ export interface Counted {
 
 /** Log record of a request. No query, body, token or personal data. */
 export interface LogEntry {
-  /** Sent as X-Request-Id; a proxy may have chosen it. */
+  /** Sent as X-Request-Id. May be the id that a proxy chose. */
   id: string
   readonly method: string
   /** Path template; null for an unknown path. */
@@ -21,11 +21,11 @@ export interface LogEntry {
   counted: Counted | null
   /** Size of the response body as sent. */
   bytes: number
-  /** Time in ms from receiving the request's headers to passing the response to Bun. */
+  /** Time in ms from the request's headers until Bun gets the response. */
   millis: number
-  /** True if the response is sent after the event loop turn in which the request arrived. */
+  /** True if the request arrived in an earlier event loop turn than the one that sends the response. */
   isLate: boolean
-  /** Headers that are sent with each response to the request, also with an error. */
+  /** Headers of every response to this request, including an error. */
   readonly headers: Record<string, string>
 }
 
@@ -48,7 +48,7 @@ export const requestIdHeader = {
   },
 }
 
-/** Sets headers before a Response is created. Setting them on the Response takes longer than creating it. */
+/** Use this before the Response is created. Setting headers on a Response takes longer than creating the Response. */
 export function setAll(headers: Headers, values: Record<string, string>): void {
   for (const name in values) headers.set(name, values[name] as string)
 }
@@ -71,7 +71,7 @@ function firstSightOf({ method }: Request, always: Record<string, string>): LogE
   }
 }
 
-/** Creates each request's log entry and passes it to the observers. `always`: headers of every response. */
+/** Creates a log entry for each request and passes it to the observers. @param always headers of every response */
 export function withLogEntries(
   handle: (request: Request) => Response | Promise<Response>,
   observers: readonly RequestObserver[],
@@ -94,20 +94,19 @@ export function withLogEntries(
   }
 }
 
-/** For this long after a defect was logged, repeats of it are counted but not logged. */
+/** In ms. After a defect is logged, repeats in this period are only counted. */
 const quietMillis = 1_000
 
-// Number of repeats of each defect within the last second.
 const since = new Map<string, number>()
 
 let write = (line: string): void => console.error(line)
 
-/** From now on, defects are written to `log` instead of stderr. */
+/** Writes defects to `log` from now on. The default is stderr. */
 export function writeDefectsTo(log: (line: string) => void): void {
   write = log
 }
 
-/** Returns one line with the place of the failure. Leaves out the error's message, which may contain health data. */
+/** Returns one line with the location of the error. Omits the error's message, which may contain health data. */
 export function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
   const code = (error as { code?: unknown } | null)?.code
@@ -117,7 +116,7 @@ export function describeDefect(what: string, error: unknown): string {
     .join(' ')
 }
 
-/** Logs a defect, at most once a second for each kind. The next line says how often it was repeated. */
+/** Logs a defect, at most once a second for each kind. Counts repeats, and logs their number with the next line. */
 export function logDefect(what: string, error: unknown): void {
   const kind = describeDefect(what, error)
   const more = since.get(kind)

@@ -6,7 +6,7 @@ import type { Context } from '../operations/context'
 import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
-/** Returns an IPv4 address, also if it is written as IPv6 (RFC 4291 §2.5.5.2), or else the IPv6 /64 (RFC 6177). */
+/** Returns an IPv4 address (also from IPv6 notation, RFC 4291 §2.5.5.2), or a /64 network of IPv6 (RFC 6177). */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address)
@@ -30,7 +30,7 @@ function groupsOf(address: string): number[] {
   return [...head, ...zeros, ...tail]
 }
 
-/** Returns the group of a hexadecimal text, or the two groups of an IPv4 suffix. */
+/** Returns the group for a hexadecimal text, or two groups for an IPv4 suffix. */
 function groupsIn(text: string): number[] {
   if (!text.includes('.')) return [Number.parseInt(text, 16)]
   const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
@@ -43,7 +43,7 @@ export const rateRefusals = {
   rate_limited: 'the rate limit is exceeded; try again after Retry-After seconds',
 } as const satisfies Words
 
-/** These headers are sent to authenticated callers that have a limit. */
+/** Headers for authenticated callers that have a limit. */
 export const rateHeaders = {
   'RateLimit-Policy': {
     description:
@@ -63,13 +63,13 @@ type Headers = Record<string, string | number>
 
 export type BudgetName = 'reads' | 'bookings'
 
-/** Charges a partner's budget and sets the rate limit headers. Returns an error if too little is left. */
+/** Charges a partner's budget. Sets the rate limit headers. Returns an error if too little budget is left. */
 type SpendOfPartner = (name: BudgetName, partner: Partner, cost: number, headers: Headers) => Refusal | null
 
 export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   const limiters = { reads: new Limiter<number>(), bookings: new Limiter<number>() }
   return (name, partner, cost, headers) => {
-    // Each node applies its share of the limit, and the headers show that share.
+    // Each node applies an equal share of the limit. The headers show this share.
     const rate = shareOf(rateFor(limits[name], partner[`${name}PerMinute`]), limits.nodes)
     if (!rate) return null
     const budget = limiters[name].spend(partner.id, rate, cost, clock.now())
@@ -78,7 +78,7 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
   }
 }
 
-/** One budget per client address. Sets the rate limit headers only when the budget is used up. */
+/** Returns one budget per client address. Sets rate limit headers only if the budget is used up. */
 export function addressBudgets(
   name: string,
   kind: keyof typeof rateRefusals,

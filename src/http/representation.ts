@@ -1,7 +1,7 @@
 import { constants, gzip } from 'node:zlib'
 import { memo } from '../domain/memo'
 
-/** One encoding of a cached response. A Blob can be sent without copying, but a late response is sent from bytes. */
+/** One encoding of a cached response. Sending a Blob copies nothing, but a late response is sent from bytes. */
 export class Form {
   readonly size: number
   #body: Blob | Uint8Array<ArrayBuffer> | null
@@ -21,7 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /** Caches the bytes from the second call on. With PostgreSQL, every response is late and calls this. */
+  /** Returns the bytes, cached from the second call on. With PostgreSQL, all responses are late and call this. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -41,7 +41,7 @@ export class Form {
   }
 }
 
-/** The response is private, and clients must revalidate it before every use. */
+/** For a private response. Clients must revalidate the response before every use. */
 export const revalidated = {
   Vary: 'Accept-Encoding',
   'Cache-Control': 'private, no-cache',
@@ -79,7 +79,7 @@ export class Representation {
     return this.#compressed.get(coding)
   }
 
-  /** False on the first call: a rebuilt page may soon change again, and compressing costs more than rebuilding. */
+  /** False on the first call, because a new page may soon change again. Compressing costs more than rebuilding. */
   isWorthCompressing(): boolean {
     const isSettled = this.#isSettled
     this.#isSettled = true
@@ -108,7 +108,7 @@ export function tagOf(digests: readonly bigint[]): string {
 /** RFC 9110 §8.4.1, RFC 8878. */
 export type Coding = 'zstd' | 'gzip'
 
-/** Compresses fast rather than well, because a search page is sent only a few times before it changes. */
+/** Prefers speed to size, because a search page is sent only a few times before it changes. */
 export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8Array> = {
   zstd: (bytes) => Bun.zstdCompressSync(bytes),
   gzip: (bytes) => Bun.gzipSync(bytes, { library: 'libdeflate', level: 1 }),
@@ -116,18 +116,18 @@ export const compress: Record<Coding, (bytes: Uint8Array<ArrayBuffer>) => Uint8A
 
 interface Wish {
   readonly coding: Coding | null
-  /** True if the client refuses identity. */
+  /** True if the client rejects an uncompressed response. */
   readonly isNeeded: boolean
 }
 
 const none: Wish = { coding: null, isNeeded: false }
 
-/** Chooses the content coding (RFC 9110 §12.5.3). `*` means gzip. At equal weights zstd wins: its output is smaller. */
+/** Chooses the content coding (RFC 9110 §12.5.3). `*` means gzip. zstd wins ties: its output is smaller. */
 export function codingFor(acceptEncoding: string | null): Wish {
   return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }
 
-// Cached, because clients send few different headers, and parsing takes longer than a lookup.
+// Cached, because clients send few different headers. Parsing takes longer than a lookup.
 const wishIn = memo(100, (acceptEncoding) => toWish(weightsIn(acceptEncoding)))
 
 export function prefersGzip(acceptEncoding: string | null): boolean {
@@ -145,7 +145,7 @@ function toWish(weights: Weights): Wish {
 
 type Weights = ReadonlyMap<string, number>
 
-/** Longer headers are ignored: parsing one takes longer than sending a small response. */
+/** Longer headers are ignored, because parsing takes longer than sending a small response. */
 const mostCharacters = 1_000
 
 function weightsIn(acceptEncoding: string): Weights {
@@ -161,7 +161,7 @@ function isPreferred(weight: number, weights: Weights): boolean {
   return weight > 0 && weight >= (weights.get('identity') ?? 0)
 }
 
-/** The weight is 1 if absent and 0 if malformed. */
+/** A missing weight is 1, and a malformed weight is 0. */
 function toWeight(text: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase())
   if (parameters.length === 0) return [coding, 1]
@@ -178,7 +178,7 @@ export interface Document {
   readonly compressed: (() => Promise<Uint8Array>) | null
 }
 
-/** Compresses the document in another thread when it is first requested, and keeps the result. */
+/** Returns a document. At the first request, compresses it in another thread and keeps the result. */
 export function toDocument(plain: string | Blob, type: string, caching: string): Document {
   if (type.startsWith('image/')) return { plain, type, caching, compressed: null }
   let made: Promise<Uint8Array> | undefined

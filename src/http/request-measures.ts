@@ -3,13 +3,13 @@ import { errorCodes } from './errors'
 import type { Histogram, Metric, Sample } from './listening/exposition'
 import type { Counted, LogEntry } from './log'
 
-/** Responses with status below 400, 4xx and 5xx, in this order. */
+/** Outcomes in this order: status below 400, 4xx, 5xx. */
 const outcomes = ['answered', 'refused', 'failed'] as const
 
-/** All other methods share one series: clients can send any word, and each word would be a new series. */
+/** All other methods share one series. Clients can send any word as a method, and each series needs memory. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** At most this many partners have their own series. The others share one. A series lives as long as the process. */
+/** Maximum number of partners with a separate series. All other partners share one series. */
 const mostPartners = 200
 
 class RouteMeasures {
@@ -28,7 +28,7 @@ class RouteMeasures {
   }
 }
 
-/** Clients cannot create new labels, so memory is bounded. */
+/** Memory is bounded, because clients cannot create new labels. */
 export class RequestMeasures {
   readonly #routes = new Map<string | null, RouteMeasures>()
   readonly #refusals = new Map(Object.keys(errorCodes).map((code) => [code, 0]))
@@ -123,7 +123,7 @@ export class RequestMeasures {
   }
 }
 
-/** Stands for all partners without a series. No partner has this id. */
+/** Label for all partners without a series. No partner has this id. */
 const otherPartners = 0
 
 function statusOfCode(code: string): number {

@@ -6,21 +6,21 @@ import { type LogEntry, setAll } from './log'
 import { rateHeaders } from './rate-limits'
 import { type Coding, codingFor, compress, type Form, Representation, revalidated } from './representation'
 
-/** In bytes. If a late response is at least this large, Bun 1.4.5 uses a slow system call for each header. */
+/** In bytes. For a late response of this size or more, Bun 1.4.5 uses a slow system call for each header. */
 const leastBytes = 15 * 1024
 
-/** If true, send a late response of this size with inOnePiece. */
+/** True if a late response of this size must be sent with inOnePiece. */
 export function wouldBeInPieces(size: number): boolean {
   return size >= leastBytes
 }
 
-/** Creates a response from a stream with a single write, which Bun buffers and sends at once, with its length. */
+/** Creates a response from a stream with a single write. Bun buffers the stream and sends it with its length. */
 export function inOnePiece(bytes: Uint8Array, about: ResponseInit): Response {
   const pull = (sink: ReadableStreamDirectController) => {
     sink.write(bytes)
     sink.end()
   }
-  // highWaterMark is larger than the body, so that Bun sends nothing before the end.
+  // highWaterMark must be larger than the body. Otherwise Bun sends a part before the end.
   const body = new ReadableStream({ type: 'direct', pull }, { highWaterMark: bytes.length + 1 })
   return new Response(body, about)
 }
@@ -32,7 +32,7 @@ interface AnsweredRequest {
   readonly entry: LogEntry
 }
 
-/** Sends 304 if the client has the response (RFC 9110 §13.1.2), or else the client's preferred coding. */
+/** Sends 304 if the client has this response (RFC 9110 §13.1.2). Else sends the client's preferred coding. */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
   { request, partnerId, status, entry }: AnsweredRequest,
@@ -60,7 +60,7 @@ export function respond<Answer>(
   return compressing(body, coding, queue, partnerId).then(handOver)
 }
 
-/** In bytes, more than a usual page. A larger body waits for the partner's turn, because it delays other requests. */
+/** In bytes, more than a usual page. Larger bodies wait for the partner's turn, because they delay other requests. */
 const mostBytesAtOnce = 512 * 1024
 
 const rateNames = Object.keys(rateHeaders)
@@ -68,7 +68,7 @@ const rateNames = Object.keys(rateHeaders)
 function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   const { size } = form
   entry.bytes = size
-  // A response to HEAD has only the length of the body.
+  // A response to HEAD has a length but no body.
   if (!entry.isLate || entry.method === 'HEAD' || !wouldBeInPieces(size))
     return new Response(form.body, responseInit(form, entry))
   const bytes = form.read()
@@ -76,9 +76,8 @@ function send(form: Form, entry: LogEntry): Response | Promise<Response> {
   return inOnePiece(bytes, responseInit(form, entry))
 }
 
-/** The caller must use the result at once, because the next response changes the same Headers object. */
+/** Use the result at once, because the next response changes the same Headers object. */
 function responseInit({ status, headers }: Form, entry: LogEntry): ResponseInit {
-  // A partner without a limit gets no rate limit headers.
   for (const name of rateNames) if (entry.headers[name] === undefined) headers.delete(name)
   setAll(headers, entry.headers)
   return { status, headers }
@@ -108,12 +107,12 @@ export const revalidationHeaders = {
   },
 }
 
-/** Compares weakly with If-None-Match, in which `*` matches every tag. */
+/** True if If-None-Match contains the tag (weak comparison). `*` matches every tag. */
 function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false
   if (ifNoneMatch.trim() === '*') return true
   const opaque = tag.slice(tag.indexOf('"'))
-  // Fast path: a list may be long, and most lists do not contain the tag.
+  // Fast path, because a list may be long and most lists do not contain the tag.
   if (!ifNoneMatch.includes(opaque)) return false
   return ifNoneMatch.split(',').some((text) => {
     const named = text.trim()
@@ -121,7 +120,7 @@ function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   })
 }
 
-/** Bodies that are being compressed. Concurrent requests share one read, because each read copies the body. */
+/** Running reads for compression. Concurrent requests share one read, because each read copies the body. */
 const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
 async function compressing(
@@ -134,7 +133,7 @@ async function compressing(
   read.set(body, reading)
   const bytes = await reading
   await queue.turn(partnerId)
-  // Another request may have compressed it meanwhile.
+  // Another request may have compressed the body meanwhile.
   const made = body.compressed(coding) ?? body.keep(coding, compress[coding](bytes))
   read.delete(body)
   return made

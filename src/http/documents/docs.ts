@@ -17,18 +17,18 @@ import { type LogEntry, logEntryOf } from '../log'
 import { addressBudgets } from '../rate-limits'
 import { type Document, prefersGzip, toDocument } from '../representation'
 
-/** Swagger UI's files below /docs, with their types. The imports embed them in the binary. */
+/** Swagger UI's files below /docs, with their media types. The imports embed the files in the executable. */
 const files: Record<string, readonly [file: string, type: string]> = {
   'swagger-ui.css': [styles, 'text/css; charset=utf-8'],
   'swagger-ui-bundle.js': [bundle, 'text/javascript; charset=utf-8'],
   'favicon-32x32.png': [icon, 'image/png'],
-  // The bundle refers to its LICENSE.txt. The license requires that every copy includes LICENSE and NOTICE.
+  // The bundle refers to this license file. The license requires LICENSE and NOTICE in every copy.
   'swagger-ui-bundle.js.LICENSE.txt': [bundleLicense, 'text/plain; charset=utf-8'],
   LICENSE: [license, 'text/plain; charset=utf-8'],
   NOTICE: [notice, 'text/plain; charset=utf-8'],
 }
 
-/** Allows only files of this service, and data: URLs, because the style sheet contains small images as such URLs. */
+/** Allows only files of this service and data: URLs. The style sheet contains small images as data: URLs. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,7 +45,7 @@ const readAlone = `
       supportedSubmitMethods: [],
       plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],`
 
-// Finds openapi.json relative to this script, because the public path before /docs varies.
+// Finds openapi.json relative to this script, because the public path of /docs can have a prefix.
 const script = (options: string) => `const root = new URL('..', document.currentScript.src)
 const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -108,7 +108,7 @@ const ownFiles = {
   '/docs/page.css': fresh(ownStyles, 'text/css; charset=utf-8'),
 }
 
-/** The page's URLs contain the version, so clients can cache the files permanently. */
+/** The URLs contain the version, so clients can cache the files permanently. */
 const filesBelow = Object.fromEntries(
   Object.entries(files).map(([name, [file, type]]) => [
     `/docs/${name}`,
@@ -119,7 +119,7 @@ const filesBelow = Object.fromEntries(
 const pageType = 'text/html; charset=utf-8'
 const [pageWithSlash, pageWithoutSlash] = [fresh(page(''), pageType), fresh(page('docs/'), pageType)]
 
-/** Served without a token. In a sandbox, / redirects to /docs, examples use a free slot, and no rate limit applies. */
+/** Serves the documents without a token. In a sandbox, / redirects to /docs, and there is no rate limit. */
 export function documents(
   endpoints: readonly Endpoint[],
   { context, baseUrl, isSandbox }: Serving,
@@ -166,7 +166,7 @@ function openApiDocuments(endpoints: readonly Endpoint[], baseUrl: string) {
   }
 }
 
-/** The generator is loaded on first request, for a faster start. */
+/** The generator is loaded at the first request, for a faster start. */
 async function makeOpenApi(...asked: [readonly Endpoint[], baseUrl: string, slot: RequestedSlot]) {
   const { openApiDocument } = await import('./openapi')
   return fresh(await openApiDocument(...asked), 'application/json')

@@ -21,7 +21,7 @@ const headers: Record<string, Json> = {
   ...requestIdHeader,
 }
 
-/** Returns the error responses by status. They are generated from the responses that the service sends. */
+/** Returns the error responses by status. They are built from the responses that the service really sends. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
   const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]
   const documented: Record<string, Json> = {}
@@ -32,7 +32,6 @@ export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<strin
 }
 
 async function toResponse(status: number, words: readonly [ErrorCode, string][]): Promise<Json> {
-  // Headers that errorResponse does not set.
   const added = [...(status === 405 ? ['Allow'] : []), ...(status === 401 ? [] : Object.keys(rateHeaders))]
   const sent = new Set(['X-Error-Code', ...Object.keys(requestIdHeader), ...added])
   const examples: Json = {}
@@ -53,7 +52,7 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
   }
 }
 
-/** Moves each response that several operations have to `components`, under a name that contains its codes. */
+/** Moves shared responses of several operations to `components`. The name of a response contains its error codes. */
 export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
   const uses = operations.flatMap(({ responses }) =>
     Object.entries(responses).map(([status, response]) => ({ responses, status, response })),
@@ -82,7 +81,6 @@ export interface Json {
   [name: string]: unknown
 }
 
-/** An OpenAPI operation as the plugin writes it. */
 export interface Operation extends Json {
   parameters?: Json[]
   requestBody?: Json

@@ -89,7 +89,7 @@ const errorSchemas = {
   },
 }
 
-/** Returns the document as JSON. The same input gives the same text. The examples book `slot`. */
+/** Returns the document as JSON. The same input gives the same text. @param slot the slot that examples book */
 export async function openApiDocument(
   endpoints: readonly Endpoint[],
   baseUrl: string,
@@ -114,9 +114,9 @@ export async function openApiDocument(
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-/** Returns the description that the plugin generates, which is OpenAPI 3.0 without errors and examples. */
+/** Returns the plugin's description, which is OpenAPI 3.0 without errors and examples. */
 async function pathsOf(endpoints: readonly Endpoint[]): Promise<Record<string, Record<string, Operation>>> {
-  // A separate app that never listens. The plugin also serves a page that loads scripts from other hosts.
+  // A separate app that never listens, because the plugin also serves a page with scripts from other hosts.
   const app = new Elysia().use(swagger({ path: '/page', specPath: '/document' }))
   for (const { method, path, params, headers, query, body, answer, ...texts } of endpoints) {
     const { operationId, tag, summary, description } = texts
@@ -147,7 +147,7 @@ async function toOperation(
   return {
     ...texts,
     parameters: parameters
-      // Optional headers come last: the arguments of generated clients have this order.
+      // Optional headers come last, because generated clients have their arguments in this order.
       .toSorted((one, other) => Number(one.in === 'header') - Number(other.in === 'header'))
       .map((parameter) => toParameter(parameter, schemas)),
     ...(requestBody && {
@@ -180,10 +180,10 @@ function toLink({ to, ...link }: Link): Json {
   return { operationId: to.operationId, ...link }
 }
 
-/** Moves the examples back into the parameter's schema, because the plugin moved them out. */
+/** Moves examples back into the schema of the parameter, because the plugin moved them out. */
 function toParameter({ name, in: place, description, required, schema, examples }: Json, schemas: Schemas) {
   const { example, ...keywords } = schema as Json
-  // The page fills in `example` as a value, so an optional parameter gets an example only from its schema.
+  // Swagger UI fills in `example` as a value. An optional parameter therefore gets an example only from its schema.
   const shown = example ?? (required === true && Array.isArray(examples) ? examples[0] : undefined)
   const whole = { ...keywords, ...(examples !== undefined && { examples }) }
   return {
@@ -196,15 +196,15 @@ function toParameter({ name, in: place, description, required, schema, examples 
   }
 }
 
-/** Keeps only application/json. The plugin lists every type that Elysia can parse. */
+/** Keeps only application/json, because the plugin lists all types that Elysia can parse. */
 function toContent({ content, title, description }: Json, schemas: Schemas, examples: Json | undefined) {
   const { schema } = (content as Record<string, Json>)['application/json'] as Json
-  // Moves title and description back into a response's schema, because the plugin moved them out.
+  // Moves title and description back into the schema of the response, because the plugin moved them out.
   const whole = title === undefined ? (schema as Json) : { title, description, ...(schema as Json) }
   return { 'application/json': { schema: toSchema(whole, schemas), ...(examples && { examples }) } }
 }
 
-/** Converts a schema to OpenAPI 3.1. A titled schema moves to `schemas` and becomes a reference. */
+/** Converts a schema to OpenAPI 3.1. Moves a schema with a title to `schemas`, and returns a reference. */
 function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
   const inner = (one: unknown) => toSchema(one as Json, schemas)
   const { anyOf, ...others } = mapValues(keywords, (value, keyword) => {
@@ -212,8 +212,8 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
     if (keyword === 'anyOf') return (value as Json[]).map(inner)
     return keyword === 'items' ? inner(value) : value
   })
-  // A format is dropped if there is a pattern: client generators do not know some formats, and would write a date-time
-  // in another form.
+  // Drops a format next to a pattern. Client generators do not know some formats, and would write a date-time in
+  // another form.
   if (others.pattern !== undefined) delete others.format
   const schema = orderedSchema(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema
@@ -221,7 +221,7 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** Converts the union of a type with null to one schema with two types, as in OpenAPI 3.1. Keeps other unions. */
+/** Converts a union of a type and null to one schema with two types, as in OpenAPI 3.1. Keeps other unions. */
 function toUnion(anyOf: readonly Json[]): Json {
   const [schema, other] = anyOf
   const isNullable = anyOf.length === 2 && schema?.type !== undefined && other?.type === 'null'

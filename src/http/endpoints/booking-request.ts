@@ -242,12 +242,12 @@ function exampleResponses(slot: RequestedSlot) {
   }
 }
 
-/** Decodes the body as latin1, which maps each byte to one character: different bodies must not become the same text. */
+/** latin1 maps each byte to one character. Two different bodies thus never become the same text. */
 function toRetry(key: string | undefined, bytes: Uint8Array): Retry | null {
   return key === undefined ? null : { key, body: Buffer.from(bytes).toString('latin1') }
 }
 
-/** @throws Refusal field_invalid if the body violates a rule that a schema cannot express */
+/** @throws Refusal field_invalid if the body violates a rule that the schema cannot express */
 function toSubmission(
   body: typeof BookingRequestBody.static,
   partner: Partner,

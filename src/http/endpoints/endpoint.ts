@@ -16,7 +16,7 @@ type Members = TObject<TProperties>
 /** A validated request of an authenticated caller. */
 export interface Call<Params, Headers, Query, Body> {
   readonly caller: Caller
-  /** Time of the request, in ms. All checks of the request use this instant. */
+  /** Time of the request in ms. All checks of a request use the same time. */
   readonly now: number
   readonly params: Params
   readonly headers: Headers
@@ -30,7 +30,7 @@ export interface Call<Params, Headers, Query, Body> {
 
 export interface Reply<Answer> {
   readonly body: Answer | Representation
-  /** Ignored if the body is a Representation, which has headers. */
+  /** Ignored if the body is a Representation, because a Representation has its own headers. */
   readonly headers?: Record<string, string>
   readonly counted?: Counted
 }
@@ -44,7 +44,7 @@ export interface Link {
   readonly parameters?: Record<string, string>
 }
 
-/** Groups of endpoints in the OpenAPI document, in the order in which a partner uses them. */
+/** Groups of endpoints in the OpenAPI document, in the order in which partners use them. */
 export const tags = {
   Directory: 'Regions, their licensed providers and the free slots of these providers',
   Bookings: 'Booking requests for a slot, and intakes without a provider',
@@ -66,12 +66,12 @@ interface Definition<
   readonly summary: string
   readonly description: string
   readonly params?: Params
-  /** Headers of this endpoint, in addition to those that every endpoint reads. */
+  /** Extra headers that only this endpoint reads. */
   readonly headers?: Headers
   readonly query?: Query
   readonly body?: Body
   readonly budget: BudgetName
-  /** Cost that is charged to the budget. By default and for an invalid query it is 1. */
+  /** Cost of a request, charged to the budget. The default is 1, which is also the cost of an invalid query. */
   costOf?(query: Static<Query>): number
   readonly answer: {
     readonly status: 200 | 201
@@ -79,7 +79,7 @@ interface Definition<
     readonly schema: Answer
     readonly headers?: Record<string, { readonly description: string; readonly schema: object }>
     readonly links?: Record<string, Link>
-    /** True if clients may cache the response and revalidate it with If-None-Match. */
+    /** True if clients may cache the response. They revalidate it with If-None-Match. */
     readonly isRevalidated?: boolean
   }
   /** Errors specific to this endpoint, in order of the checks. */
@@ -88,7 +88,7 @@ interface Definition<
     slot: RequestedSlot,
     baseUrl: string,
   ): { readonly request?: Examples<Static<Body>>; readonly answer: Examples<Static<Answer>> }
-  /** Creates the request handler with its caches, once per app. */
+  /** Creates the request handler and its caches. Called once per app. */
   handler(
     context: Context,
     baseUrl: string,
@@ -97,7 +97,7 @@ interface Definition<
   ) => Reply<Static<Answer>> | Promise<Reply<Static<Answer>>>
 }
 
-/** A definition with compiled validators. Its type is the same for all schemas. */
+/** A definition with compiled validators. All endpoints have this type, whatever their schemas are. */
 export interface Endpoint extends Definition<Members, Members, Members, Members, TSchema> {
   readonly checks: Record<Part, Validator<Members>>
 }
@@ -106,7 +106,7 @@ type Part = 'params' | 'headers' | 'query' | 'body'
 
 const nothing = Type.Object({})
 
-/** Completes a definition, from which the app, the OpenAPI document and the tests are derived. */
+/** Compiles a definition. The app, the OpenAPI document and the tests are derived from it. */
 export function endpoint<
   Params extends Members = typeof nothing,
   Headers extends Members = typeof nothing,

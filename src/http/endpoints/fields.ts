@@ -48,7 +48,7 @@ export const SlotTime = Type.String({
   examples: ['2026-12-01T14:00:00Z'],
 })
 
-/** Returns the slot that starts at an instant (ms) as clients get it. */
+/** Returns a slot in the form that clients get. @param startsAt in ms */
 export function presentSlot(startsAt: number) {
   return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
 }
@@ -85,10 +85,10 @@ export const exampleMember: Member = {
 /** Id of Ontario in the sandbox's directory. */
 export const exampleRegionId = 9
 
-/** The slot in examples, outside the sandbox or if no slot is free. */
+/** Slot in examples if there is no sandbox, or no free slot. */
 export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
 
-/** Formats an instant (ms) with its milliseconds, which slot times do not have. */
+/** Formats an instant (ms), with milliseconds. Slot times have no milliseconds. */
 export function presentTimestamp(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString()
 }

@@ -6,13 +6,13 @@ import type { Counted } from '../log'
 import { digestOf, Representation, tagOf } from '../representation'
 import { presentSlot } from './fields'
 
-/** A range of a page's bytes. `end` is exclusive. */
+/** Byte range of a page. `end` is exclusive. */
 interface Range {
   readonly start: number
   end: number
 }
 
-/** A provider in a page, and the period in which its content is valid. */
+/** A provider in a page. Its content is valid only for a period. */
 interface Entry extends Readonly<Range> {
   readonly found: FoundProvider
   /** The entry is valid from this time (ms) until before `holdsUntil`. */
@@ -44,7 +44,7 @@ export function isCurrent(page: ProviderPage, version: FoundPage['version'], now
   return page.version === version && holds(page, now)
 }
 
-/** Returns the page with the version of newer data, or null if anything in the page has changed. */
+/** Returns the page with a newer version if nothing in the page has changed; null otherwise. */
 export function renewed(page: ProviderPage, found: FoundPage, now: number): ProviderPage | null {
   const { entries, count } = page
   const isSame =
@@ -66,7 +66,7 @@ export class Draft {
     return this.#end
   }
 
-  /** @param write writes at most `most` bytes at an offset, and returns the offset of the end */
+  /** Adds bytes. @param write writes at most `most` bytes at an offset, and returns the end offset */
   add(most: number, write: (bytes: Buffer, at: number) => number): void {
     if (this.#end + most > this.#bytes.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (this.#end + most))
@@ -81,7 +81,7 @@ export class Draft {
     this.add(text.length * 3, (bytes, at) => at + bytes.write(text, at))
   }
 
-  /** Returns a view, which is valid until more bytes are added. */
+  /** Returns a view of the bytes. The view is valid until more bytes are added. */
   slice(start: number, end: number): Buffer<ArrayBuffer> {
     return this.#bytes.subarray(start, end)
   }
@@ -91,10 +91,10 @@ export class Draft {
   }
 }
 
-// The last draft is reused, because allocating memory takes as long as filling it.
+// The last draft is kept and reused, because allocating memory takes as long as filling it.
 let spare: Draft | null = null
 
-/** Returns a draft that no other page uses, because pages can be built concurrently. */
+/** Returns an unused draft. Pages can be built concurrently, so each page needs its own draft. */
 function takeDraft(): Draft {
   const draft = spare ?? new Draft()
   spare = null
@@ -102,7 +102,7 @@ function takeDraft(): Draft {
   return draft
 }
 
-/** Builds a page in steps. Copies the entries of `before` that are still valid. */
+/** Builds a page in steps. Copies entries of the page `before` if they are still valid. */
 export async function makePage(
   found: FoundPage,
   head: string,
@@ -116,7 +116,7 @@ export async function makePage(
   const draft = takeDraft()
   draft.addText(head)
   const headDigest = digestOf(draft.slice(0, draft.end))
-  /** Ranges copied from the previous page, each with its offset in the draft. */
+  /** Ranges that were copied from the previous page, and the offset of each range in the draft. */
   const taken: (Range & { readonly place: number })[] = []
   let at = draft.end
   for (const item of found.items) {
@@ -125,7 +125,7 @@ export async function makePage(
     const old = known.get(item)
     if (old && holds(old, now)) {
       const last = taken.at(-1)
-      // Adjacent entries become one range, including the comma between them.
+      // Merges adjacent entries into one range, which includes the comma between the entries.
       if (last && last.place === draft.end && last.end + 1 === old.start) last.end = old.end
       else {
         if (entries.length > 0) draft.addText(',')
@@ -172,13 +172,13 @@ export class PageCache {
   readonly #pages = new Map<string, { readonly page: ProviderPage; counted: number }>()
   #bytes = 0
 
-  /** @param mostBytes returns the limit for all pages in all encodings, which may change */
+  /** @param mostBytes returns the current limit for all encodings of all pages together */
   constructor(private readonly mostBytes: () => number) {}
 
   get(asked: string): ProviderPage | undefined {
     const kept = this.#pages.get(asked)
     if (!kept) return undefined
-    // Counts the page again, because it may have been compressed since.
+    // Counts the page again: compression may have added bytes.
     const bytes = kept.page.representation.bytes + overheadBytes
     this.#bytes += bytes - kept.counted
     kept.counted = bytes
@@ -209,14 +209,14 @@ const bytesOf = (start: number) => Buffer.from(`,${JSON.stringify(presentSlot(st
 /** Size of one slot with a leading comma. All slots have the same size. */
 export const slotBytes = bytesOf(0).length
 
-/** Caches the JSON of all slots in the horizon, because formatting times takes longer than finding free slots. */
+/** Caches the JSON of all slots in the horizon, because formatting a time takes longer than finding a free slot. */
 export class SlotTable {
-  /** A row contains the slots whose start, in minutes, has the same remainder modulo slotMinutes. */
+  /** One row for each remainder of a slot's start (in minutes) modulo slotMinutes. */
   readonly #rows: (Buffer | undefined)[] = []
   /** Number of slots from 1970 to the first slot of each row. */
   #first = 0
 
-  /** Writes ascending slots (minutes since 1970), each with a leading comma. Returns the end offset. */
+  /** Writes slots, each with a leading comma. Returns the end offset. @param starts minutes since 1970, ascending */
   write(starts: ArrayLike<number>, now: number, target: Uint8Array, at: number): number {
     this.#turnTo(Math.floor(now / minuteMillis))
     let end = at
@@ -230,7 +230,6 @@ export class SlotTable {
     return end
   }
 
-  /** Drops the rows when they no longer cover the horizon. */
   #turnTo(minute: number): void {
     const first = Math.floor(minute / slotMinutes)
     const past = (first - this.#first) * slotMinutes

@@ -76,7 +76,7 @@ export const providerRegions = endpoint({
     },
   }),
   handler(context, baseUrl) {
-    // The cache key contains the query as sent, because the links in a response repeat it.
+    // The cache key contains the query exactly as sent, because the links in a response repeat the query.
     let made = new WeakMap<readonly Region[], Map<string, Reply<never>>>()
     let kept = 0
     return ({ query }) => {

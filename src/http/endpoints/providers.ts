@@ -123,7 +123,7 @@ export const providers = endpoint({
     const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
     return ({ query, now, authenticated, turn }) => {
-      // The links in a page repeat the query as sent, so each spelling of a query has a separate page.
+      // The links in a page repeat the query exactly as sent. Each spelling of a query therefore has its own page.
       const asked = JSON.stringify(query)
       const known = pages.get(asked)
       if (known && isCurrent(known, authenticated.version, now))
@@ -213,7 +213,7 @@ function writeEntry(
   if (slots.length === 0) draft.addText('[')
   draft.add(slots.length * slotBytes, (bytes, at) => {
     const end = table.write(slots, now, bytes, at)
-    // Replaces the comma before the first slot by a bracket.
+    // The first slot starts with a bracket, not a comma.
     if (slots.length > 0) bytes.write('[', at)
     return end
   })

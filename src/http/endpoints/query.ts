@@ -3,7 +3,7 @@ import { editDistance } from '../../domain/did-you-mean'
 import { Refusal } from '../../domain/errors'
 import type { Page } from '../../domain/page'
 
-/** Returns the parameters that the schema defines. @throws Refusal field_invalid if one is repeated or not UTF-8 */
+/** Returns the parameters of the schema. @throws Refusal field_invalid if a parameter is repeated or not UTF-8 */
 export function readQuery(text: string, schema: TObject<TProperties>): Record<string, string | number> {
   const query: Record<string, string | number> = {}
   for (const pair of text.split('&')) {
@@ -16,7 +16,7 @@ export function readQuery(text: string, schema: TObject<TProperties>): Record<st
   return query
 }
 
-/** Like readQuery, for decoded path parameters. @throws Refusal field_invalid if one is not UTF-8 */
+/** Returns path parameters. @throws Refusal field_invalid if a parameter is not UTF-8 */
 export function readParams(
   params: Record<string, string | null> = {},
   schema: TObject<TProperties>,
@@ -54,7 +54,7 @@ const mostNames = 100
 /** Maximum suggestions in one response. */
 const mostSuggestions = 5
 
-/** Suggests known names for misspelled ones. Other unknown names are not returned, because they are arbitrary input. */
+/** Suggests known names for misspelled names. Omits other unknown names, because clients can send anything. */
 export function typoWarning(body: unknown, schema: TSchema): string {
   return nearMisses(body, schema, '').slice(0, mostSuggestions).join(' ')
 }
@@ -73,7 +73,7 @@ function nearMisses(value: unknown, { properties, items }: TSchema, path: string
     })
 }
 
-/** True if the names differ by a small typo, or only in case, underscores, hyphens or spaces. */
+/** True if the names differ only by a small typo, case, underscores, hyphens or spaces. */
 function isNear(name: string, known: string): boolean {
   const [one, other] = [foldName(name), foldName(known)]
   const most = other.length > 5 ? 2 : 1

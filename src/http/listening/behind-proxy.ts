@@ -6,16 +6,16 @@ import type { LogEntry } from '../log'
 
 export interface Forwarding {
   readonly clientOf: (request: Request) => string
-  /** Returns an error for plain HTTP. For HTTPS, sets HSTS, uses the proxy's request id and returns null. */
+  /** For plain HTTP, returns an error. For HTTPS, returns null, sets HSTS and uses the proxy's request id. */
   readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
-/** Maximum addresses read from X-Forwarded-For: a host in a trusted network could list any number of proxies. */
+/** Maximum addresses that are read from X-Forwarded-For. Bounds the work: a trusted host could send a long list. */
 const mostHops = 16
 
 const mostPeers = 1_000
 
-/** Trusts forwarding headers only if `proxies` send them. A request from another address counts as plain HTTP. */
+/** Trusts forwarding headers only from `proxies`. A request from another address counts as plain HTTP. */
 export function forwarding(
   proxies: Networks | null,
   peerOf: (request: Request) => string,
@@ -30,7 +30,7 @@ export function forwarding(
       return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
     },
     refusePlain(request, entry) {
-      // A list of protocols is rejected, because one hop may be plain HTTP.
+      // Rejects a list of protocols, because one hop of the list may be plain HTTP.
       const protocol = request.headers.get('x-forwarded-proto')
       const isHttps = protocol === 'https'
       const isFromProxy = isProxy(peerOf(request))
@@ -59,17 +59,16 @@ function reportOnce(report: Report, line: string): () => void {
   }
 }
 
-/** A request id from a proxy must be a UUID, with or without hyphens, so that it cannot contain personal data. */
+/** Request id from a proxy: a UUID, with or without hyphens. Other texts could contain personal data. */
 const requestName = /^[\da-f]{8}(-?)(?:[\da-f]{4}\1){3}[\da-f]{12}$/i
 
-/** Uses the proxy's request id, so that the entries of both logs match. */
 function takeName(name: string | null, entry: LogEntry): void {
   if (name === null || !requestName.test(name)) return
   entry.id = name
   entry.headers['X-Request-Id'] = name
 }
 
-/** Returns the rightmost address that is not a proxy. Each proxy appends its peer; clients may forge earlier ones. */
+/** Returns the rightmost address that is not a proxy. Addresses before it may be forged. */
 export function clientAmong(forwardedFor: string | null, peer: string, proxies: Networks): string {
   if (forwardedFor === null) return peer
   let client = peer
@@ -85,7 +84,7 @@ export function clientAmong(forwardedFor: string | null, peer: string, proxies: 
   return client
 }
 
-/** Longer texts are not parsed as addresses. An IPv6 address in brackets with a port is shorter. */
+/** Maximum length of an address, for example IPv6 in brackets with a port. A longer text is not parsed. */
 const mostLength = 64
 
 function addressIn(text: string): string | null {

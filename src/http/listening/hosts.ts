@@ -4,20 +4,20 @@ import { type Networks, parseNetworks } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import type { AskServer } from '../../operations/status'
 
-/** Formats a host for a URL. A wildcard address becomes the loopback address. */
+/** Formats a host for a URL. Replaces a wildcard address by the loopback address. */
 export function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Timeout of a health check in ms. It leaves time for the trial write of /readyz. */
+/** Timeout of a health check, in ms. Long enough for the trial write of /readyz. */
 const answerMillis = 2_000
 
 export const askServer: AskServer = async ({ host, port, isSecure }) => {
   const isFine = (path: string) => {
-    // The server is on this machine, so no proxy from the environment is used. The certificate is not
-    // checked, because it is for the public address and nothing secret is sent.
+    // The server is on this machine, so the environment's proxy is not used. The certificate is not checked: its name
+    // is the public address, and nothing secret is sent.
     const tls = { rejectUnauthorized: false }
     const options = { proxy: false, tls, signal: AbortSignal.timeout(answerMillis) } as RequestInit
     return fetch(`${isSecure ? 'https' : 'http'}://${urlHost(host)}:${port}${path}`, options).then(
@@ -43,7 +43,7 @@ export async function requireLoopback(host: string): Promise<void> {
   throw new Refusal('settings_invalid', why, { action: ways.join(', ') })
 }
 
-/** True if requests to the address would use plain HTTP to another machine. */
+/** True if the address means plain HTTP to another machine. */
 export function isPlainAddress(address: string): boolean {
   const { protocol, hostname } = new URL(address)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

@@ -6,12 +6,12 @@ export interface Listening {
   readonly host: string
   readonly port: number
   /**
-   * New connections use the new certificate; idle connections are closed. If it throws, nothing changes.
+   * Uses a new certificate for new connections. Closes idle connections. If this throws, nothing changes.
    * @throws Refusal settings_invalid
    */
   replaceCertificate(certificate: TlsIdentity): void
   underWay(): number
-  /** Answers requests that are in flight, queued in the kernel or arriving now, for at most 15 s. */
+  /** Stops. Answers open and arriving requests for at most 15 s. */
   stop(): Promise<void>
 }
 
@@ -31,13 +31,13 @@ const ciphers = ['ECDSA', 'RSA']
   )
   .join(':')
 
-/** Shutdown timeout in ms. Must be longer than the timeout for a body. */
+/** Shutdown timeout in ms. Longer than the timeout for a body. */
 const stoppingMillis = 15_000
 
-/** Interval in ms at which a stopping server closes connections without requests. */
+/** Interval in ms at which a stopping server closes idle connections. */
 const silentMillis = 500
 
-/** Port 0 selects a free port. `addressOf` must be called before any wait: a closed connection has no address. */
+/** Port 0 selects a free port. Call `addressOf` before any await: a closed connection has no address. */
 export function listen(
   host: string,
   port: number,
@@ -61,7 +61,7 @@ export function listen(
       port,
       // In development mode, Bun's error responses show source code.
       development: false,
-      // Needed to replace a certificate. Other programs could also share the port, so openShared checks the port first.
+      // Needed to replace a certificate. openShared first checks that no other program uses the port.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
       // No limit here, because readBody checks the size, after authentication.
@@ -85,7 +85,7 @@ export function listen(
       const replaced = newest
       newest = open(actualPort, next)
       servers.add(newest)
-      // Stops the old server at once, because half of the clients would get its certificate. Resets queued connections.
+      // Stops the old server at once. Otherwise half of the clients would get the old certificate.
       void replaced.stop().then(() => servers.delete(replaced))
     },
     underWay: () => [...servers].reduce((sum, { pendingRequests }) => sum + pendingRequests, 0),
@@ -101,7 +101,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   let looking: Timer | undefined
   const waits = () => hasWaiting(port)
   await drain.close(!isQuiet(servers), waits, () => {
-    // Closes connections without a request, for which Bun would wait if they use TLS.
+    // Closes idle connections, because Bun would wait for idle TLS connections.
     looking = setInterval(() => isQuiet(servers) && cutOff(), silentMillis)
     return Promise.all([...servers].map((server) => server.stop()))
   })
@@ -109,7 +109,7 @@ async function stopAll(servers: ReadonlySet<Server>, drain: Drain, port: number)
   clearInterval(looking)
 }
 
-/** Listens on 127.0.0.1 for operators. stop() does not wait for requests. Errors contain `flag`. */
+/** Listens on 127.0.0.1 for operators. stop() does not wait for requests. Error messages name `flag`. */
 export function listenLocally(
   flag: string,
   port: number,
@@ -144,7 +144,7 @@ function isQuiet(servers: ReadonlySet<Server>): boolean {
   return [...servers].every(({ pendingRequests }) => pendingRequests === 0)
 }
 
-/** Opens a port that only servers of this process share. Fails if another program uses it. */
+/** Opens a port that servers of this process share. Fails if another program uses the port. */
 function openShared(
   open: (port: number, tls?: TlsIdentity) => Server,
   port: number,
@@ -157,7 +157,7 @@ function openShared(
 /** Bun's error codes for a host that cannot be resolved. */
 const unresolved: ReadonlySet<string> = new Set(['EINVAL', 'ENOTFOUND', 'EAGAIN', 'ENOENT'])
 
-/** Calls Bun.serve. Adds the address and port to its errors, as Node does. */
+/** Calls Bun.serve. Adds the address and the port to errors, as Node does. */
 function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: string; port: number }) {
   const { hostname, port } = options
   try {
@@ -177,10 +177,10 @@ function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: st
   }
 }
 
-/** In an HTTPS URL, Elysia looks for the path from this index on. */
+/** Elysia looks for the path of an HTTPS URL from this index on. */
 const shortestBefore = 'https://abc'.length
 
-/** Replaces URLs that Elysia misreads: Bun passes only the path if Host is invalid, and a host may be very short. */
+/** Replaces URLs that Elysia misreads. Bun passes only the path for an invalid Host, and a host may be very short. */
 function withWholeUrl(request: Request): Request {
   const { url } = request
   if (url.startsWith('/')) return new Request(`http://localhost${url}`, request)
@@ -190,10 +190,10 @@ function withWholeUrl(request: Request): Request {
   return new Request(`https://localhost${url.slice(path)}`, request)
 }
 
-/** True if closing the port would reset a connection (proc_pid_net(5)). Only known on Linux. */
+/** True if closing the port would reset a connection (proc_pid_net(5)). Works on Linux only; false elsewhere. */
 export function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
-  // A line has: local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
+  // Fields of a line: local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
   const waiting = new RegExp(`:${hex} [0-9A-F]+:[0-9A-F]{4} (?:03|(?:01|0A) [0-9A-F]{8}:(?!0{8}))`)
   return ['tcp', 'tcp6'].some((table) => waiting.test(readSocketTable(`/proc/self/net/${table}`)))
 }
@@ -208,29 +208,29 @@ function readSocketTable(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/** For this long (ms), a busy server answers at once with Connection: close, so that clients close their connections. */
+/** In ms. Before the port is closed, a busy server sends Connection: close for this long. */
 const lingerMillis = 500
 
-/** Interval between checks for new requests, in ms. */
+/** Interval in ms between checks for new requests. */
 const lookMillis = 25
 
-/** The port is closed after this many checks without a new request. Clients send their next request sooner. */
+/** The port is closed after this many checks without a new request. */
 const quietLooks = 8
 
-/** The port is closed after this many checks, even if clients keep sending. */
+/** Maximum number of checks before the port is closed, even if clients keep sending. */
 const mostLooks = 24
 
-/** Wait for connections that Bun has not accepted or read yet: maximum number of checks, and ms between two checks. */
+/** Maximum number of checks for unread connections, and the interval between two checks in ms. */
 const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
- * Answers all requests that arrive before the port is closed, with Connection: close (RFC 9112 §9.6). Closing resets
- * pending connections. So the last responses are sent after closing: a client that waits for one sends no new request.
+ * Answers all requests that arrive before the port is closed, with Connection: close (RFC 9112 §9.6). Delays the last
+ * responses until the port is closed: a client that waits for a response sends no new request.
  */
 export class Drain {
   #arrived = 0
   #isDraining = false
-  /** Resolves when the port is closed. Delayed responses wait for it; null while responses are not delayed. */
+  /** Resolves when the port is closed. Null while responses are not delayed. */
   #closing: PromiseWithResolvers<void> | null = null
 
   answer(request: Request, handle: Handle): Response | Promise<Response> {
@@ -246,7 +246,7 @@ export class Drain {
     return this.#closing ? this.#closing.promise.then(() => answer) : answer
   }
 
-  /** Closes the port when no more requests arrive, or after the maximum wait. Calls `hasWaiting` just before `close`. */
+  /** Closes the port when no more requests arrive. Calls `hasWaiting` just before `close`. */
   async close<T>(isAnswering: boolean, hasWaiting: () => boolean, close: () => T): Promise<Awaited<T>> {
     this.#isDraining = true
     const isBusy = isAnswering || hasWaiting()

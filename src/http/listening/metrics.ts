@@ -19,13 +19,13 @@ export interface Measured {
   readonly engine: () => EngineMeasures
   readonly records: () => Promise<RecordMeasures>
   readonly isReady: () => Promise<boolean>
-  /** When the HTTPS certificate expires, in ms; null without HTTPS. */
+  /** Expiry of the HTTPS certificate, in ms; null without HTTPS. */
   readonly certificateEndsAt?: () => number | null
   /** Returns the current time in ms. */
   readonly now: () => number
 }
 
-/** How long all metrics and the record counts are cached, in ms. This limits the load of scraping. */
+/** Cache times in ms: of all metrics, and of the record counts. They limit the load of scraping. */
 const [knownMillis, recordsKnownMillis] = [1_000, 15_000]
 
 /** Sampling interval of the event loop lag, in ms. */
@@ -36,7 +36,7 @@ export interface MetricsListening {
   stop(): Promise<void>
 }
 
-/** Serves GET /metrics on 127.0.0.1. Throws the system's error if the port is not available. */
+/** Serves GET /metrics on 127.0.0.1. Throws the system's error if the port is in use. */
 export function listenForMetrics(port: number, measured: Measured): MetricsListening {
   const lag = new Distribution(durationBounds)
   let due = elapsedMillis() + beatMillis
@@ -47,7 +47,7 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }, beatMillis)
   const records = cached(recordsKnownMillis, () => measured.records().catch(() => null))
   const read = cached(knownMillis, async () => {
-    // If the database fails, all other metrics are still reported.
+    // If the database fails, the other metrics are still reported.
     const [counts, isReady] = await Promise.all([records(), measured.isReady().catch(() => false)])
     return exposed([
       ...measured.requests.metrics(),
@@ -70,7 +70,7 @@ export function listenForMetrics(port: number, measured: Measured): MetricsListe
   }
 }
 
-/** Matches addresses and localhost. Another name in Host may be the DNS rebinding attack of a web page. */
+/** Matches addresses and localhost. Another name in Host can be a DNS rebinding attack by a web page. */
 const thisMachine = /^(localhost|[\d.]+|\[[\da-f:.]+\])(:\d+)?$/i
 
 function answering(read: () => Promise<string>) {
@@ -95,7 +95,6 @@ function answering(read: () => Promise<string>) {
   }
 }
 
-/** Concurrent callers share one call. */
 function cached<T>(millis: number, ask: () => Promise<T>): () => Promise<T> {
   let asked: { readonly at: number; readonly answer: Promise<T> } | null = null
   return () => {
