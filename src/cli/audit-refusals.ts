@@ -26,7 +26,7 @@ const nouns: Readonly<Record<string, string>> = {
 /** Audit actions whose names differ from their commands. */
 const alsoKnown: Readonly<Record<string, AuditAction>> = { 'provider.away': 'provider.time-off-add' }
 
-/** Derives the action from the command: `provider time-off remove` is provider.time-off-remove. Null for a dry run. */
+/** Derives the action from the command: `provider time-off remove` is provider.time-off-remove. A dry run has no action. */
 export function triedBy(command: Command, flags: object): Tried {
   const words: string[] = []
   for (let one: Command | null = command; one?.parent; one = one.parent) words.unshift(one.name())

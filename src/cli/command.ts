@@ -77,7 +77,7 @@ type Default = string | number | boolean
 
 export interface CommandValue<Run> {
   readonly name: string
-  /** Missing for top-level commands, which program.ts describes. */
+  /** Missing for top-level commands, because their descriptions are in program.ts. */
   readonly description?: string
   readonly words?: readonly (
     | Argument
@@ -138,7 +138,7 @@ export interface Call<On, Flags = object> {
   readonly context: On
   readonly flags: Readonly<CommonFlags & Flags>
   readonly act: MakeAct
-  /** What the audit log says if the command is refused. */
+  /** The contents of the audit line if the command is refused. */
   readonly tried: Tried
 }
 

@@ -100,8 +100,8 @@ function formatCell(cell: CsvCell): string {
 }
 
 /**
- * Matches the start of text that a spreadsheet may read as a formula, even after spaces or separators (OWASP, CSV
- * injection). `%` marks the position of the guarding quote.
+ * Matches the start of a formula (OWASP, CSV injection). Spaces or separators may come before the formula.
+ * `%` marks the position of the guarding quote.
  */
 const formula = String.raw`(?<=^|[;\t\r\n])%(?='*[^\S\t\r\n]*[=+\-@＝＋－＠])|^%(?='*[\t\r\n])`
 

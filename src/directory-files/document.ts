@@ -214,7 +214,7 @@ function valid<T>(elements: readonly (T | undefined)[]): [number, T][] {
   return elements.flatMap((element, index) => (element === undefined ? [] : [[index, element]]))
 }
 
-/** Returns a fault for each value that occurred earlier in the list. Ignores undefined. */
+/** Returns a fault for each repeated value, except undefined. */
 function repeated(values: readonly unknown[], list: string, member: string, fault: string): Fault[] {
   const seen = new Set<unknown>()
   return values.flatMap((value, index) => {

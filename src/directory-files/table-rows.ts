@@ -164,7 +164,7 @@ function parseRow({ cells }: CsvRow, columns: readonly (Column | null)[]): Row['
   return values
 }
 
-/** Returns null for an empty cell. Returns text unchanged if it does not parse; the schema then rejects it. */
+/** Returns null for an empty cell. Text that does not parse is returned unchanged, and the schema rejects this text. */
 function parseCell(cell: string, kind: CellKind): unknown {
   const word = kind === 'text' ? cell : cell.trim()
   if (word === '') return null

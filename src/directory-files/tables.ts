@@ -117,7 +117,7 @@ class DocumentBuilder {
     return { document: { regions, providers }, faults: this.faults, placeOf }
   }
 
-  /** Reports rows of providers whose stored record cannot be read, unless the files replace the whole record. */
+  /** Reports rows of providers with an unreadable stored record, unless the files replace the whole record. */
   #refuseUnreadable(): void {
     const needed = ['providers', 'licenses', 'schedules'] as const
     if (needed.every((table) => this.tables.has(table))) return

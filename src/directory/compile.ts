@@ -76,7 +76,7 @@ function compileWindow({ start, end, stepMinutes = slotMinutes }: WorkingWindow)
   return { startMinute, endMinute: endMinute > startMinute ? endMinute : endMinute + dayMinutes, stepMinutes }
 }
 
-/** Dates cover whole local days. If a local time occurs twice, a start means the first and an end means the last. */
+/** Dates cover whole local days. If a local time occurs twice, a start is the first and an end is the last occurrence. */
 export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
   const [start, end] = [parseInstant(from), parseInstant(until)]
   if (start !== null && end !== null) return { start: start / minuteMillis, end: end / minuteMillis }
@@ -102,7 +102,7 @@ function timeOf(time: string): number {
   return readable(parseTimeOfDay(time))
 }
 
-/** @throws RangeError for null, which arithmetic would treat as 0, the year 1970 */
+/** @throws RangeError for null, because arithmetic would treat null as 0 */
 function readable(value: number | null): number {
   if (value === null) throw new RangeError('not a date or a time')
   return value
@@ -117,7 +117,7 @@ interface Known {
   readonly licenses: Map<Provider['licenses'], readonly LicensedTime[]>
 }
 
-/** The provider's lists that determine the schedule, except workingHours. */
+/** A schedule depends on these lists of the provider and on workingHours. */
 const others = ['overrides', 'timeOff', 'staffTimeOff'] as const
 
 /** Compiles the providers of one read. Providers with the same list objects share one schedule. */

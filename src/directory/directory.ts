@@ -152,7 +152,7 @@ export class Directory {
       .sort((a, b) => a.provider.id - b.provider.id)
   }
 
-  /** Returns all readable providers by id, including deactivated ones and those left out of searches. */
+  /** Returns all readable providers by id, including deactivated providers and providers left out of searches. */
   listProviders(): Provider[] {
     return [...this.#contents.providers.values()].sort((a, b) => a.id - b.id)
   }

@@ -59,7 +59,7 @@ async function expectComplete(database: string): Promise<void> {
 describe('cli: backup', () => {
   test('without the key, a backup shows no name, no schema and no database header', async () => {
     expect(await operator.do('backup', file('backup.age'))).toBe(
-      `Created the backup ${file('backup.age')}. To restore it, you need the master key, which is not in it.\n`,
+      `Created the backup ${file('backup.age')}. A restore also needs the master key, which the backup does not contain.\n`,
     )
     expect(statSync(file('backup.age')).mode & 0o777).toBe(0o600)
     const [backup, plain] = [readFileSync(file('backup.age')), readFileSync(operator.database)]
@@ -74,8 +74,7 @@ describe('cli: backup', () => {
       'members',
     ]
     expect(words.filter((word) => backup.includes(word))).toEqual([])
-    // The database file is not encrypted as a whole. So the search must find these words in it, which shows that the
-    // search works.
+    // The database file contains these words unencrypted. Finding the words there shows that the search works.
     const inTheClear = [
       'Canary',
       'SQLite format',
@@ -221,7 +220,7 @@ describe('cli: restore', () => {
     expect([child.exitCode, child.stderr.toString()]).toEqual([0, ''])
   })
 
-  test('restore never overwrites a file, and is refused if the log of another database is next to the new path', async () => {
+  test('restore never overwrites a file, and is refused next to the log of another database', async () => {
     writeFileSync(file('there.sqlite'), 'as it was')
     expect(await restore(file('backup.age'), file('there.sqlite'))).toEqual(
       refused('the file already exists\nTry: choose another path'),
@@ -239,7 +238,7 @@ describe('cli: restore', () => {
     }
   })
 
-  test('restore creates no file if the backup is missing, damaged or of a sandbox, or if the master key is wrong', async () => {
+  test('restore creates no file for a missing backup, a damaged backup, a backup of a sandbox or a wrong master key', async () => {
     const to = file('nothing.sqlite')
     writeFileSync(file('text'), 'canary')
     copyFileSync(file('backup.age'), file('cut.age'))

@@ -182,7 +182,7 @@ describeOnPostgres('cli: database copy from a file to a database server and back
         `in_person_regions 0, members 3, booking_requests 4, replays 1, request_notes 1, audit ${id}`,
       `audit head  line ${id} ${hash}`,
       '',
-      'The copy needs the same master key. Name its file on each server (ANTEROOM_MASTER_KEY_FILE).',
+      'The copy needs the same master key. Set ANTEROOM_MASTER_KEY_FILE on each server.',
       `From now on, serve only one of the two: start the servers with the copy, and put ${database} aside or remove it.`,
       `${database} is marked as copied: serve and all commands that change data refuse it (to use it again: anteroom database reactivate).`,
       'Then run anteroom doctor and anteroom status.',
@@ -191,7 +191,7 @@ describeOnPostgres('cli: database copy from a file to a database server and back
   })
 })
 
-/** Checks that a copied database can be read, but neither served nor changed, until it is reactivated. */
+/** Checks that a copied database can only be read until it is reactivated. */
 async function expectDeactivated(from: string, to: string): Promise<void> {
   const { at: instant, ...noted } = await noteOf(from, to)
   expect(noted).toEqual({ deactivated: true, copiedBefore: null, to })
@@ -269,7 +269,7 @@ describe('cli: a database that was copied', () => {
     ),
   )
 
-  test('the source of a copy is deactivated and shows the absolute path of the copy, and the copy is active', async () => {
+  test('a copy is active, and its deactivated source shows the absolute path of the copy', async () => {
     copyFileSync(database, file('left.sqlite'))
     await expectDeactivated(file('left.sqlite'), file('taken.sqlite'))
     await isActive(file('taken.sqlite'))
@@ -282,7 +282,7 @@ describe('cli: a database that was copied', () => {
     copyFileSync(database, file('twice.sqlite'))
     const first = await noteOf(file('twice.sqlite'), file('first.sqlite'))
     const { code, stderr } = await copy(file('twice.sqlite'), file('practice.sqlite'), '--while-serving')
-    const notice = `anteroom: ${file('twice.sqlite')} was copied to ${first.to} at ${first.at} before: if a server uses that copy, do not serve this one\n`
+    const notice = `anteroom: ${file('twice.sqlite')} was copied to ${first.to} at ${first.at} before: if a server uses that copy, do not serve the new copy\n`
     expect([code, stderr]).toEqual([0, notice])
     expect(
       JSON.parse((await operator.run(['status', '--json', ...at(file('twice.sqlite'))])).stdout).copied,
@@ -486,8 +486,8 @@ describeOnPostgres('cli: an interrupted database copy', () => {
   const begin = (from: string, to: string) =>
     new Program(['database', 'copy', '--from', from, '--to', to, ...atKey], { cwd: operator.folder.path })
   /**
-   * Returns whether a copy is inserting members. `call` is an SQL expression that runs for the connection of
-   * the copy.
+   * Returns whether a copy is inserting members. The query also runs the SQL expression `call`, for example
+   * to end the connection of the copy.
    */
   const isFilling = async (url: string, call = 'pid') => {
     const working = "query LIKE 'INSERT INTO members%' AND datname = current_database()"

@@ -112,7 +112,7 @@ describe('cli: the master key of a database', () => {
     // The shell keeps the pipe open while the command runs.
     expect(await operator.runShell('organization list --master-key-fd 3 3<> pipe')).toEqual(
       refused(
-        "the master key's file descriptor did not end within 10 s\nTry: close it in the program that writes it",
+        "the master key's file descriptor did not end within 10 s\nTry: close the pipe in the program that writes to it",
       ),
     )
     expect((await operator.run(list, 'y\n'.repeat(100_000), { ANTEROOM_MASTER_KEY_FD: '0' })).stderr).toBe(
@@ -149,7 +149,7 @@ describe('cli: key rotate', () => {
       return shown
     }
     expect(await asked()).toContain(
-      'keep a copy of it as long as you keep them. Its file will be overwritten. Replace the master key? [y/N]',
+      'keep a copy of the key as long as you keep the backups. Its file will be overwritten. Replace the master key? [y/N]',
     )
     expect(await asked('--new-key-file', operator.folder.file('new'))).not.toContain('overwritten')
     expect(readFileSync(key, 'utf8')).toBe(before)

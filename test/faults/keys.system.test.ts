@@ -82,7 +82,7 @@ describe('faults: a rotation of the master key', () => {
     expect(await operator.do(...rotate)).toBe(
       `The new master key is in ${key}.\n` +
         'Running servers continue, but the next start needs the new key. Copy the new key to each machine that has the old key.\n' +
-        'Existing backups need the old master key: keep a copy of it as long as you keep them, or make a new backup now.\n',
+        'Existing backups need the old master key: keep a copy of the key as long as you keep the backups, or make a new backup now.\n',
     )
     expect([await find('robin'), await book('kim'), await find('kim')]).toEqual([200, 201, 200])
     await isRotated(before)

@@ -34,7 +34,7 @@ export function timeOffCommand(): Command {
         description: 'Remove an absence; write its start and end as time-off list shows them',
         words: [
           ['<from>', absenceForm],
-          ['<until>', 'in the same form as the start; a date is the last day away, a time is the end'],
+          ['<until>', 'the end, in the same form as the start; a date includes the whole day'],
         ],
         options: [json()],
         examples: ['anteroom provider time-off remove on-001 2026-12-21 2026-12-24'],
@@ -92,7 +92,7 @@ export function awayCommand(): Command {
     words: [
       ['<provider>', 'ref or id'],
       ['<from>', boundaryForm],
-      ['<until>', 'in the same form as the start; a date is the last day away, a time is the end'],
+      ['<until>', 'the end, in the same form as the start; a date includes the whole day'],
     ],
     options: [['--dry-run', 'list the members, but record nothing'], json()],
     examples: [

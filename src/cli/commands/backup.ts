@@ -86,7 +86,7 @@ export function backupCommand(): Command {
       ).conflicts('recipient'),
       new Option(
         '--plain',
-        'do not encrypt the backup; all data that the database does not seal is readable in it',
+        'do not encrypt the backup; only data that is sealed in the database stays unreadable',
       ).conflicts(['recipient', 'passphraseFile']),
     ],
     run: backup,
@@ -102,7 +102,7 @@ async function backup({ context, flags, act }: Call<Records, BackupFlags>, file:
     backUp(context, file, plain ? null : { recipients, passphraseFile }, act(), { progress }),
   )
   const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It is encrypted with the passphrase. ' : ''
-  const line = `Created the backup ${file}. ${how}To restore it, you need the master key, which is not in it.`
+  const line = `Created the backup ${file}. ${how}A restore also needs the master key, which the backup does not contain.`
   return { json: { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, text: line }
 }
 
@@ -143,7 +143,7 @@ export function restoreCommand(): Command {
       required('--to <file>', 'the database file to create', fileName),
       [
         '--against <file>',
-        'the database file that the new one replaces, to list what the restore undoes',
+        'the replaced database file, to list the changes that the restore undoes',
         databaseFile,
       ],
       yes,

@@ -93,7 +93,7 @@ function noticesOf(from: string, whileServing: boolean, { deactivated, copiedBef
     )
   if (copiedBefore)
     notices.push(
-      `${from} was ${describeCopy(copiedBefore)} before: if a server uses that copy, do not serve this one`,
+      `${from} was ${describeCopy(copiedBefore)} before: if a server uses that copy, do not serve the new copy`,
     )
   return notices
 }
@@ -122,7 +122,7 @@ function whileServingLines(from: string): string[] {
 
 function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): string[] {
   const key = isDatabaseAddress(to.database)
-    ? ' Name its file on each server (ANTEROOM_MASTER_KEY_FILE).'
+    ? ' Set ANTEROOM_MASTER_KEY_FILE on each server.'
     : ''
   return [
     `The copy needs the same master key.${key}`,
@@ -264,7 +264,8 @@ interface RotateFlags {
   readonly newKeyFile?: string
 }
 
-const kept = 'Existing backups need the old master key: keep a copy of it as long as you keep them'
+const kept =
+  'Existing backups need the old master key: keep a copy of the key as long as you keep the backups'
 
 async function rotate({ context, flags, act }: Call<Records, RotateFlags>): Promise<Answer | undefined> {
   const loss = flags.newKeyFile === undefined ? '. Its file will be overwritten' : ''

@@ -124,7 +124,7 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   // Without --provider, the provider stays the same. The record of that provider may be unreadable.
   if (!provider)
     throw new Refusal('record_unknown', 'the provider of the request is unreadable', {
-      action: 'name one with --provider',
+      action: 'name a provider with --provider',
     })
   warnOfMismatch(context, request.member, provider, flags.slot)
   const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]

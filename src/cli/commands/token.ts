@@ -72,7 +72,7 @@ export function tokenCommand(): Command {
       options: [
         [
           '--kid <kid>',
-          'the kid of a token to check instead; a partner can read it from the token (cut -d. -f1 token.txt | base64 -d)',
+          'check the token with this kid instead; partners can read the kid with cut -d. -f1 token.txt | base64 -d',
         ],
         json(),
       ],

@@ -50,11 +50,11 @@ export function beginOutput(path: string): UnfinishedFile {
 }
 
 /**
- * Writes a secret to a new file before the secret is put in force, so that it cannot be lost. If `make` is refused,
- * removes the file.
+ * Writes a secret to a new file before the secret is put in force, so that the secret cannot be lost. If `make` is
+ * refused, removes the file.
  *
  * @param make calls its argument with the text of the secret, then puts the secret in force
- * @throws as beginOutput and `make` do; Refusal storage_failed if the secret is in force but not in a file
+ * @throws Refusal storage_failed if the secret is in force but not in a file; every error of beginOutput and `make`
  */
 export async function writeSecret(
   path: string,

@@ -54,12 +54,12 @@ export function stdout(): typeof process.stdout {
   return opened
 }
 
-/** Returns false if the buffer is full. The caller must then wait for `drain` before it prints more. */
+/** Returns false if the buffer is full. The caller must then wait for `drain` before the next print. */
 export function print(text: string): boolean {
   return stdout().write(text)
 }
 
-/** Prints a line for a server, without the cost of opening stdout. Returns false if it cannot be written. */
+/** Prints a line for a server, without the cost of opening stdout. Returns false if the line cannot be written. */
 export function announce(line: string): boolean {
   try {
     writeSync(1, `${oneLine(line)}\n`)
