@@ -1,6 +1,7 @@
 // `npm run test:all` runs the tests that `npm test` leaves out, in several runs. A failed run does not stop the next
-// one. With arguments, for example `npm run test:all -- test/cli`, a single run tests the files whose paths contain any
-// of the arguments.
+// run.
+// With arguments, for example `npm run test:all -- test/cli`, there is a single run. It tests the files whose paths
+// contain an argument.
 import { whyNoPostgres } from './support/postgres-programs'
 
 const onPostgres = ['test/contract/', 'test/http/', 'test/operations/', 'test/races/']

@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { blocksOf, operating, PageCommands, root, scriptOf } from './support/page-commands'
 
-// Runs the commands of each page as one script, which ends at the first failing command. The script starts in a folder
-// where the commands of docs/operating.md were run before, and the service that they started is still running.
+// Runs the commands of each page as one script. The script ends at the first failing command. It starts in a folder
+// where the commands of docs/operating.md were run before. The service of that page is still running.
 
 // test/docs-on-postgres.system.test.ts runs the page that needs a PostgreSQL server.
 const others = [operating, 'docs/beyond-one-machine.md']

@@ -17,7 +17,7 @@ const pages = [
 ]
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8')
 
-/** The anchors of a page's headings, as links refer to them. */
+/** The anchors of a page's headings. */
 function sectionsOf(page: string): Set<string> {
   const prose = textOf(page).replaceAll(/^```[\s\S]*?^```/gm, '')
   const titles = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => title)
@@ -65,7 +65,7 @@ test('docs: every threat in the security page links to a test', () => {
   expect(rows.filter((row) => !/\]\(\.\.\/test\/[\w./-]+\.test\.ts\)/.test(row))).toEqual([])
 })
 
-/** Matches the commands that an operator runs as root on a server machine, by their first words. */
+/** Matches the first words of the commands that an operator runs as root on a server machine. */
 const onTheMachine =
   /^(install|useradd|runuser|systemctl (?!list)|systemd-|printf|mkdir|mv|rm|echo|last=|cd|as_service |nginx)/
 

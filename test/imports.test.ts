@@ -278,7 +278,7 @@ function specifiersIn(text: string): string[] {
   return Array.from(text.matchAll(forms), ([, named, bare, called]) => named ?? bare ?? called ?? '')
 }
 
-/** The paths of the files, each with its text without comments. */
+/** The path and the text of each file. The text contains no comments. */
 async function sourcesOf(patterns: readonly string[]): Promise<[file: string, text: string][]> {
   const files = await Promise.all(patterns.map((pattern) => Array.fromAsync(new Glob(pattern).scan(root))))
   return Promise.all(

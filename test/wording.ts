@@ -101,7 +101,6 @@ function filesOf(...patterns: string[]): string[] {
   return files.filter((file) => !file.includes('node_modules'))
 }
 
-/** Each line of the files as a passage. */
 async function linesOf(files: readonly string[]): Promise<Passage[]> {
   const texts = await Promise.all(files.map(async (file) => [file, await Bun.file(file).text()] as const))
   return texts.flatMap(([file, all]) =>

@@ -22,9 +22,9 @@ import {
   withFewProviders,
 } from '../support/process'
 
-// Starts the executable in a folder and an environment that an attacker has prepared. The executable must ignore both,
-// or refuse to start. Variables that the system obeys before the program runs, for example LD_PRELOAD, are not tried.
-// TEST_LONG=1 also tries each variable alone.
+// Starts the executable in a folder and an environment that an attacker has prepared. The executable must ignore the
+// folder and the environment, or refuse to start. Variables that the system obeys before the program runs, for example
+// LD_PRELOAD, are not tested. With TEST_LONG=1, each variable is also tested alone.
 setDefaultTimeout(300_000)
 
 // The sandbox starts at this time. No slot begins or ends in the minutes that the tests take, so the responses stay

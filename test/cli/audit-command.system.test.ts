@@ -255,7 +255,7 @@ describe('cli: the audit log', () => {
       'There are no audit lines before 2000-01-01T00:00:00Z. Nothing was changed.\n',
     )
     expect(await operator.ask(...nothing)).toEqual({ moved: 0, archive: null })
-    // The log identifies records by id. It contains no personal data, partner name or token.
+    // The log identifies records by id. The log contains no personal data, partner name or token.
     const written = `${text}${await operator.do('audit', 'export')}`
     expect(/canary|555 0123|Robin|Sample|Lantern|eyJ/.exec(written)?.[0]).toBeUndefined()
   })

@@ -107,7 +107,7 @@ describe('cli: backup drill', () => {
       .filter(({ action }) => action.startsWith('database.'))
       .map(({ action, outcome }) => `${action} ${outcome}`)
 
-  test('a drill that passes prints one line, and changes nothing except for one audit line', async () => {
+  test('a drill that passes prints one line, and changes only the audit log', async () => {
     // Ignores the write-ahead log that the killed command left, because the next command removes this log.
     const files = () => readdirSync(operator.folder.path).filter((name) => !/-(wal|shm)$/.test(name))
     const [before, tokens, logged] = [files(), await operator.do('token', 'list'), await lines()]

@@ -21,7 +21,7 @@ test('cli: doctor lists bookings whose local time changes with other zone data, 
   const found = await service.get('/partners/v1/providers/?region_id=1', token)
   const { providerId, availability } = found.body.results[0]
   const times: string[] = availability.map(({ utcStartTime }: { utcStartTime: string }) => utcStartTime)
-  // A morning slot, which is within the working hours in both time zones.
+  // A morning slot is within the working hours in both time zones.
   const slot = { providerId, utcStartTime: times.findLast((time) => time.includes('T14:')) as string }
   expect((await service.post(booking('m-1', slot), token)).status).toBe(201)
 

@@ -4,7 +4,7 @@ import { findCommand } from '../../src/cli/command'
 import { createProgram } from '../../src/cli/program'
 import { runInProcess } from '../support/command-line'
 
-// The help of every command in one file, so that a reviewer sees each change.
+// One file contains the help of every command. A reviewer sees each change there.
 const page = new URL('../../fixtures/help.txt', import.meta.url).pathname
 
 function textsOf(command: Command, words: readonly string[]): string[] {

@@ -38,7 +38,7 @@ describe('cli: a table', () => {
     ])
   })
 
-  test('leaves out its last columns if shortening is not enough, and no more columns than necessary', () => {
+  test('leaves out as few of its last columns as necessary', () => {
     expect(linesOf(80)).toEqual([
       'ID     STATE       SLOT                  NAME                    PARTNER',
       '1      unassigned  2026-11-22T02:11:18Z  Ada Lovelace of the A…  Quietwater Care',

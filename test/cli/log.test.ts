@@ -22,7 +22,6 @@ function seen(different: Partial<LogEntry> = {}): LogEntry {
   }
 }
 
-/** The text that a logger writes. */
 function written(log: (logger: ReturnType<typeof jsonLogger>) => void): string {
   const lines: string[] = []
   log(jsonLogger({ now: () => at }, { write: (line) => void lines.push(line) }))

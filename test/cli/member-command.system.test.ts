@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => practice.stop())
 
-/** The profile of a member. Every text contains the mark, so that a search of a file's bytes finds it. */
+/** A member profile. Each text contains the mark, so that the tests find these texts in the bytes of a file. */
 const profileOf = (mark: string) => ({
   email: `${mark}-email@example.com`,
   firstName: `${mark}-first`,
@@ -301,7 +301,7 @@ describe('cli: member export', () => {
 })
 
 describeOfFile('cli: member erase', () => {
-  test('an erasure removes all data of the member from the files, and keeps only the slot and times of their requests', async () => {
+  test('an erasure removes all data of the member from the files, and keeps only the slots and times of the requests', async () => {
     const [slot = ''] = await practice.slotsOf('on-1')
     const { id, member } = await submit('gone', { providerId: 1, utcStartTime: slot })
     const gone = newestSealed()

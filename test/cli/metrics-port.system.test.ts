@@ -12,7 +12,8 @@ test('cli: serve serves its metrics on --metrics-port, and fails if that port is
   const serve = ['serve', '--port', '0', '--base-url', 'https://api.example', '--metrics-port']
   const { code, stderr } = await operator.run([...serve, String(port)])
   await other.stop(true)
-  // A --port in use has the same exit code. After this exit code, systemd restarts the service until the port is free.
+  // A --port in use leads to the same exit code. After this exit code, systemd restarts the service until the port is
+  // free.
   expect([code, stderr.split('\n').slice(-3).join('\n')]).toEqual([
     exitCodes.failed,
     `error: port ${port} of 127.0.0.1 is in use\nTry: another --metrics-port\n`,

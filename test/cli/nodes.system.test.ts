@@ -51,7 +51,7 @@ describeOnPostgres('cli: two nodes on one database', () => {
     operator[Symbol.dispose]()
   })
 
-  test("each node applies half of a partner's rate limit, and reports its own connections and its clock difference to the database server", async () => {
+  test("each of two nodes applies half of a partner's rate limit, and reports its own connections and clock difference", async () => {
     const [one, two] = [await serve('--nodes', '2'), await serve('--nodes', '2', '--reads-per-minute', '3')]
     await using _one = one.program
     await using _two = two.program

@@ -96,7 +96,7 @@ describe('cli: onboarding partners while the service runs', () => {
     })
   })
 
-  test('the old token is accepted until the cutover and the new token from then on', async () => {
+  test('the old token is accepted until the cutover, and the new token is accepted after the cutover', async () => {
     const cutover = `${new Date(Date.now() + 3_000).toISOString().slice(0, 19)}Z`
     const next = (await operator.do('token', 'rotate', 'Lantern', '--cutover', cutover)).trim()
     const waiting = await operator.run(['token', 'verify', '--json'], next)

@@ -12,9 +12,9 @@ export interface Practice {
   readonly operator: Operator
   readonly service: Served
   readonly token: string
-  /** The same database, opened in this process. Reading it here is faster than starting a command. */
+  /** The same database, opened in this process. To read it here is faster than to start a command. */
   readonly store: ActingStore
-  /** The start times that a search returns for the provider with this ref. */
+  /** Searches, and returns the start times of the provider with this ref. */
   slotsOf(ref: string): Promise<string[]>
   stop(): Promise<void>
 }

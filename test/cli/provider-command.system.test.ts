@@ -61,7 +61,7 @@ describe('cli: the provider commands while the service runs', () => {
     )
   })
 
-  test('provider away takes effect at once and lists the affected bookings, and time-off remove undoes it', async () => {
+  test('provider away takes effect at once and lists the affected bookings, and time-off remove undoes the absence', async () => {
     const [slot = ''] = (await practice.slotsOf('on-1')).slice(-2)
     const dayFrom = (days: number) =>
       new Date(Date.parse(slot) + days * 86_400_000).toISOString().slice(0, 10)

@@ -19,7 +19,6 @@ const screening = (ninth: string) => [
   { question: asked, answer: ninth },
 ]
 
-/** Submits a request over the API for a new member, and returns its id. */
 async function submit(
   slot?: { providerId: number; utcStartTime: string },
   phq9Data: unknown = [],
@@ -238,7 +237,7 @@ describe('cli: the screening answers of a request', () => {
     expect(stdout).not.toMatch(/minimal|mild|moderate|severe\b/)
   })
 
-  test('request list --risk lists a booking at risk first and audits it, and a list without --risk only mentions the risk', async () => {
+  test('request list --risk lists a booking at risk first and adds an audit line, and a list without --risk does neither', async () => {
     const [slot = ''] = await practice.slotsOf('on-2')
     const booked = await submit({ providerId: 2, utcStartTime: slot }, screening('Presque tous les jours'))
     const lines = async () =>

@@ -17,7 +17,6 @@ beforeAll(async () => {
 })
 afterAll(() => practice.stop())
 
-/** Submits a request over the API for a new member, and returns its id. */
 async function submit(utcStartTime?: string): Promise<number> {
   const slot = utcStartTime === undefined ? undefined : { providerId: 2, utcStartTime }
   const body = booking(`member-${++members}`, slot, { state: 'ON' })

@@ -83,7 +83,7 @@ testOfFile(
   'cli: status shows that a service cannot store data while another program locks the database',
   async () => {
     await using served = await operator.serve()
-    // Takes the lock that every write needs, as another program might.
+    // Locks the database against writes, as another program might.
     using other = new Database(operator.database)
     other.run('BEGIN IMMEDIATE')
     // The service stays ready for one second after its last successful write.

@@ -24,7 +24,7 @@ describe('cli: token --output', () => {
     })
     expect(readFileSync(file('taken'), 'utf8')).toBe('as it was')
     expect((await operator.run([...issue, file('no/such/folder')])).code).toBe(1)
-    // A script whose variable for the file name is empty would pass an empty argument.
+    // If a script has no value for the file name, it passes an empty argument.
     expect(await operator.run([...issue, ''])).toMatchObject({
       code: 2,
       stdout: '',

@@ -45,7 +45,7 @@ if has haproxy && [[ -e $work/privkey.pem ]]; then
   sed "s,/etc/haproxy/tls/nodes-ca.pem,$work/fullchain.pem,; s,/etc/haproxy/tls,$work,; /^\t\(user\|group\|chroot\) /d" haproxy.cfg > "$work/haproxy.cfg"
   expect_silent 'haproxy -c' "$(haproxy -c -f "$work/haproxy.cfg" 2>&1 | grep -v '^Configuration file is valid$' || true)"
 fi
-# PostgreSQL checks its own settings file. It refuses to run as root.
+# PostgreSQL checks its own settings file. PostgreSQL refuses to run as root.
 postgres=$(ls /usr/lib/postgresql/*/bin/postgres 2> /dev/null | tail -n 1)
 if [[ -z $postgres ]]; then
   echo 'skipped: there is no postgres'

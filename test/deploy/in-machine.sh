@@ -13,7 +13,8 @@ wrong() {
 }
 since=$(date +%s%3N)
 took() { echo "$(($(date +%s%3N) - since)) ms"; since=$(date +%s%3N); }
-# is CHECK EXPECTED ACTUAL: passes if EXPECTED equals ACTUAL. holds CHECK PART ACTUAL: passes if ACTUAL contains PART
+# is CHECK EXPECTED ACTUAL: passes if EXPECTED equals ACTUAL
+# holds CHECK PART ACTUAL: passes if ACTUAL contains PART
 is() { [[ $3 == "$2" ]] || wrong "$1: $3, where $2 should be"; seen "$1: $3"; }
 holds() { [[ $3 == *"$2"* ]] || wrong "$1: $3, where $2 should be in it"; seen "$1: $2"; }
 

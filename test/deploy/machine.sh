@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Follows the operator's steps on an empty machine. Boots a minimal Debian with systemd, and runs in-machine.sh and
-# nodes-in-machine.sh there, which use the files of deploy/ and the commands of docs/. Run as root, after npm run build:
+# nodes-in-machine.sh there. Both use the files of deploy/ and the commands of docs/. Run as root, after npm run build:
 #
 #   test/deploy/machine.sh [EXECUTABLE]
 #
-# Takes three to four minutes, two of them to make the Debian. A folder in ANTEROOM_TEST_MACHINE keeps it for the next run.
+# Takes three to four minutes, two of them for making the Debian. The next run reuses this Debian if
+# ANTEROOM_TEST_MACHINE names a folder for it.
 # Prints the reason and exits with code 77 if it cannot run (no root, systemd-nspawn, debootstrap or mirror).
 set -euo pipefail
 cd "$(dirname "$0")/../.."

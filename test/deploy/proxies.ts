@@ -18,7 +18,7 @@ export const proxyNames = ['nginx', 'haproxy'] as const
 type ProxyName = (typeof proxyNames)[number]
 type Start = (servicePort: number) => Promise<TlsProxy>
 
-/** For each proxy, a function that starts it with its example configuration. */
+/** A start function for each proxy, with the example configuration. */
 export const proxies: Record<ProxyName, Start> = {
   nginx: startNginx,
   haproxy: startHaproxy,

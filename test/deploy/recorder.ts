@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 
-/** A request that reached the service's port, as it arrived. */
+/** A request as it arrived at the port of the service. */
 export interface Reached {
   readonly method: string
   readonly target: string

@@ -103,7 +103,6 @@ describe('directory: the roster of a region', () => {
       heldFrom: untilMidnight,
       holdsUntil: Infinity,
     })
-    // The same instants in reverse order.
     expect([untilMidnight - 1, fromMidnight, fromMidnight - 1].map(idsAt)).toEqual([
       [provider.id],
       [provider.id],

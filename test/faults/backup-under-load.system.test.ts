@@ -12,7 +12,7 @@ const file = (name: string) => operator.folder.file(name)
 const megabytes = times(6, 320)
 let token = ''
 
-/** Adds member rows that the backup has to copy. No test decrypts them. */
+/** Adds member rows for the backup to copy. No test decrypts these rows. */
 function grow(): void {
   using database = new Database(operator.database)
   const insert = database.query(

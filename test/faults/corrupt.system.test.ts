@@ -18,7 +18,7 @@ import { faultsIn } from './database'
 
 setDefaultTimeout(300_000)
 
-// A database with a directory and requests. Each test gets a copy.
+// A database with a directory and requests. Each test gets a copy of this database.
 const made = new Operator()
 let token = ''
 beforeAll(async () => {
@@ -143,7 +143,7 @@ describe('faults: damage in pages that the start does not read', () => {
 
 describe('faults: a database file changed under a running server', () => {
   const notes = 'token uses, member look-ups and refused authentications'
-  // Only the server's open file still has the data. Stopping the server would lose it.
+  // Only the server's open file still contains the data. A stop of the server would lose the data.
   const lost =
     'the database file was removed or replaced; do not stop the server; first move the file and its -wal back, or rescue the data (docs/incident.md)'
   const underIt: [string, (path: string) => void, string][] = [

@@ -10,7 +10,8 @@ import { eventually, Folder, type OfferedSlot, type Sandbox, startSandbox } from
 
 setDefaultTimeout(isLong ? 600_000 : 300_000)
 
-// A client that gets no answer to a booking does not know whether it was stored. With an idempotency key it can retry.
+// A client that gets no answer to a booking does not know whether the booking was stored. With an idempotency key, the
+// client can retry.
 
 const folder = new Folder()
 const path = folder.file('cut.sqlite')
@@ -26,8 +27,8 @@ afterAll(async () => {
 })
 
 /**
- * When a connection is cut: after some bytes of the request, some ms after the last byte, or at the first byte of the
- * answer.
+ * A connection is cut after some bytes of the request, some ms after the last byte, or at the first byte of
+ * the answer.
  */
 type Moment = { bytes: number } | { millis: number } | 'answer'
 

@@ -130,7 +130,7 @@ class TraceReader {
       case 'fdatasync':
         return { kind: 'sync', file }
       case 'mmap':
-        // The -shm file is mapped. SQLite rebuilds it from the log.
+        // SQLite rebuilds the memory-mapped -shm file from the log.
         if (file.endsWith('-shm') || (Number(args[3]) & mapsShared) === 0 || (third & mapsForWriting) === 0)
           return null
     }
@@ -272,7 +272,7 @@ class Disk {
   }
 }
 
-/** Returns '' for the top folder. */
+/** Returns the parent folder of a path. Returns '' for a path at the top. */
 function folderOf(path: string): string {
   return join(dirname(path), '.') === '.' ? '' : dirname(path)
 }
@@ -310,7 +310,7 @@ function sectorsOf(step: Change): Change[] {
   return parts
 }
 
-/** Returns a random position in a trace. In half of the calls it is right after an HTTP response was sent. */
+/** Returns a random position in a trace. Half of the returned positions come right after a sent HTTP response. */
 export function someMoment(steps: readonly Step[], random: Random): number {
   const answers = steps.filter(({ kind }) => kind === 'answer')
   const step = pick(random, random() < 0.5 && answers.length > 0 ? answers : steps)

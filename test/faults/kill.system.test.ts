@@ -63,7 +63,7 @@ class Victim {
   async live(place: Place): Promise<string[]> {
     const isStep = 'step' in place
     const started = performance.now()
-    // If the kill hits a step of the start, the program exits before it listens.
+    // If the kill comes during the start, the program exits before it listens.
     await using service = await this.#serve(place).catch((error) => {
       if (!isStep) throw error
       return null

@@ -16,7 +16,7 @@ afterAll(() => operator[Symbol.dispose]())
 /** Starts the program with stderr redirected by a shell. */
 const withStderr = (redirection: string) => ['sh', '-c', `exec "$@" ${redirection}`, 'sh', ...theProgram]
 
-/** The log lines of this many requests, about 200 bytes each, exceed the 64 KiB buffer of a pipe. */
+/** A log line has about 200 bytes. The lines of this many requests exceed the 64 KiB buffer of a pipe. */
 const requests = 500
 
 async function isServed(service: Served): Promise<void> {

@@ -73,7 +73,10 @@ function submit(externalUserId = `canary-${++count}`): Promise<number> {
 
 const lookUp = (externalUserId: string) => send(`user/?external_user_id=${externalUserId}`)
 
-/** Adds a trigger that fails writes to a table, or their COMMIT. `body` is the PL/pgSQL that fails. */
+/**
+ * Adds a trigger that makes writes to a table fail, at once or at COMMIT. The trigger runs the PL/pgSQL code
+ * `body`.
+ */
 async function onWriting(
   table: string,
   body: string,

@@ -17,7 +17,7 @@ setDefaultTimeout(isLong ? 900_000 : 300_000)
 const untraceable = whyUntraceable()
 const titled = (title: string) => (untraceable ? `${title} (SKIPPED: ${untraceable})` : title)
 
-/** The recorded steps of a server, and the submissions sent to it. */
+/** The recorded steps of a server, and the submissions that the server got. */
 interface Recording {
   readonly steps: readonly Step[]
   readonly sent: readonly Submission[]
@@ -81,7 +81,7 @@ function commitsIn(logged: readonly WriteStep[]) {
   })
 }
 
-/** Lists the answers and writes that came too early: their data was not synced yet. */
+/** Lists the answers and writes that came before the sync of their data. */
 function unsyncedIn(steps: readonly Step[]): string[] {
   const [logged, stored] = [writesTo(log, steps), writesTo(database, steps)]
   const commits = commitsIn(logged)

@@ -13,7 +13,7 @@ const path = operator.database
 const backups: { name: string; requests: number; isOpened: boolean }[] = []
 let killed = { requests: 0 }
 
-/** Submits the intakes with the numbers from `from` up to, but not including, `to`. */
+/** Submits the intakes with the numbers `from` to `to - 1`. */
 async function bookUpTo(service: Served, token: string, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index++) {
     expect((await service.post(booking(`m-${index}`), token)).status).toBe(201)
@@ -101,7 +101,7 @@ describe('faults: a backup copied over a database whose server was killed', () =
   const nth = Array.from({ length: 7 }, (_, index) => index)
 
   test.each(nth)(
-    'a backup next to a foreign log is refused, and complete once the log is moved away (backup %i)',
+    'a backup next to a foreign log is refused until the log is moved away (backup %i)',
     async (index) => {
       const { name, requests } = backups[index] as (typeof backups)[number]
       const backup = operator.folder.file(name)

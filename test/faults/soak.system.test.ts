@@ -7,7 +7,7 @@ import { Operator, type Served } from '../support/operator'
 import { eventually } from '../support/process'
 
 // A mixed load on the real program, at a rate well within its capacity. A leak for each request shows as growing
-// memory, descriptors or log. With TEST_LONG=1 it runs for ten minutes.
+// memory, descriptors or log. With TEST_LONG=1, the load runs for ten minutes.
 const seconds = times(12, 600)
 const perSecond = times(25, 80)
 const samples = times(6, 30)
@@ -16,10 +16,10 @@ setDefaultTimeout((seconds + 120) * 1_000)
 const providers = 1_000
 const mebibyte = 2 ** 20
 
-/** The limits of a soak. A leak of one descriptor or a few kilobytes for each request exceeds them. */
+/** The limits of a soak. A leak of one descriptor or a few kilobytes for each request exceeds these limits. */
 const bounds = {
   memoryGrowth: times(64, 96) * mebibyte,
-  /** The size of the write-ahead log in bytes: four times the size at which SQLite checkpoints. */
+  /** The size of the write-ahead log in bytes. This is four times the size at which SQLite makes a checkpoint. */
   log: 16 * mebibyte,
   descriptors: 4,
 }

@@ -58,7 +58,7 @@ export class Practice {
     return new Practice(new Map(files), token, later)
   }
 
-  /** Returns an operator whose folder contains the given files, by default those of this object. */
+  /** Returns an operator whose folder contains the given files. The default is the files of this object. */
   place(files: Files = this.files): Operator {
     return operatorWith(files)
   }

@@ -137,7 +137,7 @@ describe('faults: an interrupted backup', () => {
   })
 })
 
-test('faults: a backup that cannot be recorded because of a lock leaves no file under its name', async () => {
+test('faults: a backup leaves no file under its name if a lock prevents the audit line', async () => {
   await operator.do('init')
   const backup = operator.folder.file('backup.sqlite')
   using other = new Database(operator.database)

@@ -80,7 +80,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(offers).toMatchObject({ region: { code: 'ON' }, isLicensed: true })
   })
 
-  test('the same absence is recorded only once, and returns the same list again', async () => {
+  test('a repeated absence is recorded only once, and returns the same list', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const record = `provider ${named('ill').id}`
     expect(await linesDuring(take)).toEqual([
@@ -98,7 +98,7 @@ describe('operations: a provider who is away tomorrow', () => {
     expect(startsOf('ill')).toContain('2026-12-02T14:45:00Z')
   })
 
-  test('a preview returns the list of the absence, and changes nothing except the audit log', async () => {
+  test('a preview of an absence returns the same list as the absence, and changes only the audit log', async () => {
     const id = await book('robin', '2026-12-02T14:00:00Z')
     const before = startsOf('ill')
     let preview: unknown

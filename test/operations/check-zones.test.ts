@@ -21,7 +21,7 @@ function folderWith(others: readonly TimeZone[], edition: Pick<ZoneData, 'editio
   }
 }
 
-/** UTC all year, except one hour ahead between two instants. */
+/** A zone with the time of UTC. Between two instants, its clock is one hour ahead. */
 const utcExcept = (name: string, from: string, until: string): TimeZone => ({
   name,
   transitions: [minutes(from), minutes(until)],

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Context, decideOnFreshSnapshot } from '../../src/operations/context'
 
-/** Runs a decision with `stale` stale attempts. Every reading of the directory fails. */
+/** Runs a decision whose first `stale` attempts return 'stale'. Every reading of the directory fails. */
 async function decideAfter(stale: number) {
   let readings = 0
   const catchUp = () => {

@@ -366,7 +366,7 @@ describe('operations: future bookings that a load puts out of availability', () 
     expect(fallenAfter({}, regions)).toMatchObject([{ requestId, provider: 'on-2', reason: 'license' }])
   })
 
-  test('a booking within the new availability is not listed, even if it is off the new slot grid', async () => {
+  test('a booking within the new availability is not listed, even if the booking is off the new slot grid', async () => {
     await book('on-2', wednesday)
     const hours = { weekdays: ['wednesday' as const], start: '08:50', end: '12:00' }
     expect(

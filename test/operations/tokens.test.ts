@@ -58,7 +58,7 @@ describe('operations: a token that cannot be stored', () => {
 })
 
 describe('operations: rotating a token', () => {
-  test('a rotation with the cutover now ends the current token at once', async () => {
+  test('a rotation with an immediate cutover ends the current token at once', async () => {
     const { partner, token } = service.partner
     const next = await rotateToken(service.context, partner, now, act)
     expect(await verifyToken(service.context, next, now)).toMatchObject({ refusal: null })

@@ -6,8 +6,8 @@ import * as packageJson from '../../package.json'
 import { packSandbox } from '../../packages/sandbox/pack'
 import { eventually, Folder, Program, runProgram, startSandbox, theProgram } from '../support/process'
 
-// Tests the packages with a stub in place of the executables. packages/sandbox/try.mjs tests the real packages: it
-// installs them from a registry, with npm and bunx.
+// Tests the packages with a stub in place of the executables. packages/sandbox/try.mjs installs the real packages from
+// a registry, with npm and bunx.
 const { version } = packageJson
 const here = `${process.platform}-${process.arch}` as DeliveredPlatform
 const systems = deliveredPlatforms

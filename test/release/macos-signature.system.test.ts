@@ -37,7 +37,7 @@ test.each([
     expect(signatureFault(unsound)).toBe('there is no signature')
     const file = signed(unsound, 'anteroom')
     expect(signatureFault(file)).toBeNull()
-    // Only the end of the signature and the segment that contains it may change.
+    // Signing may change only three sizes: both sizes of the last segment, and the size of the signature.
     const before = Buffer.from(unsound.subarray(0, signedBytes))
     const after = Buffer.from(file.subarray(0, signedBytes))
     expect(after.readBigUInt64LE(at.last + 48)).toBe(BigInt(100 + file.length - signedBytes))

@@ -14,7 +14,7 @@ import { Folder } from '../support/folder'
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** A forged npm. It installs another executable in place of Bun. */
+/** A forged npm, which installs another executable in place of Bun. */
 const otherNpm = `#!/bin/sh
 for package; do :; done
 /bin/mkdir -p "node_modules/\${package%@*}/bin"
