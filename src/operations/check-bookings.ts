@@ -164,7 +164,7 @@ export async function acknowledgeShift(context: Context, requestId: number, act:
   const listing = providerId === null ? null : directory.findAnyListing(providerId)
   const slot = listing?.taken.find((taken) => taken.requestId === requestId)
   if (!listing || !slot || !isShifted(listing.calendar.schedule.zone, slot)) {
-    throw new Refusal('move_unknown', 'the request holds no slot whose local time has changed')
+    throw new Refusal('move_unknown', 'the request has no slot with a changed local time')
   }
   const acknowledged = store.change(
     act,

@@ -151,10 +151,7 @@ function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
 function waitingOf(filter: RequestFilter): RequestFilter {
   const { state = 'waiting' } = filter
   if (state === 'waiting' || state === 'unassigned' || state === 'pending') return { ...filter, state }
-  throw new Refusal(
-    'field_invalid',
-    `only waiting requests can be sorted by risk, not those that are ${state}`,
-  )
+  throw new Refusal('field_invalid', `only waiting requests can be sorted by risk, but the state is ${state}`)
 }
 
 /** Returns a page of requests, and the first request of the next page. */

@@ -47,7 +47,7 @@ export async function protectBackup(masterKey: Uint8Array, protection: Protectio
     await pass(plain, sealed, encrypt)
     await pass(sealed, null, readBack).catch(() => {})
     if (!written.digest().equals(found.digest()))
-      throw unusableBackup('the backup could not be decrypted again', 'check the disk, then make it again')
+      throw unusableBackup('the new backup cannot be decrypted', 'check the disk, then make a new backup')
   }
 }
 

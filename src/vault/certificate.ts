@@ -87,7 +87,7 @@ function keyIn(text: string, path: string): KeyObject {
   if (/ENCRYPTED/.test(text)) {
     const remedy = `remove the passphrase with openssl pkey -in ${path}`
     throw unusableCertificate(
-      `the TLS key ${path} is encrypted with a passphrase, which the server cannot ask for`,
+      `the TLS key ${path} is encrypted, and the server cannot ask for the passphrase`,
       remedy,
     )
   }

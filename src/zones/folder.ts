@@ -52,7 +52,7 @@ function fileCall<T>(call: () => T, refusalFor: (code: string) => Refusal): T {
 function folderFault(folder: string, fault: string): Refusal {
   return new Refusal(
     'settings_invalid',
-    `the zone folder ${folder} ${fault}: name another one, or leave --zones out`,
+    `the zone folder ${folder} ${fault}: name another folder, or leave --zones out`,
   )
 }
 

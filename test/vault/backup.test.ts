@@ -142,7 +142,7 @@ describe('vault: an encrypted backup', () => {
         return new Blob([lost]).stream()
       }) as never)
       expect(await refusalOf(protect(file('plain'), file('unsound')))).toBe(
-        'database_unusable: the backup could not be decrypted again; check the disk, then make it again',
+        'database_unusable: the new backup cannot be decrypted; check the disk, then make a new backup',
       )
       bad.mockRestore()
     }

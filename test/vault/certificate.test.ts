@@ -97,7 +97,7 @@ test.each<[string, () => [certificate: string, key: string, at?: number], () => 
     'a key with a passphrase',
     () => [one.certificate, written('locked.key', one.pem.replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'))],
     () =>
-      `the TLS key ${folder.file('locked.key')} is encrypted with a passphrase, which the server cannot ask for; remove the passphrase with openssl pkey -in ${folder.file('locked.key')}`,
+      `the TLS key ${folder.file('locked.key')} is encrypted, and the server cannot ask for the passphrase; remove the passphrase with openssl pkey -in ${folder.file('locked.key')}`,
   ],
   [
     'an expired certificate',

@@ -135,7 +135,7 @@ describe('zones: a zoneinfo folder', () => {
   test('a folder without zones is rejected', () => {
     for (const folder of [folderOf({ 'zone.tab': 'CA\n' }), folderOf({})]) {
       expect(faultOf(folder)).toBe(
-        `the zone folder ${folder} has no zone files: name another one, or leave --zones out`,
+        `the zone folder ${folder} has no zone files: name another folder, or leave --zones out`,
       )
     }
   })
@@ -144,16 +144,16 @@ describe('zones: a zoneinfo folder', () => {
     const folder = folderOf({ file: 'text', link: '->nowhere' })
     makeFifo(join(folder, 'fifo'))
     expect(faultOf('/nowhere/zoneinfo')).toBe(
-      'the zone folder /nowhere/zoneinfo is missing: name another one, or leave --zones out',
+      'the zone folder /nowhere/zoneinfo is missing: name another folder, or leave --zones out',
     )
     expect(faultOf(join(folder, 'link'))).toBe(
-      `the zone folder ${folder}/link is missing: name another one, or leave --zones out`,
+      `the zone folder ${folder}/link is missing: name another folder, or leave --zones out`,
     )
     expect(faultOf(join(folder, 'file'))).toBe(
-      `the zone folder ${folder}/file is not a folder: name another one, or leave --zones out`,
+      `the zone folder ${folder}/file is not a folder: name another folder, or leave --zones out`,
     )
     expect(faultOf(join(folder, 'fifo'))).toBe(
-      `the zone folder ${folder}/fifo is not a folder: name another one, or leave --zones out`,
+      `the zone folder ${folder}/fifo is not a folder: name another folder, or leave --zones out`,
     )
   })
 
