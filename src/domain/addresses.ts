@@ -40,7 +40,7 @@ export function mistakenPathFault(path: string): string | null {
   return `is not a valid address; an address ${expectedForm}; for a file with this name, write ./ before it`
 }
 
-/** Parses a server address. Returns the fault as a text if it is invalid. */
+/** Parses a server address. Returns the fault as a text if the address is invalid. */
 export function parseDatabaseAddress(text: string): DatabaseAddress | string {
   try {
     return parse(text)
@@ -173,7 +173,7 @@ function decoded(text: string): string {
   } catch {
     throw new Fault('has invalid percent-encoding; write % itself as %25')
   }
-  // The PostgreSQL protocol ends strings with NUL.
+  // NUL is invalid, because NUL ends strings in the PostgreSQL protocol.
   if (plain.includes('\0')) throw new Fault('must not contain %00')
   return plain
 }
@@ -190,7 +190,7 @@ export interface Networks {
 
 const bitsOf = { 4: 32, 6: 128 } as const
 
-/** Parses comma-separated networks (RFC 4632 §3.1, RFC 4291 §2.3). Returns the fault as a text if invalid. */
+/** Parses comma-separated networks (RFC 4632 §3.1, RFC 4291 §2.3). Returns a fault as a text. */
 export function parseNetworks(text: string): Networks | string {
   const list = new BlockList()
   for (const part of text.split(',')) {
@@ -217,6 +217,6 @@ const networksFault =
 export interface CertificateFiles {
   readonly certificate: string
   readonly key: string
-  /** True if systemd passes the key and controls who can read it. */
+  /** True if systemd passes the key and controls read access to the key. */
   readonly isCredential: boolean
 }

@@ -82,9 +82,9 @@ export interface AuditSubject {
 
 /** Selects the newest matching lines. With `after` (an id), selects the oldest lines with a higher id. */
 export interface AuditFilter extends AuditSubject {
-  /** ms, inclusive. */
+  /** The start of the period in ms, inclusive. */
   readonly since?: number | undefined
-  /** ms, exclusive. */
+  /** The end of the period in ms, exclusive. */
   readonly until?: number | undefined
   readonly actions?: readonly AuditAction[] | undefined
   readonly anyOf?: readonly AuditSubject[] | undefined
@@ -155,13 +155,12 @@ export function parseState(hashes: AuditHashes, text: string): AuditState | null
   return seal === sealOf(hashes, 'state', [state.acts, state.refusals]) ? state : null
 }
 
-/** @param tag domain separation tag */
+/** @param tag domain separation: seals of different purposes differ */
 function sealOf(hashes: AuditHashes, tag: string, spans: readonly AuditSpan[]): string {
   const content = spans.map((span) => [span?.start?.id, span?.start?.hash, span?.head?.id, span?.head?.hash])
   return hashes.seal(JSON.stringify([tag, ...content]))
 }
 
-/** Returns an empty object if the text is not a JSON object. */
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
@@ -248,7 +247,7 @@ function broken(id: number, fault: string): Fault {
 export function checkLines(hashes: AuditHashes, state: AuditState, noted: AuditHead | null) {
   const chains = { acts: followChain(hashes, state.acts), refusals: followChain(hashes, state.refusals) }
   const { start, head } = state.acts
-  // Ids may be missing up to the later start, because one of the chains was pruned up to there.
+  // Gaps in ids are checked only after the later start, because pruning one chain leaves earlier gaps.
   let nextId = Math.max(start.id, state.refusals.start.id) + 1
   let isNotedSeen = noted === null || [auditStart, start].some(({ id, hash }) => isNoted(id, hash))
 

@@ -55,10 +55,10 @@ export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly member: Member | null
 }
 
-/** `decline` and `close` mark the reason for a decision. `note` marks any other note. */
+/** The kinds `decline` and `close` mark reasons for a decision. The kind `note` marks all other notes. */
 export type NoteKind = 'note' | 'decline' | 'close'
 
-/** A note by staff about a request. Only staff may read it, because it may contain health data. */
+/** A note by staff about a request. Only staff may read notes, because notes may contain health data. */
 export interface RequestNote {
   readonly id: number
   readonly kind: NoteKind
@@ -71,10 +71,10 @@ export interface Submission {
   readonly partnerId: number
   readonly externalUserId: string
   readonly member: MemberUpdate
-  /** Null for an intake. */
+  /** The requested slot; null for an intake. */
   readonly slot: RequestedSlot | null
   readonly screeningAnswers: readonly ScreeningAnswer[]
-  /** Null without an idempotency key. */
+  /** Null if the partner sent no idempotency key. */
   readonly retry: Retry | null
 }
 

@@ -1,4 +1,4 @@
-/** The refusals that partners can receive. Sent in X-Error-Code, and in a 401 also as the contract's `code`. */
+/** The refusals that partners can receive, sent in X-Error-Code. A 401 also sends them as `code` (contract). */
 export type PartnerKind =
   | 'https_required'
   | 'authentication_limited'
@@ -64,11 +64,11 @@ export class Refusal extends Error {
     this.candidates = options.candidates ?? null
   }
 
-  /** Null if waiting does not help, or if the time is unknown. */
+  /** How long to wait before a retry. Null if waiting does not help, or if the time is unknown. */
   readonly retryAfterSeconds: number | null
   /** The remedy, for example `run anteroom doctor`. Included in the message. */
   readonly action: string | null
-  /** Shown to operators only. */
+  /** Names to suggest. Shown to operators only. */
   readonly candidates: Candidates | null
 }
 
@@ -93,7 +93,7 @@ interface RefusalOptions extends ErrorOptions {
 }
 
 export interface RefusalQuery {
-  /** ms, inclusive. */
+  /** The start of the period in ms, inclusive. */
   readonly since: number
   /** Counts only the newest audit lines, up to this number. */
   readonly most: number

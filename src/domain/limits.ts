@@ -15,7 +15,7 @@ export interface PartnerRates {
   readonly bookingsPerMinute: RateOverride
 }
 
-/** Returns the partner's own limit if the operator has set one, otherwise the service's. */
+/** Returns the partner's own limit if there is one, otherwise the limit of the service. */
 export function rateFor(rate: Rate | null, override: RateOverride): Rate | null {
   if (override === null) return rate
   return override === 'off' ? null : perMinute(override)
@@ -31,7 +31,7 @@ export function shareOf(rate: Rate | null, nodes: number): Rate | null {
 export interface Limits {
   /** The number of nodes. Each rate is divided among the nodes. Limits on stored records are not divided. */
   readonly nodes: number
-  /** Per partner. A region list or a look-up costs 1. A search costs 1, plus 1 for each provider on the page. */
+  /** Reads per partner. A region list or a look-up costs 1. A search costs 1, plus 1 per provider on the page. */
   readonly reads: Rate | null
   /** Submissions per partner. */
   readonly bookings: Rate | null
@@ -39,7 +39,7 @@ export interface Limits {
   readonly failedAuthentications: Rate | null
   /** The maximum number of open requests per member. Only requests with a future slot count. */
   readonly openRequests: number | null
-  /** Per partner and hour. A submission with the e-mail address of another member is one conflict. */
+  /** E-mail conflicts per partner and hour. A conflict is a submission with the address of another member. */
   readonly emailConflicts: number | null
   /** The size of the cache of search pages. */
   readonly cachedBytes: number

@@ -1,10 +1,10 @@
-/** `info`: normal operation. `warn`: an operator should check it. `error`: something fails. */
+/** `info`: normal operation. `warn`: an operator should check the cause. `error`: something fails. */
 export type Level = 'info' | 'warn' | 'error'
 
 /** Reports one line to the operator. The level is `warn` by default. */
 export type Report = (line: string, level?: Level) => void
 
-/** A histogram of plain numbers. */
+/** A histogram of numbers. */
 export class Distribution {
   /** `counts[i]` counts values in (bounds[i - 1], bounds[i]]. The last element counts larger values. */
   readonly counts: number[]

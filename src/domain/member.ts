@@ -50,7 +50,7 @@ export const emptyProfile = {
 
 const unreadable = '(unreadable)'
 
-/** A placeholder for a member whose data cannot be decrypted. It is never stored. */
+/** A placeholder for a member whose data cannot be decrypted. The placeholder is never stored. */
 export const unreadableMember = {
   externalUserId: unreadable,
   profile: {

@@ -4,7 +4,7 @@ import type { PartnerRates } from './limits'
 const maxNameCharacters = 200
 
 /**
- * Rejects an invalid name. Numbers and `none` are invalid, because commands read them as an id and as no organization.
+ * Rejects an invalid name. Commands read a number as an id, and `none` as no organization.
  * @throws Refusal field_invalid
  */
 export function requireName(name: string): void {

@@ -68,7 +68,7 @@ export function absenceFault({ from, until }: TimeOff): string | null {
   return isEmpty ? 'must be after from' : null
 }
 
-/** Loading a directory replaces all fields except `suspended` and `staffTimeOff`, which belong to staff. */
+/** Loading a directory replaces all fields except the staff fields `suspended` and `staffTimeOff`. */
 export interface Provider {
   readonly id: number
   /** The operator's stable reference. */

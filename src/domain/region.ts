@@ -10,7 +10,7 @@ export interface Region {
   /** For example ON for the subdivision CA-ON. A country-wide region has the country code. */
   readonly code: string
   readonly localName: string
-  /** Province, Territory, State or District; Country for a country-wide region. */
+  /** For example Province or State. A country-wide region has the label Country. */
   readonly label: string
   readonly active: boolean
 }

@@ -44,13 +44,13 @@ const answerWords: readonly (readonly string[])[] = [
 ]
 const scoreOfWords = new Map(answerWords.flatMap((words, score) => words.map((text) => [text, score])))
 
-/** Returns the score of a digit from 0 to 3 or of a PHQ-9 answer text; null for any other text. */
+/** Returns the score of an answer: a digit from 0 to 3, or a PHQ-9 answer text. Returns null for other texts. */
 export function scoreOf(answer: string): number | null {
   const text = foldText(answer)
   return /^[0-3]$/.test(text) ? Number(text) : (scoreOfWords.get(text) ?? null)
 }
 
-/** Scores a screening. The severity is null unless all nine items are recognized and readable. */
+/** Scores a screening. The severity is null if the screening is not complete. */
 export function scoreScreening(answers: readonly ScreeningAnswer[]): ScreeningScore {
   const answered = answers.map(({ question, answer }, index) => ({
     position: index + 1,
@@ -164,8 +164,8 @@ const difficultyWords =
   /^(?=.*problem).*(how difficult|(a quel point|dans quelle mesure).*difficile|(que tan|cuan) dificil|(que tanta|con que) dificultad)/
 
 /**
- * Finds the ninth item by words, or as the last of nine questions. Numbers or the published wording make the match
- * certain. Without a certain match, `zero` requires the answer zero to all questions that may be the ninth item.
+ * Finds the ninth item by words, or as the last of nine questions. The match is certain for numbered questions, or for
+ * the published wording. Otherwise, `zero` requires the answer zero to all questions that may be the ninth item.
  */
 function ninthItemOf(items: readonly Item[]): NinthItem {
   const byWords = items.filter(({ subject }) => isLikeNinth(subject))

@@ -61,7 +61,7 @@ function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions,
 export interface Validator<T extends TSchema> {
   readonly schema: T
   accepts(value: unknown): value is Static<T>
-  /** Returns at most `most` faults; an empty list for a valid value. */
+  /** Returns at most `most` faults. Returns an empty list for a valid value. */
   faultsOf(value: unknown, most?: number): Fault[]
 }
 

@@ -49,7 +49,7 @@ export type ChangedRecord = Changed<'region', Region> | Changed<'provider', Prov
 /** A provider after a load. A new provider has no id yet. */
 export type ProviderAfter = Omit<Provider, 'id'> & { readonly id: number | undefined }
 
-/** Compares directory files with one version of the directory. `writes` applies the differences. */
+/** The differences between directory files and one version of the directory. `writes` applies the differences. */
 export interface DirectoryComparison {
   readonly version: Version
   readonly load: DirectoryLoad
@@ -206,7 +206,7 @@ function compareProviders(
     const after = { ...provider, active: false }
     return differenceOf({ noun: 'provider', ref, before: provider, after }, write)
   })
-  // Unreadable providers without an entry stay unchanged, because an exported file cannot contain them.
+  // Unreadable providers without an entry stay unchanged, because exported files never contain such providers.
   const undescribed = Array.from(unreadableIds.keys(), unchanged)
   return [...described, ...deactivated, ...undescribed]
 }

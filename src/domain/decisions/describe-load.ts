@@ -16,7 +16,7 @@ export type FieldChange =
     }
 
 export interface RecordChange extends Pick<ChangedRecord, 'noun' | 'ref' | 'kind'> {
-  /** Empty for a new or unreadable record. */
+  /** The changed fields; empty for a new or unreadable record. */
   readonly fields: readonly FieldChange[]
 }
 
@@ -30,7 +30,7 @@ export interface Loss {
 
 type Records = Readonly<Record<'regions' | 'providers', readonly string[]>>
 
-/** The effect of a load, for the person who confirms it. Records are named as in directory files. */
+/** The effect of a load, for the person who confirms the load. Records are named as in directory files. */
 export interface LoadDescription {
   readonly changes: readonly RecordChange[]
   readonly losses: readonly Loss[]
@@ -41,7 +41,7 @@ export interface LoadDescription {
   readonly rezoned: readonly string[]
   /** The lists that become empty for all providers. */
   readonly emptied: readonly ('licenses' | 'workingHours')[]
-  /** Providers who are active in the files, but suspended by staff. */
+  /** Suspended providers who are active in the files. The suspension remains. */
   readonly staySuspended: readonly string[]
 }
 

@@ -37,7 +37,7 @@ export function decideOrganizationState(organization: Organization | null, activ
   return decideState('organization', organization, active)
 }
 
-/** @param organization null for none, undefined for an unknown id */
+/** @param organization null to set no organization; undefined if the id is unknown */
 export function decidePartner(
   known: Partner | null,
   organization: Organization | null | undefined,
@@ -62,7 +62,7 @@ export function decidePartnerState(partner: Partner | null, active: boolean): De
   return decideState('partner', partner, active)
 }
 
-/** @param organization null for none, undefined for an unknown id */
+/** @param organization null to set no organization; undefined if the id is unknown */
 export function decidePartnerOrganization(
   partner: Partner | null,
   organization: Organization | null | undefined,
@@ -140,7 +140,7 @@ export function decideCancellation({ partner, keys }: KeyFacts, { at }: Act): De
     return new Refusal('record_unknown', 'the partner has no waiting token to cancel')
   }
   const cancelled = waiting.map((key) => cancel(key))
-  // This write must follow the cancellations, because only one key of a partner may have no end.
+  // Reopen the current key after the cancellations, because only one key of a partner may have no end.
   const reopened: Write[] = current
     ? [{ set: 'key', id: current.id, to: { endsAt: null, endReason: null } }]
     : []

@@ -21,7 +21,7 @@ export interface SubmissionDraft extends Submission {
   readonly slotState: 'offered' | 'taken' | 'not offered' | 'provider unknown' | null
   /** The provider's UTC offset at the slot, in minutes (east is positive). Null for an intake or unknown provider. */
   readonly localOffsetMinutes: number | null
-  /** Null for an intake. */
+  /** Null for an intake. The assignment of the intake sets the number. */
   readonly authorizationNumber: string | null
   readonly submittedAt: number
   readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>
@@ -35,7 +35,7 @@ export interface SubmissionFacts extends RetryFacts {
   readonly emailOwnerId: number | null
   /** Requests with an overlapping slot of the same provider. */
   readonly holders: readonly SlotHolder[]
-  /** The member's slots with any provider. Past slots may be missing. */
+  /** The member's slots with all providers. Past slots may be missing. */
   readonly held: readonly HeldSlot[]
   /** The time (ms) of the e-mail conflict found with emailConflictQuery; null if none was found. */
   readonly conflictAt: number | null
@@ -53,8 +53,8 @@ export type HeldSlot = Omit<SlotHolder, 'memberId'>
 const maxAudited = 1_000
 
 /**
- * Returns a query for one e-mail conflict of the partner. Conflicts after `after` (ms) are counted from the newest, up
- * to number `back`. If that conflict exists, the partner has reached the limit.
+ * Returns a query that shows whether the partner has reached the limit of e-mail conflicts. The query selects conflict
+ * number `back`, counted from the newest, if that conflict is later than `after` (ms).
  */
 export function emailConflictQuery(draft: SubmissionDraft) {
   const { submittedAt, limits } = draft

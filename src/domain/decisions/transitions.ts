@@ -78,7 +78,7 @@ export function decideDeclines(
   }
 }
 
-/** Records that staff know the new local time of a slot, after a change of zone data or of the provider's zone. */
+/** Records that staff know the new local time of a slot. New zone data or a new time zone changes local times. */
 export function decideAcknowledgement(request: RequestRecord | null, localOffsetMinutes: number): Decision {
   if (!request) return unknownRecord('request')
   const { id, state, startsAt } = request
@@ -120,7 +120,7 @@ export interface PlacementFacts {
   readonly since: readonly Change[] | null
   /** Requests with an overlapping slot of the same provider. */
   readonly holders: readonly SlotHolder[]
-  /** The member's slots with any provider. Slots that end before the new slot may be missing. */
+  /** The member's slots with all providers. Slots that end before the new slot may be missing. */
   readonly held: readonly HeldSlot[]
 }
 

@@ -35,7 +35,7 @@ export interface TableSnapshot {
   readonly lastId: number | null
 }
 
-/** Rows in order of the table's key, in batches. A row is a line of JSON, the same on every engine. */
+/** Rows in order of the table's key, in batches. Each row is one line of JSON, in the same form on every engine. */
 export type Lines = AsyncIterable<readonly string[]>
 
 export type AuditSpans = Readonly<Record<AuditChain, AuditSpan>>

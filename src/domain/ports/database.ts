@@ -11,7 +11,7 @@ export interface DatabaseLogin {
   readonly password: string | null
   /** The path of a libpq password file (PostgreSQL §34.16). */
   readonly passFile: string | null
-  /** True for a systemd credential. The access control list of a credential looks like group access in the mode. */
+  /** True for a systemd credential. In the file mode, the access control list looks like group access. */
   readonly isPassFileCredential?: boolean
 }
 
@@ -54,11 +54,11 @@ export interface Upgrade {
 }
 
 export function keptCopyNote(copy: string): string {
-  return `The old database was kept as ${copy}. Data that is erased later stays in it. Delete it once the new database works.`
+  return `The old database was kept as ${copy}. Data that is erased later stays in this copy. Delete the copy when the new database works.`
 }
 
 export interface Opened extends Engine {
-  /** Null if the schema was up to date. */
+  /** The upgrade of the schema; null if no upgrade was needed. */
   readonly upgraded: Upgrade | null
 }
 

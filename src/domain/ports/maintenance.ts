@@ -38,7 +38,7 @@ export interface ServerNote {
 }
 
 export interface FoundServer {
-  /** True if the server runs now, with or without a note. */
+  /** True if the server runs now. A running server may have no note. */
   readonly isServing: boolean
   /** The note of this server, or of an earlier server that crashed. Null if there is no note. */
   readonly note: ServerNote | null
@@ -120,7 +120,7 @@ export interface Maintenance {
 
   /** Stores the note of this server. Null removes the note when the server stops. */
   noteServer(note: ServerNote | null): Promise<void>
-  /** Includes crashed servers. Returns at most one server if the engine allows only one server. */
+  /** Lists running and crashed servers. Returns at most one server if the engine allows only one server. */
   listServers(): Promise<FoundServer[]>
 
   /**
@@ -136,17 +136,17 @@ export interface Maintenance {
   /** Deletes old directory changes. A node that has not read these changes reloads the whole directory. */
   forgetChanges(): Promise<void>
 
-  /** Removes erased data from the engine's files. Returns false if readers prevented this. Then call again. */
+  /** Removes erased data from the engine's files. Returns false if readers prevented this; then call again. */
   purge(): Promise<boolean>
   /** Returns a text for staff about the places where erased data remains. Never fails. */
   keptAfterErasure(): Promise<string>
 
   findCopyNote(): Promise<CopyNote | null>
-  /** Removes the copy note. @throws Refusal record_unknown if there is none */
+  /** Removes the copy note. @throws Refusal record_unknown if the database has no copy note */
   reactivate(act: Act): Promise<void>
 
   /** Records the server's zone data, so that commands can detect a difference. */
   noteZoneData(zones: ZoneEdition): Promise<void>
-  /** Null if no server ever ran. */
+  /** Returns null if no server ever ran. */
   findZoneData(): Promise<ZoneEdition | null>
 }

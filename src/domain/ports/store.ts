@@ -25,7 +25,7 @@ export interface ChangeOptions {
   readonly isLarge?: boolean
 }
 
-/** Each method is one durable transaction. It may throw Refusal storage_busy or storage_failed. */
+/** Each method is one durable transaction. Methods may throw Refusal storage_busy or storage_failed. */
 export interface Store {
   read<T>(work: (facts: Facts) => MaybePromise<T>): Promise<T>
   /** @param act null for a change by the service itself. No audit line is then written */
@@ -54,13 +54,13 @@ export interface RequestFilter {
   readonly partnerId?: number | undefined
   /** The slot's date in the provider's local time, in days since 1970-01-01. */
   readonly slotDay?: number | undefined
-  /** ms, inclusive. */
+  /** The start of the period in ms, inclusive. */
   readonly submittedFrom?: number | undefined
   readonly submittedUntil?: number | undefined
 }
 
 export interface RequestPart {
-  /** With `slot`, requests without a slot come last. */
+  /** With the order `slot`, requests without a slot come last. */
   readonly order: 'submission' | 'slot'
   readonly offset: number
   readonly most: number
@@ -110,11 +110,11 @@ interface RequestFacts {
   find(id: number): MaybePromise<RequestRecord | null>
   /** In the order of `ids`. The element for an unknown id is null. */
   findAll(ids: readonly number[]): MaybePromise<(RequestRecord | null)[]>
-  /** In order of submission by default. */
+  /** Lists requests in order of submission, unless `part` sets another order. */
   list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]>
   listIds(filter: RequestFilter): MaybePromise<number[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>
-  /** In order of id; empty for an erased person. */
+  /** Lists the requests of a member in order of id. The list of an erased person is empty. */
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>
   listWithAnswers(
     memberId: number,
@@ -132,7 +132,7 @@ interface RequestFacts {
 
 interface NoteFacts {
   listOf(requestId: number): MaybePromise<readonly RequestNote[]>
-  /** Includes unreadable notes. */
+  /** Returns the ids of all notes, including unreadable notes. */
   idsOf(requestId: number): MaybePromise<number[]>
   idsOfMember(memberId: number): MaybePromise<number[]>
 }
@@ -141,13 +141,13 @@ interface AuditFacts {
   list(limit: number, filter?: AuditFilter): MaybePromise<AuditLine[]>
   /** Counts refused authentications by partner and reason. The highest count is first. */
   countRefusals(asked: RefusalQuery): MaybePromise<RefusalCount[]>
-  /** Returns the requests whose screening answers staff have read. */
+  /** Returns the ids of requests for which staff have read the screening answers. */
   listReviewed(requestIds: readonly number[]): MaybePromise<number[]>
-  /** The newest line that is not a refused authentication. */
+  /** The newest line of the chain `acts`. */
   head(): MaybePromise<AuditHead>
 }
 
-/** The read operations. They leave no audit line. */
+/** The read operations. Reads leave no audit line. */
 export interface Facts {
   readonly partners: PartnerFacts
   readonly members: MemberFacts
@@ -155,12 +155,12 @@ export interface Facts {
   readonly notes: NoteFacts
   readonly audit: AuditFacts
   readonly directory: {
-    /** In order of id. */
+    /** Returns providers in order of id. */
     findProviders(ids: readonly number[]): MaybePromise<{
       readonly providers: readonly Provider[]
       readonly unreadable: readonly UnreadableProvider[]
     }>
-    /** Includes unreadable providers. */
+    /** Also finds unreadable providers. */
     findId(ref: string): MaybePromise<number | null>
     listProviderRefs(): MaybePromise<string[]>
     listTimeZones(): MaybePromise<string[]>

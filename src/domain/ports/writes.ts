@@ -153,7 +153,7 @@ export function unknownRecord(noun: Noun): Refusal {
   return new Refusal('record_unknown', `there is no such ${noun}`)
 }
 
-/** Returns the record's name in the audit log, such as `partner 3`; null for a line about no record. */
+/** Returns the record's name in the audit log, such as `partner 3`; null if the line concerns no record. */
 export function recordName({ noun, id }: AuditFact, addedId: number | undefined): string | null {
   return noun && `${noun} ${id ?? addedId}`
 }
@@ -166,7 +166,7 @@ export interface Change {
   readonly recordId: number
 }
 
-/** The directory change that a write causes, by written record. Null means no directory change. */
+/** Maps each record type to the directory change that a write causes. Null means no directory change. */
 export const directoryNouns: Record<Noun, ChangedNoun | null> = {
   organization: 'partner',
   partner: 'partner',
