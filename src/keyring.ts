@@ -19,11 +19,11 @@ interface Keeping {
   readonly source: MasterKeySource
   readonly place: DatabaseLocation
   readonly purpose: Purpose
-  /** If true and there is no database, the key file is created if it is missing. */
+  /** True to create a missing key file, if there is no database either. */
   readonly create: boolean
 }
 
-/** Reads the master key, after finishing an interrupted rotation. @throws Refusal database_unusable */
+/** Finishes an interrupted rotation, then reads the master key. @throws Refusal database_unusable */
 export async function openKeyring({ source, place, purpose, create }: Keeping) {
   const found = await place.find()
   const isNew = create && found === null
@@ -39,7 +39,7 @@ export async function openKeyring({ source, place, purpose, create }: Keeping) {
   return { key, keyring }
 }
 
-/** Reads the master key for a backup. The key file may also belong to the owner of the backup file. */
+/** Reads the master key for a backup. The owner of the backup file may own the key file too. */
 export function readBackupKey(source: MasterKeySource, backup: string): Uint8Array {
   return readKey(source, ownerOf(backup))
 }
@@ -57,16 +57,16 @@ function ownerOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.uid
 }
 
-// A rotation writes the next key to a second file, seals the database under this key, then renames the file over the
-// old key file. If the process is killed before the rename, the next process that opens the database renames the file.
+// A rotation writes the next key to a second file, seals the database under the next key, then renames the second file.
+// If the process is killed before the rename, the next process that opens the database does it.
 const nextEnd = '.next'
 
-/** False for a symbolic link: if it leads to the key, renaming it over the key would destroy the key. */
+/** False for a symbolic link, which may lead to the key: renaming the link over the key would destroy the key. */
 function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
-/** Returns the next key of an interrupted rotation. Null if there is none, or it is unreadable. */
+/** Returns the next key of an interrupted rotation; null if the key is missing or unreadable. */
 function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   if (!('file' in source) || !existsSync(source.file)) return null
   const file = realpathSync(source.file)
@@ -75,7 +75,7 @@ function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   try {
     return { file, path, key: readMasterKey(path, owner) }
   } catch {
-    // A broken next key must not stop a service that has a valid current key.
+    // Ignored, because the service still has a valid current key.
     return null
   }
 }
@@ -94,7 +94,7 @@ async function rotate(
       '--new-key-file: is required if the current master key is not in a file',
     )
   }
-  // An existing next key is reused, so that two concurrent rotations end with the same key.
+  // Reuses an existing next key, so that two concurrent rotations end with the same key.
   const next = makeNext(path, file)
   if (Buffer.from(next).equals(key)) {
     throw new Refusal('field_invalid', '--new-key-file: contains the current master key')
@@ -104,7 +104,7 @@ async function rotate(
   return file ?? path
 }
 
-/** @param file the file to be replaced. The new file gets the same owner: the service cannot read a file of root. */
+/** @param file the old key file. The new file gets the same owner, so that the service can read the new key. */
 function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
@@ -126,14 +126,14 @@ function makeNext(path: string, file: string | null): Uint8Array {
   }
 }
 
-/** Throws if no file can be renamed over this one, for example because it is a bind mount in a container. */
+/** Throws if the file cannot be replaced by a rename, for example because it is a bind mount in a container. */
 function requireReplaceable(file: string): void {
   const probe = asidePath(`${file}${nextEnd}`)
   try {
     linkSync(file, probe)
     rmSync(probe)
   } catch (error) {
-    // Other errors do not prove that the file cannot be replaced: some file systems have no hard links.
+    // Other errors are ignored: some file systems have no hard links, but can rename.
     if (isNoPlace(error)) throw error
   }
 }
@@ -142,7 +142,7 @@ function isNoPlace(error: unknown): boolean {
   return /^(EACCES|EROFS|EXDEV)$/.test((error as { code?: string }).code ?? '')
 }
 
-/** Renames the next key over the current one. Idempotent: another process may do it first. */
+/** Renames the next key over the current key. Idempotent, because another process may do it first. */
 function takePlace(path: string, key: Uint8Array, file: string): void {
   if (!isPlainFile(path) || !Buffer.from(key).equals(readMasterKey(path, ownerOf(path)))) return
   try {

@@ -1,4 +1,4 @@
-// Must be imported first: otherwise Elysia starts in development mode, in which a request can take seconds of CPU time.
+// Must be imported first. Elysia's default is development mode, in which a request can take seconds of CPU time.
 Object.assign(process.env, { NODE_ENV: 'production' })
 
 export {}

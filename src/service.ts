@@ -35,13 +35,13 @@ export interface ServiceOptions extends DatabaseSetting {
   readonly masterKey: MasterKeySource
   readonly create: boolean
   readonly upgrade?: boolean
-  /** True for a server. Only one server at a time can open a SQLite file. */
+  /** True for a server. A SQLite file can have only one server at a time. */
   readonly alone?: boolean
   readonly zoneFolder?: string | undefined
   readonly clock: Clock
   readonly limits?: Limits
   readonly report: Report
-  /** Maximum number of writes in one transaction on SQLite. Only benchmarks set it. */
+  /** Maximum writes in one transaction on SQLite. Only benchmarks set this. */
   readonly largestGroup?: number | undefined
 }
 
@@ -58,14 +58,14 @@ export interface Service extends Pick<Engine, 'close'> {
 
 const noLogin: DatabaseLogin = { password: null, passFile: null }
 
-/** No other code chooses between SQLite and PostgreSQL. */
+/** Chooses between SQLite and PostgreSQL. No other code does. */
 export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabaseLocation> {
   if (!isDatabaseAddress(database)) return fileDatabase(database)
   const { serverDatabase } = await import('../db/postgres/database')
   return serverDatabase(database, login)
 }
 
-/** Opens the database without loading the directory. @throws Refusal database_unusable; storage_busy if it is locked */
+/** Opens the database, but loads no directory. @throws Refusal database_unusable; storage_busy if it is locked */
 export async function openStorage(options: ServiceOptions) {
   const { key: _, ...storage } = await openWithKey(options)
   return storage
@@ -92,7 +92,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { purpose, zoneFolder, clock, report } = options
   const zones = readZones(zoneFolder)
   const { records, feed, watch, measure, close, key } = await openWithKey(options)
-  // Passes the key itself, because a key from a file descriptor cannot be read again.
+  // Passes the key, not its source, because a key from a file descriptor can be read only once.
   const sameKey = () => ({ base64: Buffer.from(key).toString('base64') })
   const directory = await Directory.load({ feed, findZone: zones.find, clock, report }).catch(
     async (error) => {
@@ -101,7 +101,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     },
   )
   const notebook = new Notebook()
-  // The context shares this object, and setLimits changes it in place.
+  // Shared with the context, so that setLimits can change it in place.
   const limits = { ...(options.limits ?? unlimited) }
   const context: Context = { ...records, directory, notebook, limits }
   const served: Served = {
@@ -128,7 +128,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The master key decrypts the backup, unless an identity file or a passphrase file is given. */
+/** The master key decrypts the backup, unless there is an identity file or a passphrase file. */
 export interface Restoring
   extends Pick<ServiceOptions, 'purpose' | 'masterKey'>,
     Pick<RestoringPlace, 'backup' | 'against' | 'agree'>,
@@ -152,7 +152,7 @@ export async function restoreBackup(
 export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
   readonly from: DatabaseSetting
   readonly to: DatabaseSetting
-  /** If true, servers that use the source database may keep running. */
+  /** True if servers of the source database may keep running. */
   readonly whileServing: boolean
 }
 
@@ -167,7 +167,7 @@ export async function copyBetween(
   return copyDatabase({ ...places, purpose, takeKey, whileServing, clock }, progress)
 }
 
-/** Memoizes `make`: a key from a file descriptor can be read only once. */
+/** Memoizes `make`, because a key from a file descriptor can be read only once. */
 function once<Made>(make: () => Made): () => Made {
   let made: { readonly it: Made } | undefined
   return () => {

@@ -15,13 +15,13 @@ import type { Certificate } from './vault/certificate'
 export interface ServerOptions {
   readonly host: string
   readonly port: number
-  /** Public address. By default the address on which the server listens. */
+  /** Public address. The default is the address on which the server listens. */
   readonly baseUrl?: string | undefined
   readonly noDocs?: boolean
   readonly certificate?: Certificate | null
-  /** Networks of the proxies that terminate HTTPS. Requests from other addresses are refused. */
+  /** Networks of proxies that terminate HTTPS. Requests from other addresses are rejected. */
   readonly proxies?: Networks | null
-  /** Port on 127.0.0.1 for Prometheus metrics; 0 for a free port. Without it, no metrics are served. */
+  /** Port on 127.0.0.1 for Prometheus metrics; 0 for a free port. Null for no metrics. */
   readonly metricsPort?: number | null
   readonly build?: Readonly<Record<string, string>>
   readonly observers?: readonly RequestObserver[]
@@ -42,7 +42,7 @@ export interface Server extends Listening {
   readonly metricsPort: number | null
 }
 
-/** Listens, and runs the periodic tasks until the server is stopped. @throws the system's error if a port is in use */
+/** Listens, and runs periodic tasks until the server stops. @throws the system's error if a port is in use */
 export async function serve(served: Served, options: ServerOptions): Promise<Server> {
   const { context, isSandbox, report } = served
   const { host, port, baseUrl, noDocs = false, certificate = null, proxies = null, observers = [] } = options
@@ -50,7 +50,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
   let address = ''
   let isStopping = false
   let shown = certificate
-  // isStopping is checked last, because a stop may begin during the health check.
+  // Checks isStopping last, because a stop may begin during the health check.
   const isReady = async () => (await health.isReady()) && !isStopping
   const listening = listen(
     host,
@@ -84,19 +84,18 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
       shown = next
     },
     async stop() {
-      // /readyz now fails, so load balancers send no more requests. Requests in flight are still answered.
+      // From now on /readyz fails, so that load balancers send no more requests. Requests in flight are still answered.
       isStopping = true
       tasks.stopLongOnes()
       await listening.stop()
       await tasks.stop()
-      // Stopped last, so that metrics can be read during the stop.
       await metrics?.stop()
     },
   }
 }
 
 const flushMillis = 1_000
-/** Data that is stored in batches, so that no request waits for the database. */
+/** Data that is stored in batches. No request waits until it is stored. */
 const notes = 'token uses, member look-ups and refused authentications'
 const forgetMillis = 60_000
 
@@ -108,7 +107,7 @@ function startPeriodicTasks({ context, report }: Served) {
       () => true,
       () => false,
     )
-    // A failed flush is retried every second, but reported only once.
+    // Failed flushes are retried every second, but only the first failure is reported.
     if (!isFlushed && !isWaiting) report(`${notes} could not be stored; retrying every second`)
     isWaiting = !isFlushed
   }
@@ -119,11 +118,11 @@ function startPeriodicTasks({ context, report }: Served) {
       .then(() => forgetReplays(context, stopping.signal))
       .catch(() => report('expired replays could not be removed; retrying every minute'))
   }
-  // Also runs at the start, because old replays may have expired while the server was down.
+  // Runs at the start too, because replays may have expired while the server was down.
   forget()
   const timers = [setInterval(flush, flushMillis), setInterval(forget, forgetMillis)]
   return {
-    /** Interrupts long tasks. The next start of a server finishes them. */
+    /** Interrupts long tasks. The next server finishes these tasks after its start. */
     stopLongOnes: () => stopping.abort(),
     async stop() {
       for (const timer of timers) clearInterval(timer)

@@ -10,7 +10,7 @@ export interface SettingsLine {
   readonly value: string
 }
 
-/** Reads the syntax of systemd's EnvironmentFile (systemd.exec(5)). Unlike systemd, reports invalid lines. */
+/** Parses a file like systemd's EnvironmentFile (systemd.exec(5)). Unlike systemd, reports invalid lines. */
 export function readSettingsLines(text: string): { lines: SettingsLine[]; faults: string[] } {
   const lines: SettingsLine[] = []
   const faults: string[] = []
@@ -27,7 +27,7 @@ export function readSettingsLines(text: string): { lines: SettingsLine[]; faults
   return { lines, faults }
 }
 
-/** Joins continued lines. `line` is the number of the first line. */
+/** Joins continued lines. `line` is the line number of the first part. */
 function joinLines(text: string): { line: number; text: string }[] {
   const found: { line: number; text: string }[] = []
   let isOpen = false
@@ -54,7 +54,7 @@ function unquoted(written: string): string | null {
   return mark === '"' ? inside.replace(/\\(["\\$`])/g, '$1') : inside
 }
 
-/** The only setting without a flag, because every process on the machine can read command lines. */
+/** This setting has no flag, because every process on the machine can read command lines. */
 export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
 export const credentialsVariable = 'CREDENTIALS_DIRECTORY'
@@ -77,7 +77,7 @@ interface Source {
   readonly source: string
 }
 
-/** A flag overrides the environment, which overrides the file. @throws Refusal settings_invalid, listing every fault */
+/** Reads flags, else the environment, else the file. @throws Refusal settings_invalid, listing every fault */
 export function readSettings(
   environment: Environment,
   flags: Flags,
@@ -86,7 +86,7 @@ export function readSettings(
   const values: Partial<Record<SettingName, string>> = {}
   const faults: string[] = []
   const inFile = readSettingsFile(flags.settings ?? environment[settings.settings.variable], faults)
-  // If the file is unreadable, stops here, because every setting in it would be reported as missing.
+  // Stops if the file is unreadable. Otherwise every setting in the file would be reported as missing.
   if (inFile === null) throw new Refusal('settings_invalid', faults.join('\n'))
   for (const [name, setting] of Object.entries(settings) as [SettingName, Setting][]) {
     const given = givenFor(name, flags, environment) ?? inFile.get(setting.variable)
@@ -148,7 +148,7 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
 
 const mostSettingsBytes = 65_536
 
-/** Null if the file cannot be read. A running server calls this too, so a pipe or a huge file must not block it. */
+/** Returns null if the file cannot be read. Must not block a running server, so a pipe or a huge file is rejected. */
 function readSettingsText(path: string, faults: string[]): string | null {
   let file: number | undefined
   try {
@@ -181,7 +181,7 @@ function masterKeyFaults(
   return source.length > 1 ? [`${source.join(' and ')}: give the master key in only one way`] : []
 }
 
-/** Rejects a password in a flag, because every process on the machine can read command lines. */
+/** Reports a password in a flag, because every process on the machine can read command lines. */
 export function passwordFaults(flag: string, database = '', more = ''): string[] {
   const address = isDatabaseAddress(database) ? parseDatabaseAddress(database) : null
   if (address === null || typeof address === 'string' || address.password === null) return []

@@ -8,15 +8,15 @@ export class Fault {
 type Parse<Value> = (text: string) => Value | Fault
 
 interface Details {
-  /** The default, as text. `meaning` must state it too. */
+  /** The default value, as text. `meaning` must mention the default too. */
   readonly byDefault?: string
-  /** True if SIGHUP applies a new value to a running server. */
+  /** True if a running server applies a new value at SIGHUP. */
   readonly isReloaded?: true
 }
 
 export interface Setting<Value = unknown, More extends Details = Details> {
   readonly flag: string
-  /** Null for a flag without a value. In the environment, such a setting is `true` or `false`. */
+  /** Null for a flag without a value. In the environment, the value of such a setting is `true` or `false`. */
   readonly argument: string | null
   readonly variable: string
   readonly meaning: string
@@ -169,14 +169,14 @@ export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
 
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
 
-/** Parsed settings. A setting that is not given and has no default is undefined. */
+/** Parsed settings. Undefined for a missing setting without a default. */
 export type Values = {
   readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer Value, infer More>
     ? Exclude<Value, Fault> | (More extends { readonly byDefault: string } ? never : undefined)
     : never
 }
 
-/** Parses settings. All texts must be valid. */
+/** Parses settings. The caller has checked all texts. */
 export function valuesOf(given: Flags): Values {
   const values = Object.entries(settings).map(([name, { parse, details }]: [string, Setting]) => {
     const text = given[name as SettingName] ?? details.byDefault
@@ -194,7 +194,7 @@ function databasePlace(value: string): string | Fault {
   return typeof fault === 'string' ? new Fault(fault) : text(value)
 }
 
-/** Rejects 1 and 2, which are stdout and stderr. */
+/** Rejects 1 (stdout) and 2 (stderr). */
 function descriptor(value: string): number | Fault {
   return /^(0|[3-9]|[1-9]\d{1,3})$/.test(value) ? Number(value) : new Fault('must be 0 or from 3 to 9999')
 }

@@ -1,10 +1,10 @@
 /**
- * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. First installs missing parts: the Bun
- * that package.json pins (pinned-bun.json has the hashes) and the dependencies that bun.lock pins. To run src/main.ts,
- * it installs only production dependencies. `--fetch=PLATFORM,...` before ARGS also fetches Bun for other platforms.
+ * `node src/with-bun.mjs ARGS...` runs `bun ARGS...` in the project's folder. First installs missing parts: Bun as
+ * package.json pins it (hashes: pinned-bun.json), and dependencies as bun.lock pins them. For src/main.ts, installs
+ * only production dependencies. `--fetch=PLATFORM,...` before ARGS also fetches Bun for other platforms.
  *
- * Plain JavaScript without dependencies, because it runs before any are installed. Runs on Node 18 or later, or on
- * any Bun. Writes nothing to stdout, which belongs to the program.
+ * Plain JavaScript without dependencies, for Node 18 or later and any Bun. Writes nothing to stdout, because the
+ * program uses stdout.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -18,17 +18,17 @@ const ownFolder = join(root, '.bun')
 const pinned = JSON.parse(fs.readFileSync(join(root, 'src', 'pinned-bun.json'), 'utf8'))
 const platform = `${process.platform}-${process.arch}${isMusl() ? '-musl' : ''}`
 
-// Removes two variables that change what Bun runs.
+// These two variables would change what Bun runs.
 const { BUN_OPTIONS: _, BUN_BE_BUN: __, ...env } = process.env
 
-// If a proxy is configured, Bun would send it the tests' requests to this machine.
+// Requests of the tests to this machine must not go through a configured proxy.
 const unproxied = [env.NO_PROXY ?? env.no_proxy, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join()
 Object.assign(env, { NO_PROXY: unproxied, no_proxy: unproxied })
 
 const temporaryFolders = []
 process.on('exit', removeTemporaryFolders)
 
-// Passes signals to the child process. This process ends after the child.
+// Passes signals to the child process. This process ends when the child has ended.
 let running
 let stoppedBy
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -66,15 +66,15 @@ function isMusl() {
   return process.platform === 'linux' && fs.existsSync('/etc/alpine-release')
 }
 
-/** Returns the path of a Bun of exactly this version. Tries executables in PATH last, because starting them is slow. */
+/** Returns the path of a Bun of exactly this version. Tries PATH last, because starting executables is slow. */
 function findBun(version) {
-  // This script may run in Bun: if there is no Node, `bun run` provides itself as `node`.
+  // Bun may run this script: without Node, `bun run` provides itself as `node`.
   if (process.versions.bun === version) return process.execPath
   if (fs.existsSync(ownBun(version, platform))) return ownBun(version, platform)
   return onPath('bun').find((path) => versionOf(path) === version)
 }
 
-/** Path of the project's Bun for a platform. It contains the version, so that Bun need not be started to ask for it. */
+/** Path of the project's Bun for a platform. The version is in the path, so no start of Bun is needed to find it. */
 function ownBun(version, platform) {
   return join(ownFolder, `${version}-${platform}`, 'bun')
 }
@@ -88,7 +88,7 @@ function versionOf(bun) {
   return spawnSync(bun, ['--version'], { env, encoding: 'utf8', timeout: 10_000 }).stdout?.trim()
 }
 
-/** Installs the Bun of a platform from its npm package, after checking the hash. Returns the path. */
+/** Installs Bun for a platform from an npm package. Checks the hash. Returns the path. */
 async function fetchBun(version, platform) {
   const pin = pinned.executables[platform]
   if (!pin) throw new Error(`src/pinned-bun.json has no Bun for ${platform}: put Bun ${version} on the PATH`)
@@ -111,7 +111,7 @@ async function fetchBun(version, platform) {
     if (code === 0 && fs.existsSync(executable)) {
       requireHash(executable, pin.sha512, `${pin.package}@${version}`)
       fs.chmodSync(executable, 0o755)
-      // A rename is atomic. If two processes install at once, the later one wins.
+      // A rename is atomic, so two processes can install at once.
       fs.mkdirSync(dirname(ownBun(version, platform)), { recursive: true })
       fs.renameSync(executable, ownBun(version, platform))
       return ownBun(version, platform)
@@ -123,20 +123,20 @@ async function fetchBun(version, platform) {
   )
 }
 
-/** Throws if the hash is wrong. Another installer is not tried, because all of them fetch the same package. */
+/** Throws if the hash is wrong. Tries no other installer, because all installers fetch the same package. */
 function requireHash(file, sha512, name) {
   const found = createHash('sha512').update(fs.readFileSync(file)).digest('hex')
   if (found !== sha512)
     throw new Error(`${name} does not match its hash in src/pinned-bun.json: its SHA-512 is ${found}`)
 }
 
-/** Without these flags, Bun skips packages for other platforms. */
+/** Returns arguments for Bun. Without the flags, Bun skips packages for other platforms. */
 function bunArguments(platform) {
   const [os, cpu] = platform.split('-')
   return ['add', '--ignore-scripts', `--os=${os}`, `--cpu=${cpu}`]
 }
 
-/** Sets each option, because `npm start` passes the user's npm settings on in the environment. */
+/** Returns arguments for npm. Sets each option, because `npm start` passes on the user's npm settings. */
 function npmArguments(folder) {
   const what = ['install', '--prefix', folder, '--ignore-scripts', '--include=optional', '--global=false']
   const how = [
@@ -148,16 +148,16 @@ function npmArguments(folder) {
     '--no-progress',
     '--loglevel=error',
   ]
-  // By default npm takes more than a minute to report that there is no network.
+  // Without a network, npm by default takes more than a minute to fail.
   return [...what, ...how, '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=5000']
 }
 
-/** Installs into a temporary folder and renames it, so that an interruption leaves no incomplete node_modules. */
+/** Installs into a temporary folder, then renames it. An interruption thus leaves no incomplete node_modules. */
 async function installDependencies(bun, version, startsProgram) {
   const modules = join(root, 'node_modules')
   const stamp = join(modules, '.with-bun')
   const installed = fs.existsSync(stamp) ? fs.readFileSync(stamp, 'utf8') : 'production'
-  // If the packages for tests are installed too, they are updated and not removed.
+  // Installed packages for tests are updated too, and not removed.
   const isProgram = startsProgram && installed.endsWith('production')
   const whole = dependenciesHash(version)
   const production = `${whole} production`
@@ -176,8 +176,8 @@ async function installDependencies(bun, version, startsProgram) {
     process.stderr.write(output)
     throw new Error(`cannot install the dependencies: ${gist(output)}`)
   }
-  // Bun only warns if an optional package, for example the linter's, could not be fetched. Without a stamp, the next
-  // start tries again.
+  // If Bun cannot fetch an optional package, for example the linter's, it only warns. Without a stamp, the next start
+  // tries again.
   const isWhole = !/^warn: .* downloading /m.test(output)
   if (isWhole) fs.writeFileSync(join(temp, 'node_modules', '.with-bun'), isProgram ? production : whole)
   try {
@@ -194,7 +194,7 @@ function dependenciesHash(version) {
   return hash.digest('hex')
 }
 
-/** Creates a folder on the project's file system, so that files can be renamed out of it. */
+/** Creates a folder on the project's file system, because a rename needs the same file system. */
 function temporaryFolder() {
   fs.mkdirSync(ownFolder, { recursive: true })
   for (const name of fs.readdirSync(ownFolder).filter((name) => name.startsWith('temp-'))) {
@@ -210,7 +210,7 @@ function removeTemporaryFolders() {
   for (const folder of temporaryFolders.splice(0)) fs.rmSync(folder, { recursive: true, force: true })
 }
 
-/** Runs a program to its end. Returns its output unless it inherits stdio. */
+/** Runs a program to its end. Returns the program's output, unless stdio is inherited. */
 function run(command, args, options) {
   return new Promise((done, failed) => {
     running = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'], ...options })
@@ -223,7 +223,7 @@ function run(command, args, options) {
     running.on('error', failed)
     running.on('close', (code, signal) => {
       running = undefined
-      // A signal must end the whole installation, not only this step.
+      // A signal ends the whole installation, not only this step.
       if (stoppedBy && options.stdio !== 'inherit') failed(new Error('stopped'))
       else done({ code: code ?? 128 + constants.signals[signal], output })
     })

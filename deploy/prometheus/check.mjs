@@ -1,6 +1,5 @@
-// Checks the configuration, the rules and their tests, the expressions of the dashboard and the metrics of the built executable
-// with promtool (Debian: apt-get install prometheus). Skipped without promtool.
-//
+// Checks with promtool: configuration, rules, rule tests, dashboard expressions, and the metrics of the built
+// executable. Skipped without promtool (Debian: apt-get install prometheus).
 //   node deploy/prometheus/check.mjs dist/anteroom
 
 import assert from 'node:assert/strict'
@@ -35,7 +34,7 @@ function rulesOf(dashboard) {
   return JSON.stringify({ groups: [{ name: 'dashboard', rules }] })
 }
 
-/** The metrics of a service with an empty database. */
+/** Returns the metrics of a service with an empty database. */
 async function metricsOf(folder) {
   const env = { ANTEROOM_DATABASE: join(folder, 'anteroom.sqlite') }
   assert.equal(spawnSync(program, ['init'], { env }).status, 0, 'init')

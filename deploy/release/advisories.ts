@@ -1,7 +1,7 @@
 import { bundledPackages } from './bundled'
 import { root } from './bundling'
 
-/** An advisory of an npm registry, with only the fields that are read here. */
+/** An advisory of an npm registry. Only the fields that are used. */
 interface Advisory {
   readonly title: string
   readonly severity: string
@@ -18,8 +18,8 @@ export interface Finding {
 }
 
 /**
- * Judges the output of `bun audit --json`. High and critical advisories of bundled packages are bad. All others,
- * including those of development packages, are only listed.
+ * Judges the output of `bun audit --json`. High and critical advisories of bundled packages are bad. All other
+ * advisories are only listed.
  *
  * @param bundled versions of the bundled packages by name
  */
@@ -51,7 +51,7 @@ export function judge(printed: string, bundled: ReadonlyMap<string, string>): Fi
   return { lines: lines.length > 0 ? lines : ['advisories: none'], isBad }
 }
 
-/** Returns null if Bun printed an error text or the JSON of a registry error. */
+/** Returns null if Bun printed an error, either as text or as JSON of the registry. */
 function parse(printed: string): Readonly<Record<string, readonly Advisory[]>> | null {
   try {
     const parsed: unknown = JSON.parse(printed)

@@ -8,17 +8,18 @@ import { zoneData } from './zone-data'
 
 export interface Platform {
   readonly target: Bun.Build.CompileTarget
-  /** Path of Bun for that platform, so that the bundler downloads nothing. */
+  /** Path of Bun for the platform. With this path, the bundler downloads nothing. */
   readonly bun: string
   /** `bun` must have the hash that is pinned for this platform. */
   readonly pin: PinnedPlatform
 }
 
 /**
- * The executable loads no configuration from its working directory. The same commit gives the same bytes in any folder.
+ * Builds the executable. It loads no configuration from its working directory. The same commit gives the same bytes in
+ * any folder.
  *
- * @param entry the entry module; benchmarks build others
- * @throws AggregateError if bundling fails; Error if the Bun does not have the pinned hash
+ * @param entry the entry module; benchmarks use other modules
+ * @throws AggregateError if bundling fails; Error if Bun does not have the pinned hash
  */
 export async function build(outfile: string, entry = 'src/main.ts', platform?: Platform): Promise<void> {
   if (platform) requirePinned(platform.bun, platform.pin)
@@ -35,7 +36,7 @@ export async function build(outfile: string, entry = 'src/main.ts', platform?: P
     },
     compile: {
       outfile: resolve(outfile),
-      // .env and bunfig.toml are not loaded, because both could run a script from the working directory.
+      // Must not load .env and bunfig.toml, because both could run a script from the working directory.
       autoloadDotenv: false,
       autoloadBunfig: false,
       ...(platform && { target: platform.target, executablePath: platform.bun }),

@@ -12,7 +12,7 @@ export interface BundledPackage {
   readonly sha512: string
   /** License and notice texts by file name. Each copy of the executable must include them. */
   readonly texts: ReadonlyMap<string, string>
-  /** Folders of the packages that it imports. */
+  /** Folders of the packages that this package imports. */
   readonly imports: readonly string[]
 }
 
@@ -21,8 +21,8 @@ const folderOf = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/
 let found: Promise<ReadonlyMap<string, BundledPackage>> | undefined
 
 /**
- * Returns the packages that the bundler puts into the executable, by folder in node_modules. Packages for development
- * and unused dependencies are not included.
+ * Returns the packages in the executable, by folder in node_modules. Omits development packages and unused
+ * dependencies.
  */
 export function bundledPackages(): Promise<ReadonlyMap<string, BundledPackage>> {
   found ??= findPackages()
@@ -63,7 +63,10 @@ function packageIn(folder: string, paths: readonly string[]): Omit<BundledPackag
   }
 }
 
-/** Returns the license and notice files of a package, and the `*.LICENSE.txt` of code that the package itself bundles. */
+/**
+ * Returns the license and notice files of a package. Includes the `*.LICENSE.txt` of code that is bundled in the
+ * package.
+ */
 function textsIn(folder: string, paths: readonly string[]): ReadonlyMap<string, string> {
   const names = readdirSync(join(root, folder)).filter((name) => /^(licen[cs]e|copying|notice)\b/i.test(name))
   const ofFiles = paths.map((path) => basename(path)).filter((name) => /\.LICENSE\.txt$/.test(name))

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * `debug`, an indirect dependency of Elysia, uses supports-color if it is installed. Only development tools install it.
- * Without this plugin, supports-color would be bundled, or searched for in the working directory.
+ * Elysia depends on `debug`, which uses supports-color if it is installed. Only development tools install
+ * supports-color. Without this plugin, it would be bundled, or searched for in the working directory.
  */
 const withoutSupportsColor: Bun.BunPlugin = {
   name: 'without supports-color',
@@ -17,10 +17,11 @@ const withoutSupportsColor: Bun.BunPlugin = {
 }
 
 /**
- * Bundler options, for the executable and for tests. Identifiers are not minified: Elysia has open bugs with that, and it
- * saves little. Without NODE_ENV, Elysia runs in development mode, in which one request can take seconds of CPU time.
- * __dirname and __filename are empty, because the bundler would insert the folder of the build. pino uses them only to
- * find workers, which are not used here.
+ * Bundler options for the executable and for tests.
+ * - identifiers: not minified. Elysia has open bugs with minified identifiers, and little would be saved.
+ * - NODE_ENV: otherwise Elysia runs in development mode, in which a request can take seconds of CPU time.
+ * - __dirname and __filename: otherwise the bundler inserts the folder of the build. pino needs both only for workers,
+ *   which are not used.
  */
 export const bundling = {
   root,

@@ -1,7 +1,10 @@
-/** Files that are built in or that control the build. */
+/** Files in the executable, and files that control the build. */
 const built = ['src', 'db', 'fixtures', 'deploy/release', 'package.json', 'bun.lock', 'tsconfig.json']
 
-/** Returns the commit of a working tree, with the suffix `-dirty` if files of the executable differ; `unknown` without git. */
+/**
+ * Returns the commit of a working tree; `unknown` without git. Ends with `-dirty` if a file of the executable was
+ * changed.
+ */
 export function commitOf(folder: string): string {
   const head = git(folder, 'rev-parse', '--verify', 'HEAD')
   if (head === null) return 'unknown'
@@ -14,7 +17,7 @@ export function committedAt(folder: string): string | null {
   return seconds === null ? null : new Date(Number(seconds) * 1000).toISOString()
 }
 
-/** Returns the commit of a tag; null without such a tag or without git. */
+/** Returns the commit of a tag; null if there is no such tag or no git. */
 export function taggedCommit(folder: string, tag: string): string | null {
   return git(folder, 'rev-parse', '--verify', '--quiet', `refs/tags/${tag}^{commit}`)
 }

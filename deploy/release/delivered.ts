@@ -1,4 +1,4 @@
-/** The executables of a release by platform: file name and Bun target. */
+/** File name and Bun target of each executable of a release, by platform. */
 export const delivered = {
   'linux-x64': { file: 'anteroom-linux-x64', target: 'bun-linux-x64-baseline' },
   'linux-arm64': { file: 'anteroom-linux-arm64', target: 'bun-linux-arm64' },

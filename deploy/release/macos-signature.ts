@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
-// macOS kills a program whose pages do not match its code signature. Bun signs the arm64 executables that it builds. Its
-// x64 executables keep the signature of Bun itself, which does not match. This module writes an ad hoc signature, as
-// Apple's linker does. Such a signature does not identify the developer: that needs a certificate, and codesign on a Mac.
+// macOS kills a program if its pages do not match its code signature. Bun's x64 executables have such a wrong
+// signature. This module writes an ad hoc signature, as Apple's linker does. An ad hoc signature does not identify the
+// developer: that needs a certificate, and codesign on a Mac.
 
 const segmentCommand = 0x19
 const signatureCommand = 0x1d
@@ -17,11 +17,11 @@ interface Layout {
   /** Offset of the signature. The bytes before it are signed. */
   readonly signedBytes: number
   readonly text: { readonly from: bigint; readonly bytes: bigint }
-  /** Offset of the load command of __LINKEDIT, the last segment, which contains the signature. */
+  /** Offset of the load command of __LINKEDIT. This last segment contains the signature. */
   readonly lastAt: number
 }
 
-/** Returns why the signature of a macOS executable (64-bit Mach-O) is invalid; null if it is valid. */
+/** Checks the signature of a macOS executable (64-bit Mach-O). Returns the fault, or null if the signature is valid. */
 export function signatureFault(file: Buffer): string | null {
   const { signatureAt, signedBytes } = layoutOf(file)
   const end = signedBytes + file.readUInt32LE(signatureAt + 12)
@@ -49,7 +49,7 @@ export function signed(file: Buffer, identifier: string): Buffer {
   const lastBytes = BigInt(signedBytes + bytes) - code.readBigUInt64LE(lastAt + 40)
   code.writeUInt32LE(bytes, signatureAt + 12)
   code.writeBigUInt64LE(lastBytes, lastAt + 48)
-  // In memory a segment occupies whole pages. The largest pages have 16 KiB.
+  // A segment occupies whole pages in memory. The largest page size is 16 KiB.
   code.writeBigUInt64LE(((lastBytes + 0x3fffn) / 0x4000n) * 0x4000n, lastAt + 32)
 
   const head = Buffer.alloc(superBlob.bytes + directory.bytes)

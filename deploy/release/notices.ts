@@ -32,7 +32,7 @@ function sectionOf({ name, version, license, texts }: BundledPackage): string {
   return [`${name} ${version} (${license})`, ...said].join('\n\n')
 }
 
-/** Returns Bun's license page. The bun-types package contains it and has Bun's version. */
+/** Returns Bun's license page from the bun-types package, which has the same version as Bun. */
 function bunSection(): string {
   if (typesVersion !== Bun.version)
     throw new Error(`bun-types ${typesVersion} does not match Bun ${Bun.version}`)

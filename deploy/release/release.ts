@@ -16,14 +16,14 @@ import { hashOf, isPinned, type PinnedPlatform, requirePinned } from './pinned'
 import { sbomOf } from './sbom'
 import { versionFault } from './version'
 
-// `release.ts` builds dist/release. With --verify it builds the commit again in another folder and compares.
+// `release.ts` builds dist/release. With --verify, it then builds the same commit again and compares the files.
 const isVerifying = process.argv.includes('--verify')
 await release(join(root, 'dist', 'release'))
 if (isVerifying) await verify()
 
-/** Builds a release in a temporary folder, which is renamed to `folder` when it is complete. */
+/** Builds a release in a temporary folder. Renames the folder to `folder` when the release is complete. */
 async function release(folder: string): Promise<void> {
-  // The Bun that runs this script is the compiler, so its hash is checked too.
+  // This Bun is the compiler, so its hash is checked too.
   requirePinned(process.execPath, platformHere())
   const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const fault = versionFault(version, changelog, commitOf(root), taggedCommit(root, `v${version}`))
@@ -70,7 +70,7 @@ function platformHere(): PinnedPlatform {
   return here
 }
 
-/** Replaces an invalid signature, so that a Mac starts the executable. @throws Error if it is still invalid */
+/** Replaces an invalid signature, because a Mac would not start the executable. @throws Error if it is still invalid */
 function sign(executable: string): void {
   const file = readFileSync(executable)
   if (signatureFault(file) === null) return
@@ -80,7 +80,7 @@ function sign(executable: string): void {
   writeFileSync(executable, repaired)
 }
 
-/** Builds the release again in a separate checkout with separate dependencies, and compares the hashes. */
+/** Builds the release again, with a separate checkout and separate dependencies. Compares the hashes. */
 async function verify(): Promise<void> {
   const commit = commitOf(root)
   if (!/^[0-9a-f]{40}$/.test(commit))

@@ -1,13 +1,13 @@
 /** A library that Bun links. */
 export interface RuntimePart {
   readonly name: string
-  /** The library's release, or the commit of Bun's fork of it; null if Bun does not report the version. */
+  /** Version of the library, or commit of Bun's fork; null if Bun does not report the version. */
   readonly version: string | null
   /** An SPDX license id; null if no single id describes the license. */
   readonly license: string | null
 }
 
-/** Linked libraries by key in `process.versions`, with the licenses from Bun's license page. */
+/** Linked libraries by key in `process.versions`. The licenses are from Bun's license page. */
 const versioned = {
   webkit: ['WebKit JavaScriptCore', 'LGPL-2.0-or-later'],
   boringssl: ['BoringSSL', null],
@@ -28,7 +28,7 @@ const versioned = {
   zstd: ['Zstandard', 'BSD-3-Clause'],
 } as const
 
-/** Linked libraries on Bun's license page whose versions Bun does not report. */
+/** Linked libraries on Bun's license page. Bun does not report their versions. */
 const unversioned = {
   brotli: 'MIT',
   lsquic: 'MIT',

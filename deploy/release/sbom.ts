@@ -13,8 +13,8 @@ export interface Source {
 }
 
 /**
- * Returns the software bill of materials (CycloneDX 1.6): bundled packages, zone data, Bun of each platform, and its
- * libraries. Reproducible: the timestamp is the commit's, and there is no serial number.
+ * Returns the software bill of materials (CycloneDX 1.6): bundled packages, zone data, Bun of each platform, and Bun's
+ * libraries. Reproducible: the timestamp is the time of the commit, and there is no serial number.
  */
 export function sbomOf(packages: ReadonlyMap<string, BundledPackage>, source: Source): object {
   const all = [...packages.values()]
@@ -79,7 +79,7 @@ function packageComponent(one: BundledPackage): object {
   }
 }
 
-/** Returns the package URL. The specification of package URLs requires that the @ of a scope is escaped. */
+/** Returns the package URL. The @ of a scope must be escaped (specification of package URLs). */
 function purlOf({ name, version }: BundledPackage): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
@@ -88,7 +88,7 @@ function licensesOf(id: string): object[] {
   return [{ license: { id } }]
 }
 
-/** Describes the Bun executable from which a platform's executable is built. */
+/** Describes Bun's executable for a platform. The platform's executable is built from it. */
 function bunOf(platform: Source['platforms'][number]): object {
   const pin = executables[platform]
   return {

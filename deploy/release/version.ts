@@ -1,7 +1,7 @@
 /**
- * Returns why a version cannot be released; null if it can.
+ * Returns the reason that a version cannot be released; null if there is none.
  * @param changelog CHANGELOG.md, in Keep a Changelog form
- * @param tagged commit of the tag for this version; null without a tag
+ * @param tagged commit of the version's tag; null without a tag
  */
 export function versionFault(
   version: string,
@@ -13,7 +13,7 @@ export function versionFault(
   if (!heading || !/\] - \d{4}-\d{2}-\d{2}$/.test(heading)) {
     return `CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD"; add it, or change the version in package.json`
   }
-  // With changed files, the commit ends with -dirty.
+  // The commit ends with -dirty if files were changed.
   if (tagged !== null && tagged !== commit.replace('-dirty', '')) {
     return `version ${version} is already released: tag v${version} names another commit; increase the version in package.json`
   }

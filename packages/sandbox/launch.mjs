@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Starts the Anteroom executable for this system, which is in an optional dependency of this package. Passes on
- * arguments, input, output, signals and the exit code.
+ * Starts the Anteroom executable for this system. An optional dependency of this package contains the executable.
+ * Passes on arguments, input, output, signals and the exit code.
  *
  * Plain JavaScript without dependencies, for Node 18 or later and Bun. Makes no network requests.
  */
@@ -17,7 +17,7 @@ const platformPackage = `@anteroom/sandbox-${platform}`
 const parent = process.ppid
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-// The runtime in the executable would use these variables, even if they were set for another program.
+// These variables may be set for another program. The runtime in the executable would use them too.
 const runtimeVariable = /^BUN_(BE_BUN|OPTIONS|INSPECT\w*|JSC_\w+|BYTECODE_\w+)$/i
 const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !runtimeVariable.test(name)))
 
@@ -28,7 +28,7 @@ const executable = findExecutable()
 if (executable) start(executable)
 else refuse(whyMissing())
 
-/** Undefined if the package for this system is not installed. */
+/** Returns undefined if the package for this system is not installed. */
 function findExecutable() {
   try {
     return require.resolve(`${platformPackage}/bin/anteroom${isWindows ? '.exe' : ''}`)
@@ -39,10 +39,10 @@ function findExecutable() {
 
 function start(path) {
   let child
-  // Set up before the start. A signal between the start and the set-up would leave the executable running.
+  // Handles signals before the executable starts. Otherwise an early signal would leave the executable running.
   for (const signal of endingSignals) {
     process.on(signal, () => {
-      // On Windows, the console sends Ctrl-C to the executable too. kill() would end it without cleaning up.
+      // On Windows, the console itself sends Ctrl-C to the executable. kill() would prevent its cleanup.
       if (!isWindows) child.kill(signal)
     })
   }
@@ -52,7 +52,7 @@ function start(path) {
   if (process.env.npm_lifecycle_event === 'npx') stopWithParent(() => child.kill())
 }
 
-/** npx starts a shell, which may end at a signal without passing it on. */
+/** Stops if the parent has ended: the shell of npx may end at a signal without passing the signal on. */
 function stopWithParent(stop) {
   const watch = setInterval(() => {
     if (process.ppid === parent) return

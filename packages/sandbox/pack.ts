@@ -8,19 +8,19 @@ import launcher from './package.json'
 const root = new URL('../..', import.meta.url).pathname
 
 export interface Packing {
-  /** Path of the executable by platform. */
+  /** Paths of the executables, by platform. */
   readonly executables: Partial<Record<DeliveredPlatform, string>>
   /** Path of the third-party notices, if any. */
   readonly notices?: string
-  /** Folder for the tarballs. It is emptied first. */
+  /** Folder for the tarballs. Its old content is deleted first. */
   readonly folder: string
   /** From 0 (fastest) to 9 (smallest). */
   readonly gzipLevel?: number
 }
 
 /**
- * Packs the npm package of the sandbox, and one package for each executable. The sandbox package has the others as
- * optional dependencies of the same version. The same files give the same bytes.
+ * Packs the npm package of the sandbox, and one package for each executable. The sandbox package depends on the
+ * executable packages optionally, with the same version. The same files give the same bytes.
  *
  * @returns the names of the tarballs; the sandbox package is last
  */
@@ -61,19 +61,19 @@ interface Manifest {
   readonly [field: string]: unknown
 }
 
-/** Files of a package. The key is the name in the package, the value the path of the source. */
+/** Files of a package. Keys are names in the package, values are source paths. */
 type Contents = Readonly<Record<string, string>>
 
 function nameOf(platform: DeliveredPlatform): string {
   return `@anteroom/sandbox-${platform}`
 }
 
-/** The path that launch.mjs expects. */
+/** Path of the executable in its package. launch.mjs uses the same path. */
 function executableIn(platform: DeliveredPlatform): string {
   return platform === 'win32-x64' ? 'bin/anteroom.exe' : 'bin/anteroom'
 }
 
-/** The fields of package.json that let npm install a package only on its platform. */
+/** Fields of package.json with which npm installs a package only on one platform. */
 function systemOf(platform: DeliveredPlatform) {
   const [os, cpu] = platform.split('-')
   return { os: [os], cpu: [cpu], ...(os === 'linux' && { libc: ['glibc'] }) }
@@ -87,13 +87,13 @@ function platformManifest(platform: DeliveredPlatform): Manifest {
     license: launcher.license,
     files: ['bin', 'THIRD-PARTY-NOTICES.txt'],
     ...systemOf(platform),
-    // Without preferUnplugged, Yarn leaves the executable in the package's archive, where it cannot be started.
+    // Without preferUnplugged, Yarn does not unpack the executable, so it cannot be started.
     preferUnplugged: true,
     publishConfig: { access: 'public' },
   }
 }
 
-/** Packs with Bun, whose version is pinned. The bytes that npm writes depend on the versions of npm and Node. */
+/** Packs with Bun, because its version is pinned. npm would write bytes that depend on the versions of npm and Node. */
 function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLevel: number): string {
   const stage = mkdtempSync(join(tmpdir(), 'anteroom-pack-'))
   try {
@@ -116,7 +116,9 @@ function packOne(manifest: Manifest, contents: Contents, folder: string, gzipLev
   }
 }
 
-/** Returns the executables of the release. If there is no release, returns the one that was built for this machine. */
+/**
+ * Returns the executables of the release. Without a release, returns the executable that was built for this machine.
+ */
 function findExecutables(): Omit<Packing, 'folder'> {
   const release = join(root, 'dist/release')
   if (!existsSync(release)) {
@@ -126,7 +128,7 @@ function findExecutables(): Omit<Packing, 'folder'> {
   return { executables: Object.fromEntries(files), notices: join(release, 'THIRD-PARTY-NOTICES.txt') }
 }
 
-/** Returns why the executables must not be packed. Checks the version of only one: the executable for this machine. */
+/** Returns a fault of the executables, if any. Checks only the version of the executable for this machine. */
 function packingFault({ executables }: Omit<Packing, 'folder'>): string | undefined {
   const missing = Object.values(executables).find((path) => !existsSync(path))
   if (missing) return `there is no ${missing.replace(root, '')}; run npm run build`

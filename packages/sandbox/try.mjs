@@ -1,7 +1,9 @@
 /**
- * `node packages/sandbox/try.mjs [npm | npm-12 | bun ...]` installs and starts the packages in dist/packages as partners
- * do: with the installed npm, with npm 12 and with bunx. The registry is local and has only these packages. The working
- * folder, the home folder and the cache are empty. No install scripts run, and only bunx has Bun in its PATH.
+ * `node packages/sandbox/try.mjs [npm | npm-12 | bun ...]` installs and starts the packages in dist/packages as
+ * partners do. The clients are the installed npm, npm 12 and bunx.
+ * - The registry is local, and has only these packages.
+ * - The working folder, the home folder and the cache are empty.
+ * - No install scripts run. Only bunx has Bun in its PATH.
  *
  * Plain JavaScript, for machines with Node only. npm 12 and its Node come from npm's configured registry.
  */
@@ -25,7 +27,7 @@ const { version } = JSON.parse(fs.readFileSync(join(root, 'package.json'), 'utf8
 const temporary = fs.mkdtempSync(join(tmpdir(), 'anteroom-try-'))
 const running = new Set()
 process.on('exit', () => {
-  // Ends each child with the processes that it started, which are in its process group.
+  // Ends the process group of each child: the child and all processes that the child started.
   for (const { pid } of running) kill(-pid)
   fs.rmSync(temporary, { recursive: true, force: true })
 })
@@ -51,7 +53,7 @@ assert.deepEqual(
 )
 registry.close()
 
-/** Starts the sandbox twice: with an empty cache, then with the cache that the first start filled. */
+/** Starts the sandbox twice: first with an empty cache, then with the filled cache. */
 async function tryFirstAndAgain(client) {
   const home = emptyFolder()
   const first = await trySandbox(client, [...client.npx, name], home)
@@ -63,7 +65,7 @@ async function tryFirstAndAgain(client) {
   )
 }
 
-/** Starts the sandbox from a tarball. The package with the executable comes from the registry. */
+/** Starts the sandbox from a tarball. The executable's package comes from the registry. */
 async function tryTarball(client) {
   const file = join(packages, `${name}-${version}.tgz`)
   const ready = await trySandbox(client, client.tarball(file), emptyFolder())
@@ -91,7 +93,7 @@ async function tryProject(client) {
   figure(client, 'npm install, npm test; npm ci, npm test', `npm ci with a warm cache in ${installed} s`)
 }
 
-/** Returns the test that README.md of the package shows. */
+/** Returns the test in the package's README.md. */
 function exampleTest() {
   const readme = fs.readFileSync(join(root, 'packages/sandbox/README.md'), 'utf8')
   const [, code] = /^```js\n(.+?)^```$/ms.exec(readme) ?? assert.fail('README.md shows no test')
@@ -139,7 +141,7 @@ async function trySandbox(client, words, home) {
   await eventually(() => !fs.existsSync(database), 'the temporary database is gone')
   assert.equal(lines.length, 1, 'nothing else on stdout')
   assert.deepEqual(fs.readdirSync(folder), [], 'nothing left in the working folder')
-  // npx may end by the signal even if the sandbox ended normally. The checks above show that the sandbox cleaned up.
+  // npx may end by the signal. The checks above show that the sandbox itself ended normally.
   assert.ok(code === 0 || signal === 'SIGTERM', `ended with ${code ?? signal}; on stderr: ${errors}`)
   return ready
 }
