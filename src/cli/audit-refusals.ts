@@ -46,7 +46,7 @@ export function changesRecords({ action }: Tried): boolean {
 
 const storageKinds: readonly Kind[] = ['storage_busy', 'storage_failed', 'database_unusable']
 
-/** Runs `work`. If it is refused, writes an audit line with the reason. */
+/** Runs `work`. If `work` is refused, writes an audit line with the reason. */
 export async function auditRefusals(
   records: Records,
   tried: Tried,

@@ -213,7 +213,6 @@ interface Switches<On, Found> {
   readonly reactivate: Switch<On, Found>
   readonly question: (record: Found, context: On) => string | Promise<string>
   readonly nameOf: (record: Found) => string
-  /** Appended to the question and to the answer. */
   readonly noteOn?: (context: On, record: Found) => string
 }
 

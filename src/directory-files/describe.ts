@@ -2,7 +2,7 @@ import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import type { DirectoryFile, ProviderInFile } from './document'
 
-/** Returns regions and providers as a directory file. Loading it again changes nothing. */
+/** Returns regions and providers as a directory file. Loading this file changes nothing. */
 export function describeDirectory(regions: readonly Region[], providers: readonly Provider[]): DirectoryFile {
   const refs = new Map(regions.map((region) => [region.id, regionRef(region)]))
   return {

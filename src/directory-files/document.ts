@@ -64,7 +64,7 @@ export type ProviderInFile = Static<typeof ProviderInFile>
 
 const shape = validator(DirectoryFile)
 
-/** Returns true if a document matches the schema. It may still break other rules. */
+/** Returns true if a document matches the schema. The document may still break other rules. */
 export const isDirectoryFile = shape.accepts
 
 const partShapes = {
@@ -119,7 +119,7 @@ interface Parts {
 /** A provider's parts. Invalid parts are undefined, so that valid parts keep their positions. */
 type ProviderParts = ReturnType<typeof providerPartsOf>
 
-/** @param isShaped true if the whole document is valid, so that its parts need no check */
+/** @param isShaped true if the whole document is valid: then the parts need no check */
 function partsOf(document: unknown, isShaped: boolean): Parts {
   const { regions: listed, providers } = Object(document)
   const regions = elementsOf(listed).map(Object)
@@ -244,7 +244,7 @@ function toRegionEntry(region: RegionInFile): RegionEntry {
 function toProviderEntry(provider: ProviderInFile): ProviderEntry {
   return {
     ...provider,
-    // An empty text means no value, because CSV cannot distinguish the two.
+    // An empty text means no value, because CSV has no other form for a missing value.
     credentials: provider.credentials || null,
     pronouns: provider.pronouns || null,
     gender: provider.gender || null,

@@ -76,7 +76,7 @@ function compileWindow({ start, end, stepMinutes = slotMinutes }: WorkingWindow)
   return { startMinute, endMinute: endMinute > startMinute ? endMinute : endMinute + dayMinutes, stepMinutes }
 }
 
-/** Dates cover whole local days. If a local time occurs twice, a start is the first and an end is the last occurrence. */
+/** Dates cover whole local days. If a local time occurs twice, a start is the earlier instant, an end the later instant. */
 export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interval {
   const [start, end] = [parseInstant(from), parseInstant(until)]
   if (start !== null && end !== null) return { start: start / minuteMillis, end: end / minuteMillis }

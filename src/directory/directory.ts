@@ -167,7 +167,7 @@ export class Directory {
     return this.listUnlisted().filter(({ id }) => !this.#contents.providers.has(id))
   }
 
-  /** Returns the listing of a provider, active or not. */
+  /** Returns the listing of an active or deactivated provider. */
   findAnyListing(providerId: number): Listing | null {
     return this.#contents.listings.get(providerId) ?? null
   }

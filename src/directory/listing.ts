@@ -22,7 +22,7 @@ export interface UnlistedProvider extends UnreadableProvider {
 
 export const nothingTaken: readonly never[] = []
 
-/** Returns true if a change from one listing to the other does not affect search results. */
+/** Returns true if searches return the same results with both listings. */
 export function isFoundBySameSearches(one: Listing, other: Listing): boolean {
   const comparedText = ({ licenses, provider }: Listing) => {
     const { languagesSpoken, modalities, inPersonRegionIds } = provider

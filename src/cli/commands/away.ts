@@ -226,7 +226,7 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
 
 export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
 
-/** Staff suspend a provider; the directory deactivates one. */
+/** Staff suspend providers. The directory deactivates providers. */
 export function providerState({
   active = true,
   suspended,

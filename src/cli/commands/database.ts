@@ -121,9 +121,7 @@ function whileServingLines(from: string): string[] {
 }
 
 function nextLines(to: DatabaseSetting, from: string, { deactivated }: Copied): string[] {
-  const key = isDatabaseAddress(to.database)
-    ? ' Set ANTEROOM_MASTER_KEY_FILE on each server.'
-    : ''
+  const key = isDatabaseAddress(to.database) ? ' Set ANTEROOM_MASTER_KEY_FILE on each server.' : ''
   return [
     `The copy needs the same master key.${key}`,
     `From now on, serve only one of the two: start the servers with the copy, and put ${from} aside or remove it.`,

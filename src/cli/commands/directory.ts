@@ -61,7 +61,7 @@ interface Checked {
   readonly counts: Counts
   /** The database of the comparison; null if the files were checked without a database. */
   readonly database: string | null
-  /** The reason if the files were checked without a database; otherwise null. */
+  /** Reason for a check without a database; null after a comparison with a database. */
   readonly without: string | null
 }
 

@@ -93,7 +93,7 @@ function entryOf(asked: string, answer: unknown): [string, string] {
   return [asked, JSON.stringify(answer)]
 }
 
-/** Serves the copy on the loopback address, and sends it the requests of a partner. */
+/** Serves the copy on the loopback address, and sends a partner's requests to the copy. */
 async function askAll(copy: Service, token: string | null) {
   const server = await copy.listen({ host: '127.0.0.1', port: 0 })
   const get: Get = async <Body>(path: string) => {

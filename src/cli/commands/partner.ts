@@ -187,7 +187,7 @@ async function setOrganization(
   return { json: { ...partner, organization }, text: line }
 }
 
-/** Returns a warning if the organization would cause the refusal of all requests; otherwise null. */
+/** Returns a warning if all requests would be refused because of the organization; otherwise null. */
 function cutOffBy(organization: Partner['organization']): string | null {
   if (!organization) return 'Without an organization, all requests of the partner are refused with HTTP 409.'
   if (organization.active) return null

@@ -168,7 +168,7 @@ async function fill(database: string, key: string, options: Options, given: unkn
   }
 }
 
-/** Returns the directory document that the options select. It is not validated yet. */
+/** Returns the directory document that the options select, without validation. */
 function documentFor({ clock }: Context, { directory, providers }: Options, given: unknown): unknown {
   const today = Math.floor(clock.now() / (dayMinutes * minuteMillis))
   const document = directory === undefined ? builtInDirectory(today) : given
