@@ -104,7 +104,7 @@ describe('contract: the Authorization header', () => {
     expectUnauthorized(await service.get(regions, null), 'token_invalid')
   })
 
-  test('WWW-Authenticate says invalid_token for an invalid token, and only Bearer if no token is sent', async () => {
+  test('WWW-Authenticate contains invalid_token only if a token was sent', async () => {
     const challenges = async (header: Record<string, string>) =>
       (await service.send(regions, { headers: header })).headers.get('www-authenticate')
     const invalid = 'Bearer error="invalid_token"'
@@ -233,7 +233,7 @@ describe('contract: the signature of a token', () => {
     }
   })
 
-  test('a token with a known kid that is signed with a random, an empty or a guessed secret is token_invalid', async () => {
+  test('a known kid with a random, empty or guessed secret is token_invalid', async () => {
     const kid = kidOf(service.partner.token)
     const secrets = [randomBytes(32), new Uint8Array(0), new Uint8Array(32), Buffer.from(kid)]
     for (const secret of secrets) {
@@ -257,7 +257,7 @@ describe('contract: alg and crit of a token', () => {
     known = await addPartnerWithSecret('Algorithm Partner')
   })
 
-  test('HS256 with the right secret is accepted, also with harmless header parameters', async () => {
+  test('HS256 with the right secret and harmless header parameters is accepted', async () => {
     for (const more of [{}, { typ: 'JWT' }, { typ: 'at+jwt', cty: 'x', unknown: [1] }]) {
       const token = signed({ alg: 'HS256', kid: known.kid, ...more }, known.secret)
       expectSuccess(await ask(`Bearer ${token}`), 200, ontario)
@@ -294,7 +294,7 @@ describe('contract: alg and crit of a token', () => {
     }
   })
 
-  test('RS256 and ES256 are token_invalid, also with their public key in the header', async () => {
+  test('RS256 and ES256 are token_invalid even with a public key in the header', async () => {
     for (const alg of ['RS256', 'ES256']) {
       const { privateKey, publicKey } = await generateKeyPair(alg)
       const token = await new SignJWT({})
@@ -381,7 +381,7 @@ describe('contract: the kid of a token', () => {
     })
   }
 
-  test('a kid is compared exactly, with its case and spaces', async () => {
+  test('a kid is compared with its case and spaces', async () => {
     const known = await addPartnerWithSecret('Exact Kid')
     const near = [known.kid.toUpperCase(), known.kid.slice(0, -1), ` ${known.kid}`, `${known.kid} `]
     for (const kid of near) {
@@ -393,7 +393,7 @@ describe('contract: the kid of a token', () => {
 })
 
 describe('contract: a deactivated partner', () => {
-  test('is partner_inactive at the next request, and is served again once reactivated', async () => {
+  test('gets partner_inactive at the next request until reactivation', async () => {
     const added = await service.addPartner('Canary Sleeper')
     expectSuccess(await service.get(regions, added.token), 200, ontario)
     await actsOf(service.context).setPartnerActive(added.partner.id, false, service.act())
@@ -402,7 +402,7 @@ describe('contract: a deactivated partner', () => {
     expectSuccess(await service.get(regions, added.token), 200, ontario)
   })
 
-  test('is partner_inactive on every path of the contract', async () => {
+  test('gets partner_inactive on every path', async () => {
     const added = await service.addPartner('Canary Everywhere')
     await actsOf(service.context).setPartnerActive(added.partner.id, false, service.act())
     const answers = await Promise.all([
@@ -415,7 +415,7 @@ describe('contract: a deactivated partner', () => {
     expect((await lookUp(service, 'from-a-sleeper')).status).toBe(404)
   })
 
-  test('is not revealed by the response to a forged signature, another alg or a crit header', async () => {
+  test('gets token_invalid for a forged signature, another alg or a crit header', async () => {
     const known = await addPartnerWithSecret('Canary Quiet')
     await actsOf(service.context).setPartnerActive(known.partner.id, false, service.act())
     const tokens = [
@@ -429,7 +429,7 @@ describe('contract: a deactivated partner', () => {
     expectUnauthorized(await ask(`Bearer ${known.token}`), 'partner_inactive', [known.kid, 'Canary'])
   })
 
-  test('is partner_inactive even if it has no organization', async () => {
+  test('gets partner_inactive even without an organization', async () => {
     const homeless = await service.addPartner('Canary Homeless', null)
     await actsOf(service.context).setPartnerActive(homeless.partner.id, false, service.act())
     expectUnauthorized(await service.get(regions, homeless.token), 'partner_inactive', secretsOf(homeless))
@@ -457,7 +457,7 @@ describe('contract: token rotation and revocation', () => {
     return { ...added, next }
   }
 
-  test('the new token starts and the old token stops at the same instant, the cutover', async () => {
+  test('at the cutover the new token starts and the old token stops', async () => {
     const { token, next } = await addRotating('Canary Cutover')
     for (const before of ['2026-12-01T12:00:00Z', '2026-12-01T12:59:59Z']) {
       rotating.setNow(before)
@@ -471,7 +471,7 @@ describe('contract: token rotation and revocation', () => {
     }
   })
 
-  test('after a revocation the token and its replacement are token_invalid, at once and after the cutover', async () => {
+  test('a revocation during a rotation makes both tokens token_invalid for good', async () => {
     const { partner, token, next } = await addRotating('Canary Revoked')
     expectSuccess(await rotating.get(regions, token), 200, ontario)
     await actsOf(rotating.context).revokeKeys(partner.id, rotating.act())

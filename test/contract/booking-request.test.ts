@@ -135,7 +135,7 @@ describe('contract: booking a slot', () => {
     })
   }
 
-  test('works within a license of any active region, even on the last day of the license', async () => {
+  test('is possible within a license of any active region, even on its last day', async () => {
     for (const date of ['2026-12-05', '2026-12-10', '2026-12-12']) {
       const answer = await book(booking('mover', at('Moving', `${date}T09:00:00Z`)))
       expect([date, answer.status]).toEqual([date, 201])
@@ -166,7 +166,7 @@ describe('contract: booking a slot', () => {
   })
 
   test.each(['2026-12-08T18:00:00Z', '2026-12-09T08:15:00Z'])(
-    'that is not offered but lies next to a booked slot is 400 slot_unavailable: %s',
+    'that is next to a booked slot and not offered is 400 slot_unavailable: %s',
     async (utcStartTime) => {
       const day = utcStartTime.slice(0, 10)
       for (const taken of ['09:00', '17:15']) {
@@ -178,7 +178,7 @@ describe('contract: booking a slot', () => {
     },
   )
 
-  test('that the same member already has is 400 slot_already_yours, and the member keeps it', async () => {
+  test('that the same member already has is 400 slot_already_yours', async () => {
     const slot = at('First', '2026-12-04T10:30:00Z')
     const body = booking('holder', slot)
     expect((await book(body)).status).toBe(201)
@@ -241,7 +241,7 @@ describe('contract: a second booking request of one member', () => {
     })
   })
 
-  test('keeps omitted optional values, and clears texts that are sent empty', async () => {
+  test('keeps omitted optional values and clears empty texts', async () => {
     const call = (memberData: Record<string, unknown>) => book(booking('optional', undefined, memberData))
     const shown: unknown[] = []
     for (const memberData of [
@@ -263,7 +263,7 @@ describe('contract: a second booking request of one member', () => {
     ])
   })
 
-  test('changes the language only if it sends one', async () => {
+  test('changes the language only if the request contains a language', async () => {
     const codes: string[] = []
     for (const preferredSpokenLanguage of ['de', undefined, 'pt-BR', undefined]) {
       await book(booking('polyglot', undefined, { preferredSpokenLanguage }))
@@ -274,7 +274,7 @@ describe('contract: a second booking request of one member', () => {
 })
 
 describe('contract: external user ids are separate for each partner', () => {
-  test('two partners can use one id for two members', async () => {
+  test('two partners can use the same id for different members', async () => {
     const other = await service.addPartner('Namespace Partner')
     const mine = await book(booking('shared-id', undefined, { email: 'mine@example.com', firstName: 'Mine' }))
     const theirs = await book(
@@ -336,14 +336,14 @@ describe('contract: an email address of another member', () => {
     })
   }
 
-  test('does not conflict with the next request of the member who has it, even in different case', async () => {
+  test('is accepted from the other member, even in different case', async () => {
     for (const email of ['self@example.com', 'Self@Example.com', 'SELF@example.com']) {
       expect((await book(booking('self', undefined, { email }))).status).toBe(201)
       expect((await lookUp(service, 'self')).body.email).toBe(email)
     }
   })
 
-  test('can be used once the member who had it has changed address', async () => {
+  test('is accepted after the other member has changed to a new address', async () => {
     await book(booking('giver', undefined, { email: 'passed-on@example.com' }))
     const receiver = booking('receiver', undefined, { email: 'passed-on@example.com' })
     expectRefusal(await book(receiver), { status: 409, kind: 'email_taken' })
@@ -355,7 +355,7 @@ describe('contract: an email address of another member', () => {
 })
 
 describe('contract: a deactivated member', () => {
-  test('gets 403 for a booking and an intake, is not changed, and is served again once reactivated', async () => {
+  test('gets 403 for a booking and an intake until reactivation', async () => {
     const { body } = await book(booking('sleeper'))
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const slot = at('First', '2026-12-11T09:00:00Z')
@@ -374,7 +374,7 @@ describe('contract: a deactivated member', () => {
     expect((await book(booking('sleeper', slot))).status).toBe(201)
   })
 
-  test('keeps their email address, so that no other member can use it', async () => {
+  test('still reserves the email address', async () => {
     const { body } = await book(booking('keeper'))
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
     const thief = booking('thief', undefined, { email: 'KEEPER@example.com' })
@@ -390,7 +390,7 @@ describe('contract: the order of a booking’s checks', () => {
     await actsOf(service.context).setMemberActive(body.member.id, false, service.act())
   })
 
-  test('an invalid field is refused before a deactivated member, a taken email address and a taken slot', async () => {
+  test('invalid fields are refused before the member, the email address and the slot are checked', async () => {
     const body = booking('order-sleeper', taken(), { email: 'order-owner@example.com', firstName: '' })
     expectRefusal(await book(body), { status: 400, path: 'memberData.firstName' })
   })

@@ -35,7 +35,7 @@ describe('contract: limits for one member', () => {
     utcStartTime: `${date}T${time}:00Z`,
   })
 
-  test('a member cannot have two overlapping slots, even with different providers, but can have adjacent slots', async () => {
+  test('two slots of one member may be adjacent, and overlapping slots are refused', async () => {
     expect((await post(booking('double', at(first, '10:30')))).status).toBe(201)
     const refused = await post(booking('double', at(second, '10:30')))
     expectRefusal(refused, {
@@ -52,7 +52,7 @@ describe('contract: limits for one member', () => {
     expect((await post(booking('other', at(second, '10:30')))).status).toBe(201)
   })
 
-  test('a member can have a limited number of open requests with a future slot, and any number of intakes', async () => {
+  test('a member can have a limited number of future slots and any number of intakes', async () => {
     for (const time of ['14:15', '15:00', '15:45']) {
       expect((await post(booking('eager', at(first, time)))).status).toBe(201)
     }
@@ -92,7 +92,7 @@ describe('contract: the limit of email conflicts', () => {
     return body.member.id
   }
 
-  test('answers 429 with Retry-After beyond the limit, and 409 again after that time', async () => {
+  test('turns further conflicts into 429 until Retry-After seconds have passed', async () => {
     const memberId = await exhaust()
     service.setNow('2026-12-01T12:20:00Z')
     const limited = await post(booking('asker', undefined, { email: 'known@example.com' }))
@@ -107,7 +107,7 @@ describe('contract: the limit of email conflicts', () => {
     expectRefusal(again, { status: 409, kind: 'email_taken' })
   })
 
-  test('beyond the limit no response reveals if an address belongs to a member', async () => {
+  test('beyond the limit reveals nothing about the addresses of members', async () => {
     const victim = await service.addPartner('Another')
     for (const name of ['a', 'b', 'c']) {
       await post(booking(name, undefined, { email: `taken-${name}@example.com` }), victim.token)

@@ -32,7 +32,7 @@ describe('contract: an unknown path', () => {
     /partners/v2/user/ /canary-path/ /health/partners/v1/user/ /__proto__/
   `
   for (const path of unknown) {
-    test(`${path} is 404 by any method, with a valid, a bad or no token`, async () => {
+    test(`${path} is 404 by any method, with or without a valid token`, async () => {
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         for (const authorization of [`Bearer ${service.partner.token}`, 'Bearer canary', '']) {
           const headers: Record<string, string> = authorization ? { Authorization: authorization } : {}
@@ -43,7 +43,7 @@ describe('contract: an unknown path', () => {
     })
   }
 
-  test('is 404 even for a partner without an organization, and even with a large broken body', async () => {
+  test('is 404 even without an organization and with a large broken body', async () => {
     const { token } = await service.addPartner('Nowhere Partner', null)
     expectRefusal(await service.get('/partners/v1/nothing/', token), { status: 404 })
     const broken = `{"canary":"${'x'.repeat(1_000_000)}`
@@ -55,7 +55,7 @@ describe('contract: an unknown path', () => {
 })
 
 describe('contract: a path without its trailing slash', () => {
-  test('is served like the path with the slash, without a redirect, by GET and POST', async () => {
+  test('is served without a redirect by GET and POST', async () => {
     const body = JSON.stringify(booking('slashless'))
     const head = (method: string, target: string) => [
       `${method} ${target} HTTP/1.1`,
@@ -94,7 +94,7 @@ describe('contract: a wrong method', () => {
 
   for (const { path, allowed } of endpoints) {
     for (const method of methods.filter((name) => name !== allowed)) {
-      test(`${method} ${path} is 405 and Allow says ${allowed}, with and without the slash`, async () => {
+      test(`${method} ${path} is 405 with Allow: ${allowed}, with and without the slash`, async () => {
         for (const url of [path, path.slice(0, -1), `${path}?country_code=CA&page=0`]) {
           const answer = await service.send(url, {
             method,
@@ -183,14 +183,14 @@ describe('contract: a partner’s organization', () => {
       ]
 
       for (const { name: what, send } of requests) {
-        test(`is ${status} for ${what}`, async () => {
+        test(`causes ${status} for ${what}`, async () => {
           expectRefusal(await send(), { status, absent: ['canary', 'Canary', token] })
         })
       }
     })
   }
 
-  test('if deactivated, answers 403 to all its partners from the next request until it is reactivated', async () => {
+  test('causes 403 for all its partners while it is deactivated', async () => {
     const first = await service.addPartner('Of One House')
     const second = await service.addPartner('Of The Same House', first.organization)
     const statuses = async () => {
@@ -207,7 +207,7 @@ describe('contract: a partner’s organization', () => {
     expect(await statuses()).toEqual([200, 200])
   })
 
-  test('if missing, refuses a booking and leaves its slot free', async () => {
+  test('must exist for a booking, and a refused booking leaves the slot free', async () => {
     const { token } = await service.addPartner('Slotless House', null)
     const { providerId } = await entryOf(service, 31, 'Only')
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
@@ -259,7 +259,7 @@ describe('contract: the content type', () => {
     expect((await lookUp(service, 'canary-typeless')).status).toBe(404)
   })
 
-  test('of a browser’s HTML form, URL-encoded or multipart, is 415', async () => {
+  test('of an HTML form, URL-encoded or multipart, is 415', async () => {
     const fields: [string, string] = ['user', JSON.stringify({ external_user_id: 'canary' })]
     const form = new FormData()
     form.append(...fields)
@@ -326,7 +326,7 @@ describe('contract: the size of a body', () => {
       expect((await send(intakeOf(limit, `wide-${id}`, '😀'))).status).toBe(201)
     })
 
-    test(`is 413 with one byte more, sent ${name}`, async () => {
+    test(`is 413 above 256 KiB, sent ${name}`, async () => {
       for (const body of [
         intakeOf(limit + 1, 'canary-large'),
         intakeOf(limit + 1, 'canary-large', 'é'),
@@ -340,13 +340,13 @@ describe('contract: the size of a body', () => {
     })
   }
 
-  test('beyond the limit is 413 even if the body is broken JSON', async () => {
+  test('is 413 above 256 KiB even if the body is broken JSON', async () => {
     for (const body of ['{'.repeat(limit + 1), `{"user":${' '.repeat(limit)}`]) {
       expectRefusal(await service.post(paths.booking, body), { status: 413 })
     }
   })
 
-  test('announced as 1 GB in Content-Length is 413', async () => {
+  test('is 413 for a Content-Length of 1 GB', async () => {
     const answer = await sendRaw(service.baseUrl, postHead(isJson, 'Content-Length: 1000000000'))
     expectRefusal(answer, { status: 413 })
   })
@@ -414,7 +414,7 @@ describe('contract: a body that is not valid JSON', () => {
 })
 
 describe('contract: an internal error', () => {
-  test('is 500 in the shape of the other errors and reveals no detail', async () => {
+  test('is 500 with the usual error body and no detail', async () => {
     const broken = await start()
     try {
       const fail = () => Promise.reject(new Error('SQLITE_IOERR: canary at /home/svc/src/secret.ts'))

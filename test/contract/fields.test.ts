@@ -86,7 +86,7 @@ const fields: Field[] = [
 
 describe('contract: a text field', () => {
   for (const { path, maxLength, isRequired } of fields) {
-    test(`${path} is refused with 400 and its path if it is not a text or too long, and nothing is stored`, async () => {
+    test(`${path} is 400 if it is not a text or is too long, and nothing is stored`, async () => {
       const wrong = [
         ...notStrings,
         ...notTexts,
@@ -124,7 +124,7 @@ describe('contract: memberData.email', () => {
   const domain = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(57)}.com`
   const longest = `${'l'.repeat(64)}@${domain}`
 
-  test('is refused with 400 and its path if it is not an email address', async () => {
+  test('is 400 if it is not an email address, and nothing is stored', async () => {
     const wrong = [
       ...notStrings,
       ...notTexts,
@@ -184,7 +184,7 @@ describe('contract: memberData fields with a format', () => {
     },
   ]
   for (const { path, wrong, right } of rows) {
-    test(`${path} is refused with 400 and its path if it is invalid, and nothing is stored`, async () => {
+    test(`${path} is 400 if it is invalid, and nothing is stored`, async () => {
       for (const value of [...notStrings, ...notTexts, ...wrong]) {
         const answer = await service.post(paths.booking, request('canary-form', path, value))
         const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
@@ -284,7 +284,7 @@ describe('contract: phq9Data', () => {
       [{ ...element, question: 'canary\ud800' }],
       'phq9Data[0].question',
     ],
-  ])('%s is refused with 400 and the path of the fault, but without the answers', async (_, value, path) => {
+  ])('%s is 400, and the message contains the path and no answers', async (_, value, path) => {
     const answer = await service.post(paths.booking, request('canary-phq9', 'phq9Data', value))
     expectRefusal(answer, { status: 400, path, absent: canaries })
     expect((await lookUp(service, 'canary-phq9')).status).toBe(404)
@@ -304,7 +304,7 @@ describe('contract: phq9Data', () => {
     { name: 'with a repeated question', value: [element, element] },
   ]
   for (const [i, { name, value }] of right.entries()) {
-    test(`may be ${name}, and no response contains it`, async () => {
+    test(`may be ${name}, and no response contains the answers`, async () => {
       const answer = await service.post(paths.booking, request(`phq9-${i}`, 'phq9Data', value))
       expect(answer.status).toBe(201)
       expectAbsent(answer, ['canary-question', 'canary-answer'])
@@ -357,7 +357,7 @@ describe('contract: bookingData', () => {
     },
   ]
   for (const { path, wrong, message = path } of rows) {
-    test(`${path} is refused with 400 and its path if it is invalid, and nothing is stored`, async () => {
+    test(`${path} is 400 if it is invalid, and nothing is stored`, async () => {
       for (const value of wrong) {
         const answer = await service.post(paths.booking, request('canary-slot', path, value, true))
         const absent = [...canaries, ...(typeof value === 'string' && value.length > 7 ? [value] : [])]
@@ -386,7 +386,7 @@ describe('contract: bookingData', () => {
     { utcStartTime: '2026-12-03T11:15:00Z', utcEndTime: '2026-12-03T12:00:00.000000Z' },
   ]
   for (const { utcStartTime, utcEndTime } of forms) {
-    test(`${utcStartTime} to ${utcEndTime} books the slot at that time, which the response shows in whole seconds`, async () => {
+    test(`${utcStartTime} to ${utcEndTime} books the slot, and the response has whole seconds`, async () => {
       const body = {
         ...booking(`form-of-${utcStartTime.slice(11, 13)}`),
         bookingData: { selfSchedulingProviderId: providerId, utcStartTime, utcEndTime },

@@ -63,7 +63,7 @@ async function expectReadsGoOn(): Promise<void> {
   }
 }
 
-test('contract: while writes wait for the database lock, excess bookings get 503, reads go on, and waiting bookings are stored', async () => {
+test('contract: while another process locks the database, excess bookings get 503 and the rest are stored later', async () => {
   // Without this pause, /readyz would count the recent writes as proof that storage works.
   await Bun.sleep(1_000)
   await using held = await blockWrites(service.storage)

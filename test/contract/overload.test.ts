@@ -49,7 +49,7 @@ async function expectReadsGoOn(): Promise<void> {
 }
 
 describe('contract: half-sent bodies', () => {
-  test('use up only the share of the partner that sends them, until their connections close', async () => {
+  test('use up only the share of the sending partner', async () => {
     const body = JSON.stringify(booking('half'))
     const half = `${headOf(body, service.partner).join('\r\n')}\r\n\r\n${body.slice(0, body.length / 2)}`
     const { hostname, port } = new URL(service.baseUrl)
@@ -81,7 +81,7 @@ describe('contract: half-sent bodies', () => {
 describe('contract: a large page of search', () => {
   const query = `${paths.providers}?region_id=31&page_size=100`
 
-  test('shows one snapshot even if a slot is booked while it is built', async () => {
+  test('shows one snapshot even if a slot is booked meanwhile', async () => {
     const before = await service.get(query)
     const booked = Promise.withResolvers<void>()
     let turns = 0
@@ -112,7 +112,7 @@ describe('contract: a large page of search', () => {
     expect(after.body.results.at(-1).availability).toEqual(last.availability.slice(1))
   })
 
-  test('is complete when four are sent at once', async () => {
+  test('is complete for each of four concurrent requests', async () => {
     const pages = await Promise.all(Array.from({ length: 4 }, () => service.get(query)))
     for (const { status, headers, body } of pages) {
       expect(status).toBe(200)
@@ -121,7 +121,7 @@ describe('contract: a large page of search', () => {
     }
   })
 
-  test('is still sent after another client has disconnected in the middle or sent HEAD', async () => {
+  test('is still sent after another client disconnects early or sends HEAD', async () => {
     const { hostname, port } = new URL(service.baseUrl)
     const lines = [
       `GET ${query} HTTP/1.1`,

@@ -127,7 +127,7 @@ for (const { name, path } of lists) {
 }
 
 describe('contract: paging an empty list', () => {
-  test('of regions has a first page and no second', async () => {
+  test('of regions has only a first page', async () => {
     const path = `${paths.regions}?country_code=AQ`
     for (const query of ['', '&page=1', '&page=1&page_size=100']) {
       const answer = await service.get(`${path}${query}`)
@@ -137,7 +137,7 @@ describe('contract: paging an empty list', () => {
     expectRefusal(await service.get(`${path}&page=2`), { status: 400, path: 'page' })
   })
 
-  test('of providers has a first page and no second', async () => {
+  test('of providers has only a first page', async () => {
     const path = `${paths.providers}?country_code=AQ`
     for (const query of ['', '&page=1', '&page=1&page_size=100']) {
       expectSuccess(await service.get(`${path}${query}`), 200, {
@@ -208,7 +208,7 @@ describe("contract: the region list's headers", () => {
 })
 
 describe("contract: the provider search's paging links", () => {
-  test('count is the number of all matches; next and previous lead through all pages and are null at the ends', async () => {
+  test('count is the number of all matches, and next and previous lead through all pages', async () => {
     const seen: (string | number)[] = []
     let answer = await service.get(`${paths.providers}?country_code=GB&page_size=40`)
     expect(answer.body.previous).toBeNull()

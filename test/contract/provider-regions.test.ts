@@ -61,7 +61,7 @@ describe('contract: the list of regions', () => {
     expect(answer.headers.get('x-total-count')).toBe('4')
   })
 
-  test('of an undivided country is its one country-wide region', async () => {
+  test('of an undivided country contains only the country-wide region', async () => {
     const answer = await service.get(`${paths.regions}?country_code=GB`)
     expectSuccess(answer, 200, [unitedKingdom])
     expect(answer.headers.get('x-total-count')).toBe('1')

@@ -60,7 +60,7 @@ describe('contract: a provider search', () => {
   })
   afterAll(() => service.stop())
 
-  test('lists all details of each provider, ordered by id, including providers without a free slot', async () => {
+  test('lists all details of each provider in the order of the ids', async () => {
     const answer = await service.get(`${paths.providers}?region_id=31`)
     const [whole, bare] = answer.body.results
     expectSuccess(answer, 200, {

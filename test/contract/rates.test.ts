@@ -47,7 +47,7 @@ const send = ({ token }: Pick<TestPartner, 'token'>, method: string, path: strin
   service.send(path, { method, headers: { Authorization: `Bearer ${token}` } })
 
 describe('contract: rate limits on one of four nodes', () => {
-  test('a partner gets a quarter of its rate but at least one call, even if the rate was set for this partner only', async () => {
+  test('a partner gets a quarter of its rate, and at least one call', async () => {
     await start({ nodes: 4, reads: perMinute(10), bookings: perMinute(3) })
     const [first, second, third] = [
       await service.get(regions),
@@ -65,7 +65,7 @@ describe('contract: rate limits on one of four nodes', () => {
     expect(rateHeadersOf(await service.post(paths.booking, booking('m-2')))[0]).toBe('"bookings";q=100;w=60')
   })
 
-  test('an address gets a quarter of the failed authentications', async () => {
+  test('an address gets a quarter of the limit of failed authentications', async () => {
     await start({ nodes: 4, failedAuthentications: perMinute(5) })
     expect((await service.get(regions, 'none')).status).toBe(401)
     const limited = await service.get(regions, 'none')
@@ -139,7 +139,7 @@ describe('contract: the cost of a call', () => {
     expect(rateHeadersOf(read)).toEqual(['"reads";q=1000;w=60', '"reads";r=999;t=1'])
   })
 
-  test('a call refused because the partner has no organization counts against the reads', async () => {
+  test('a call of a partner without an organization counts as a read', async () => {
     await start({ reads: perMinute(2) })
     const homeless = await service.addPartner('Homeless', null)
     const statuses: number[] = []
@@ -154,24 +154,21 @@ describe('contract: a used-up rate limit', () => {
     [paths.providers, 'GET', 'reads'],
     [paths.user, 'GET', 'reads'],
     [paths.booking, 'POST', 'bookings'],
-  ])(
-    'at %s answers 429 with Retry-After, and allows a call again after that time',
-    async (path, method, budget) => {
-      await start({ reads: perMinute(1), bookings: perMinute(1) })
-      expect((await send(service.partner, method, path)).status).not.toBe(429)
-      const policy = `"${budget}";q=1;w=60`
-      const answer = await send(service.partner, method, path)
-      expectLimited(answer, 'rate_limited', policy, `"${budget}";r=0;t=60`, 60)
-      service.setNow(later(59))
-      // Retry-After grows with each refused call, so that an impatient caller waits longer than a patient one.
-      const hasty = await send(service.partner, method, path)
-      expectLimited(hasty, 'rate_limited', policy, `"${budget}";r=0;t=1`, 62)
-      service.setNow(later(60))
-      expect((await send(service.partner, method, path)).status).not.toBe(429)
-    },
-  )
+  ])('at %s answers 429 until Retry-After seconds have passed', async (path, method, budget) => {
+    await start({ reads: perMinute(1), bookings: perMinute(1) })
+    expect((await send(service.partner, method, path)).status).not.toBe(429)
+    const policy = `"${budget}";q=1;w=60`
+    const answer = await send(service.partner, method, path)
+    expectLimited(answer, 'rate_limited', policy, `"${budget}";r=0;t=60`, 60)
+    service.setNow(later(59))
+    // Retry-After grows with each refused call, so that an impatient caller waits longer than a patient one.
+    const hasty = await send(service.partner, method, path)
+    expectLimited(hasty, 'rate_limited', policy, `"${budget}";r=0;t=1`, 62)
+    service.setNow(later(60))
+    expect((await send(service.partner, method, path)).status).not.toBe(429)
+  })
 
-  test('stores nothing, but stores the same booking if it is sent again after Retry-After seconds', async () => {
+  test('refuses a booking, and accepts the booking after Retry-After seconds', async () => {
     await start({ bookings: perMinute(1) })
     expect((await service.post(paths.booking, booking('first'))).status).toBe(201)
     const answer = await service.post(paths.booking, booking('second'))
@@ -196,7 +193,7 @@ describe('contract: a used-up rate limit', () => {
     expectLimited(answer, 'rate_limited', '"bookings";q=1;w=60', '"bookings";r=0;t=60', 60)
   })
 
-  test('is checked after 404, 401 and 405 and before the organization (409, 403) and the request (400)', async () => {
+  test('is checked after 404, 401 and 405 and before 409, 403 and 400', async () => {
     await start({ reads: perMinute(1), bookings: perMinute(1) })
     const homeless = await service.addPartner('Homeless', null)
     const closed = await service.addPartner('Closed')
@@ -228,7 +225,7 @@ test('contract: without limits there are no RateLimit headers and no 429', async
   for (let call = 0; call < 300; call++) expect((await service.get(regions, 'none')).status).toBe(401)
 })
 
-test('contract: a rate set for one partner applies from its next call and leaves other partners’ rates unchanged', async () => {
+test('contract: a rate set for one partner applies to the next call of that partner only', async () => {
   await start({ reads: perMinute(30) })
   const store = actsOf(service.context)
   const other = await service.addPartner('Other')
@@ -264,25 +261,21 @@ describe('contract: the limit of failed authentications', () => {
       'partner_not_found',
     ],
     ['a token without a signature', { Authorization: `Bearer ${segment('{}')}..` }, 'token_invalid'],
-  ])(
-    'answers %s with 429 after too many failures from one address, and with 401 again after Retry-After seconds',
-    async (_, headers, code) => {
-      await start({ failedAuthentications: perMinute(2) })
-      for (const path of [regions, paths.user])
-        expectUnauthorized(await service.send(path, { headers }), code)
-      const limited = await service.send(regions, { headers })
-      expectLimited(limited, 'authentication_limited', policy, none, 30)
-      const [post, put] = await Promise.all([
-        service.send(paths.booking, { method: 'POST', headers, body: '{' }),
-        service.send(regions, { method: 'PUT', headers }),
-      ])
-      expect([post.status, put.status]).toEqual([429, 429])
-      service.setNow(later(30))
-      expectUnauthorized(await service.send(regions, { headers }), code)
-    },
-  )
+  ])('answers %s with 429 until Retry-After seconds have passed', async (_, headers, code) => {
+    await start({ failedAuthentications: perMinute(2) })
+    for (const path of [regions, paths.user]) expectUnauthorized(await service.send(path, { headers }), code)
+    const limited = await service.send(regions, { headers })
+    expectLimited(limited, 'authentication_limited', policy, none, 30)
+    const [post, put] = await Promise.all([
+      service.send(paths.booking, { method: 'POST', headers, body: '{' }),
+      service.send(regions, { method: 'PUT', headers }),
+    ])
+    expect([post.status, put.status]).toEqual([429, 429])
+    service.setNow(later(30))
+    expectUnauthorized(await service.send(regions, { headers }), code)
+  })
 
-  test('counts tokens of a deactivated partner, and still serves a valid token from the same address', async () => {
+  test('counts tokens of deactivated partners and does not affect valid tokens', async () => {
     await start({ failedAuthentications: perMinute(2), reads: perMinute(100) })
     const deactivated = await service.addPartner('Deactivated')
     await actsOf(service.context).setPartnerActive(deactivated.partner.id, false, service.act())
@@ -295,7 +288,7 @@ describe('contract: the limit of failed authentications', () => {
     }
   })
 
-  test('still answers an unknown path with 404, and the audit log still records failed authentications', async () => {
+  test('does not affect the 404 of an unknown path or the audit log', async () => {
     await start({ failedAuthentications: perMinute(1) })
     for (let call = 0; call < 3; call++) await service.get(regions, 'none')
     expect((await service.get('/partners/v1/nothing/', 'none')).status).toBe(404)
@@ -305,7 +298,7 @@ describe('contract: the limit of failed authentications', () => {
     expect([line?.action, line?.outcome]).toEqual(['authentication.refuse', 'token_invalid'])
   })
 
-  test('the audit log records each refusal with the partner that the token claims, even beyond the limit of the address', async () => {
+  test('the audit log records the claimed partner of each refusal, even beyond the limit', async () => {
     await start({ failedAuthentications: perMinute(1) })
     const others = [await service.addPartner('Other'), await service.addPartner('Third')]
     const statuses: number[] = []
@@ -381,7 +374,7 @@ describe('contract: the limit of failed authentications', () => {
     expect([(await handle(request)).status, await refusedFrom()]).toEqual([401, ['192.0.2.1']])
   })
 
-  test('applies to each IPv4 address, even if it is mapped into IPv6, and to each /64 network of IPv6', async () => {
+  test('applies to each IPv4 address and to each /64 network of IPv6', async () => {
     await start({ failedAuthentications: perMinute(1) })
     let address = ''
     const app = createApp(

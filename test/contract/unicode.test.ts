@@ -23,22 +23,19 @@ describe('contract: external_user_id is compared byte by byte', () => {
     ['a dotless and a dotted i', 'ism\u0131', 'ismi'],
   ]
 
-  test.each(pairs)(
-    '%s make two members, and each is found by the id that was sent',
-    async (_, one, other) => {
-      const [first, second] = [
-        await submit(one, `a-${Bun.hash(one)}@example.com`),
-        await submit(other, `b-${Bun.hash(other)}@example.com`),
-      ]
-      expect([first.status, second.status]).toEqual([201, 201])
-      expect(first.body.member.id).not.toBe(second.body.member.id)
-      const found = [await lookUp(service, one), await lookUp(service, other)]
-      expect(found.map(({ body }) => [body.id, body.externalUserId])).toEqual([
-        [first.body.member.id, one],
-        [second.body.member.id, other],
-      ])
-    },
-  )
+  test.each(pairs)('%s belong to two members', async (_, one, other) => {
+    const [first, second] = [
+      await submit(one, `a-${Bun.hash(one)}@example.com`),
+      await submit(other, `b-${Bun.hash(other)}@example.com`),
+    ]
+    expect([first.status, second.status]).toEqual([201, 201])
+    expect(first.body.member.id).not.toBe(second.body.member.id)
+    const found = [await lookUp(service, one), await lookUp(service, other)]
+    expect(found.map(({ body }) => [body.id, body.externalUserId])).toEqual([
+      [first.body.member.id, one],
+      [second.body.member.id, other],
+    ])
+  })
 
   test('upper- and lower-case percent-encoding in the query find the same member', async () => {
     await submit('caf\u00e9', 'cafe@example.com')
@@ -62,7 +59,7 @@ describe('contract: an email address', () => {
     ['a right-to-left override', '\u202ekim@example.com'],
     ['a non-ASCII domain label', 'kim@ex\u00e4mple.com'],
     ['an ideographic full stop', 'kim@example\u3002com'],
-  ])('with %s is rejected, so that it cannot equal another address by case folding', async (_, email) => {
+  ])('with %s is rejected', async (_, email) => {
     await submit('kim', 'kim@example.com')
     expectRefusal(await submit('other', email), {
       status: 400,

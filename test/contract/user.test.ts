@@ -51,7 +51,7 @@ describe('contract: the member look-up', () => {
     'tab\tline\n',
   ]
   for (const [i, externalUserId] of odd.entries()) {
-    test(`finds the external user id ${JSON.stringify(externalUserId)} once a booking has created the member`, async () => {
+    test(`finds a new member by the external user id ${JSON.stringify(externalUserId)}`, async () => {
       expectRefusal(await lookUp(service, externalUserId), { status: 404 })
       const body = booking(externalUserId, undefined, { email: `odd-${i}@example.com` })
       expect((await service.post(paths.booking, body)).status).toBe(201)
@@ -140,7 +140,7 @@ describe('contract: the member look-up is refused', () => {
     expect((await lookUp(service, 'canary-sleeper')).status).toBe(200)
   })
 
-  test('with 400 or 404, not a 5xx, for a value that is not UTF-8', async () => {
+  test('with 400 or 404 for a value that is not UTF-8', async () => {
     for (const value of ['%FF', '%C3%28', '%ED%A0%80', '%zz', '%00']) {
       const answer = await service.get(`${paths.user}?external_user_id=${value}`)
       expect([400, 404]).toContain(answer.status)

@@ -22,7 +22,7 @@ async function withLargeLog(folder: Folder, read: (path: string) => Promise<unkn
   writer.close()
 }
 
-describe('db: a worker that reads the whole database checkpoints the write-ahead log afterwards', () => {
+describe('db: reading the whole database in a worker', () => {
   test('making a copy in a worker checkpoints the log', async () => {
     using folder = new Folder()
     const copyPath = folder.file('copy.sqlite')

@@ -114,7 +114,7 @@ test.each([
   },
 )
 
-test('db: triggers reject changing an audit line, or deleting one that was not pruned', async () => {
+test('db: triggers reject changing or deleting an audit line', async () => {
   await using place = await openPlace()
   await tenLines(place.store)
   using database = new Database(place.path)
@@ -142,7 +142,7 @@ describe('db: pruning the audit log', () => {
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
   })
 
-  test('a prune moves the lines of one chain to an archive that verifies with the rest of the log', async () => {
+  test('a prune moves lines to an archive, and the archive and the log pass verification', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     const lines = await place.store.listAudit(100)
@@ -228,7 +228,7 @@ describe('db: pruning the audit log', () => {
     expect(again).toMatchObject(isThere)
   })
 
-  test('a prune that was killed after it wrote its archive continues when run again', async () => {
+  test('a prune that was killed after writing the archive can be completed', async () => {
     await using place = await openPlace()
     await tenLines(place.store)
     const database = openTestDatabase(place.path)
@@ -326,7 +326,7 @@ describe('db: verifying an archive of the audit log', () => {
     if (!Number.isNaN(id)) expect(verdict).toMatchObject({ id })
   })
 
-  test('verification of an archive fails if the log does not continue from its last line', async () => {
+  test('verification fails if the log does not continue from the last line of the archive', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
     await tenLines(place.store)

@@ -22,7 +22,7 @@ afterEach(() => {
 
 const add = (to: Database) => to.run("INSERT INTO changes (noun, record_id) VALUES ('region', 1)")
 
-test('db: the commit stamp changes with each commit of this process, and with nothing else', async () => {
+test('db: each commit of this process changes the commit stamp, and other statements do not', async () => {
   const seen = [writer.stamp]
   for (let times = 0; times < 3; times++) {
     await writer.write(() => {
@@ -40,7 +40,7 @@ test('db: the commit stamp changes with each commit of this process, and with no
   expect(writer.stamp).toBe(seen.at(-1) as number)
 })
 
-test('db: the commit stamp changes with each commit of another connection, also after a checkpoint', () => {
+test('db: each commit of another connection changes the commit stamp, even after a checkpoint', () => {
   const seen = [writer.stamp]
   for (let times = 0; times < 3; times++) {
     using other = new Database(path)

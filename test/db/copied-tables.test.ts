@@ -24,7 +24,7 @@ test('db: PostgreSQL has the columns that a copy contains, with the same types',
   }
 })
 
-test('db: a table description lists its columns, its key, and whether the engine generates its ids', () => {
+test('db: a table description contains the columns, the key, and whether the engine generates the ids', () => {
   expect(tableNamed('request_notes')).toEqual({
     name: 'request_notes',
     key: ['id'],
@@ -62,7 +62,7 @@ describe('db: a row as a line of JSON', () => {
     ],
   } as const
 
-  test('a row becomes the same JSON line for each type that a driver may return', () => {
+  test('a row becomes the same JSON line for all types of a driver', () => {
     const line = '{"id":3,"text":"one\\n","sealed":"\\\\x01ff","read":true}'
     expect(toLine(table, [3, 'one\n', Uint8Array.of(1, 255), 1])).toBe(line)
     expect(toLine(table, ['3', 'one\n', Buffer.of(1, 255), true])).toBe(line)

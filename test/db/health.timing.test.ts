@@ -60,7 +60,7 @@ function transactions(): number {
   return (database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0) >>> 8
 }
 
-test('db: 1,000 health checks within a second make one test write, which is committed', async () => {
+test('db: 1,000 health checks within a second cause one committed test write', async () => {
   using time = new FakeClock()
   const watched = watch()
   const before = transactions()
@@ -74,7 +74,7 @@ test('db: 1,000 health checks within a second make one test write, which is comm
   expect(logged).toEqual([])
 })
 
-test('db: a health check makes no test write right after another write was stored', async () => {
+test('db: a health check right after a stored write makes no test write', async () => {
   using _ = new FakeClock()
   const watched = watch()
   expect(await write('North')).toBe('stored')
@@ -83,7 +83,7 @@ test('db: a health check makes no test write right after another write was store
   expect(transactions()).toBe(before)
 })
 
-test('db: health checks fail within a second while another process holds the lock, log that once, and recover', async () => {
+test('db: health checks fail within a second while another process holds the lock, and recover', async () => {
   const watched = watch()
   using locking = new Database(path)
   locking.run('BEGIN IMMEDIATE')
@@ -114,7 +114,7 @@ describe.each([
     () => renameSync(`${path}.aside`, path),
   ],
 ])('db: a database file that is %s', (_, lose, putBack) => {
-  test('refuses writes, still serves reads, and accepts writes again once the file is put back', async () => {
+  test('serves reads and refuses writes until the file is put back', async () => {
     using time = new FakeClock()
     const watched = watch()
     expect(await write('North')).toBe('stored')
@@ -131,7 +131,7 @@ describe.each([
   })
 })
 
-test('db: the server is ready again a second after the last failure, even if a write succeeded in between', async () => {
+test('db: a server is not ready for a second after a failure, even if a write succeeds', async () => {
   using time = new FakeClock()
   const watched = watch()
   renameSync(path, `${path}.aside`)
@@ -154,7 +154,7 @@ test('db: a commit to a removed file is not reported as stored', async () => {
   renameSync(`${path}.aside`, path)
 })
 
-test('db: closing a server whose file was replaced leaves the write-ahead log of the new file alone', async () => {
+test('db: closing a server keeps the write-ahead log of a file that replaced the database', async () => {
   expect(await write('North')).toBe('stored')
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`)
   const next = openTestEngine(path)

@@ -53,12 +53,12 @@ async function openedFor(
   }
 }
 
-test('db: erasing a member decrypts the member a fixed number of times, however many requests they have', async () => {
+test('db: erasing a member with many requests decrypts the member a fixed number of times', async () => {
   const opened = await openedFor(({ store }, id) => store.eraseMember(id, act))
   expect(opened).toEqual(['members', 'members'])
 })
 
-test('db: exporting a member decrypts the member a fixed number of times, however many requests they have', async () => {
+test('db: exporting a member with many requests decrypts the member a fixed number of times', async () => {
   const opened = await openedFor(({ store }, id) => store.exportMember(id, act))
   expect(opened.filter((table) => table === 'members').length).toBe(4)
   expect(opened.filter((table) => table === 'booking_requests').length).toBe(requestCount)

@@ -23,7 +23,7 @@ function damaged(folder: Folder, table: string): string {
 }
 
 test.each(['audit', 'members', 'licenses'])(
-  'db: damage in table %s is found by a check, and the database is not backed up',
+  'db: damage in table %s is found by a check and prevents a backup',
   async (table) => {
     using folder = new Folder()
     const engine = openTestEngine(damaged(folder, table))
@@ -52,7 +52,7 @@ test.each(['audit', 'members', 'licenses'])(
   },
 )
 
-test('db: a check names values that cannot be decrypted, and they can be erased', async () => {
+test('db: a check names values that cannot be decrypted', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { store, maintenance } = engine
@@ -102,7 +102,7 @@ test('db: a check names members whose email hash does not match their address', 
   await engine.close()
 })
 
-test('db: a check decrypts a sample of 1,000 values of each kind, or all of them on request', async () => {
+test('db: a check decrypts 1,000 values of each kind, or all values on request', async () => {
   using folder = new Folder()
   const engine = openTestEngine(folder.file('a.sqlite'))
   const { maintenance } = engine

@@ -53,7 +53,7 @@ const sha256 = (...texts: string[]) =>
   texts.map((text) => new Bun.CryptoHasher('sha256').update(text).digest('hex')).join('')
 
 describe('db: a SQLite database with an older schema', () => {
-  test('an older database is refused without upgrade, and stays unchanged', async () => {
+  test('opening without upgrade is refused and changes nothing', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const before = readFileSync(path)
@@ -63,7 +63,7 @@ describe('db: a SQLite database with an older schema', () => {
     expect(readdirSync(folder.path)).toEqual(['a.sqlite'])
   })
 
-  test('an upgrade keeps all rows, and first makes a copy that only its owner can read', async () => {
+  test('an upgrade keeps all rows and first makes a private copy', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const engine = await open(path)
@@ -87,7 +87,7 @@ describe('db: a SQLite database with an older schema', () => {
     expect(old.query('SELECT name FROM organizations').values()).toEqual([['North Care']])
   })
 
-  test('a failed migration leaves the database unchanged, and it can be upgraded later', async () => {
+  test('a failed migration changes nothing, and a later upgrade succeeds', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     expect(() => upgrade(path, failing)).toThrow('no such table: missing')
@@ -124,7 +124,7 @@ describe('db: a SQLite database with an older schema', () => {
     expect(database.query('SELECT name FROM organizations WHERE id = 2').values()).toHaveLength(1)
   })
 
-  test('a second server does not upgrade the database of a running one', async () => {
+  test('a second server does not upgrade the database of a running server', async () => {
     using folder = new Folder()
     const path = makeDatabase(folder)
     const before = readFileSync(path)
@@ -135,7 +135,7 @@ describe('db: a SQLite database with an older schema', () => {
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 
-  test('restoring a backup of an older schema keeps the schema and reports it as older', async () => {
+  test('restoring a backup keeps and reports the older schema', async () => {
     using folder = new Folder()
     const backup = folder.file('backup.sqlite')
     copyFileSync(makeDatabase(folder), backup)

@@ -118,7 +118,7 @@ async function blocksWriters(place: DatabaseLocation, connection: Place): Promis
 }
 
 describe('db: a SQLite file as the source of a copy', () => {
-  test('servers refuse a SQLite file that is marked as copied, until it is reactivated', async () => {
+  test('servers refuse a SQLite file that is marked as copied until the file is reactivated', async () => {
     await using place = await openPlace()
     await isRefusedOnceCopied(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
   })
@@ -133,7 +133,7 @@ describe('db: a SQLite file as the source of a copy', () => {
     await readsOneSnapshot(fileDatabase(place.path), place)
   })
 
-  test('a server does not start on a SQLite file while it is copied', async () => {
+  test('a server does not start on a SQLite file during the copy', async () => {
     await using place = await openPlace()
     await fileDatabase(place.path).readSource(stopped, async () => {
       expect(() => takeServeLock(place.path)).toThrow(
@@ -145,18 +145,18 @@ describe('db: a SQLite file as the source of a copy', () => {
 })
 
 describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
-  test('servers refuse a PostgreSQL database that is marked as copied, until it is reactivated', async () => {
+  test('servers refuse a PostgreSQL database that is marked as copied until the database is reactivated', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
     await isRefusedOnceCopied(onServer(place.url), place, () => onServer(free.url))
   })
 
-  test('copying a PostgreSQL database blocks writers until it is marked as copied', async () => {
+  test('copying a PostgreSQL database blocks writers until the database is marked as copied', async () => {
     await using place = await openPostgresPlace()
     await blocksWriters(onServer(place.url), place)
   })
 
-  test('a server does not start on a PostgreSQL database while it is copied', async () => {
+  test('a server does not start on a PostgreSQL database during the copy', async () => {
     await using place = await openPostgresPlace()
     const source = onServer(place.url)
     const { purpose, takeKey } = stopped
@@ -166,7 +166,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(refusal).toBe('storage_busy: the database is busy; try again')
   })
 
-  test('a role that may only read can copy a PostgreSQL database, but not mark it as copied', async () => {
+  test('a read-only role can copy a PostgreSQL database and cannot mark the database as copied', async () => {
     await using place = await openPostgresPlace()
     await runSql(
       place.url,
@@ -183,7 +183,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(await place.maintenance?.findCopyNote()).toBeNull()
   })
 
-  test('a server without a row in the node list is not ready after its database was copied', async () => {
+  test('after a copy, a server without a row in the node list is not ready', async () => {
     await using place = await openPostgresPlace()
     const server = await openPostgresEngine(place.url)
     const reported: string[] = []
@@ -205,7 +205,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     await readsOneSnapshot(onServer(place.url), place)
   })
 
-  test('a copy waits for a running upgrade and contains its changes', async () => {
+  test('a copy waits for a running upgrade and contains the changes of the upgrade', async () => {
     await using place = await openPostgresPlace()
     await using client = new SQL(place.url, { max: 1, idleTimeout: 0 })
     const upgrade = await client.reserve()
@@ -250,7 +250,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(refusal).toStartWith('storage_busy: a server uses the source database')
   })
 
-  test('copying a database with a newer schema is refused, even if servers of this version can use it', async () => {
+  test('copying a database with a newer schema is refused, even if servers of this version can start', async () => {
     await using place = await openPostgresPlace()
     await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
     expect(await refusalOf(() => onServer(place.url).readSource(whileServing, async () => {}))).toBe(
@@ -283,7 +283,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
 })
 
 describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
-  test('the copy keeps the ids, including gaps left by bookings that were rolled back', async () => {
+  test('the copy keeps the ids and the gaps between ids', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
     const { intake } = await fill(place)
@@ -302,7 +302,7 @@ describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
     ).toBe((await place.store.auditHead()).id)
   })
 
-  test('the target is invisible while it is filled, and is rolled back if filling fails', async () => {
+  test('an incomplete target is invisible, and a failed copy is rolled back', async () => {
     await using server = await newDatabase()
     const place = onServer(server.url)
     const fill = async () => {
@@ -324,7 +324,7 @@ describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
     )
   })
 
-  test('of two concurrent copies to the same target only one succeeds', async () => {
+  test('of two concurrent copies to the same target, only one succeeds', async () => {
     await using server = await newDatabase()
     const place = onServer(server.url)
     const fill = () => refusalOf(() => place.makeTarget({ ...making, fill: async () => {} }))
@@ -335,7 +335,7 @@ describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
 })
 
 describe('db: a SQLite file as the target of a copy', () => {
-  test('the target file gets its name only once it is complete, and is removed if filling fails', async () => {
+  test('the target file appears when it is complete, and a failed copy leaves no file', async () => {
     using folder = new Folder()
     const path = folder.file('new.sqlite')
     const place = fileDatabase(path)

@@ -57,7 +57,7 @@ describe('db: an open SQLite database', () => {
     database.close()
   })
 
-  test('opening prepares no record statements, so that short commands start fast', async () => {
+  test('opening prepares no statements for records', async () => {
     using folder = new Folder()
     await openTestEngine(folder.file('a.sqlite')).close()
     using prepared = spyOn(Database.prototype, 'prepare')
@@ -238,7 +238,7 @@ describe('db: opening a SQLite database', () => {
     openTestDatabase(production, { purpose: 'production' }).close()
   })
 
-  test('a master key other than the first one is refused', () => {
+  test('a second master key is refused', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     openTestDatabase(path).close()
@@ -253,7 +253,7 @@ describe('db: opening a SQLite database', () => {
     expect(() => openTestDatabase(folder.path)).toThrow()
   })
 
-  test('opening recovers the committed transactions of a killed process, and discards its unfinished transaction', () => {
+  test('opening after a kill keeps committed transactions and discards the unfinished transaction', () => {
     using folder = new Folder()
     const path = folder.file('a.sqlite')
     const killed = openTestDatabase(folder.file('killed.sqlite'))

@@ -40,7 +40,7 @@ async function audited(store: ActingStore, change: () => Promise<unknown>): Prom
 /** Tests of the operator commands for every engine. */
 export function operatorContract(open: () => Promise<Place>): void {
   describe('partner keys', () => {
-    test('keys are listed without their secrets, with the time and the reason each ended', async () => {
+    test('keys are listed without secrets, and with the time and reason of their end', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -394,7 +394,7 @@ export function operatorContract(open: () => Promise<Place>): void {
     })
 
     test.each(['pending', 'accepted'] as const)(
-      '%s requests that move to another slot become pending, keep their number and free the earlier slot',
+      '%s requests that move become pending, keep their numbers and free their earlier slots',
       async (state) => {
         await using place = await open()
         const { store } = place
@@ -444,7 +444,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect((await store.findRequest(id)) as unknown).toEqual({ ...closed, member: null })
     })
 
-    test('requests keep staff notes in order, and the reason why they were declined or closed', async () => {
+    test('a request keeps notes in order, and the reason of a decline or closing', async () => {
       await using place = await open()
       const { store } = place
       const { id, intake, book } = await fillWithIntake(place)
@@ -501,7 +501,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.declineAll(ids, act)).toBe(0)
     })
 
-    test('requests that a partner submitted since an instant are listed in any state, but not those of erased members', async () => {
+    test('requests since an instant are listed in any state, except requests of erased members', async () => {
       await using place = await open()
       const { store } = place
       const { partner, book, intake } = await fill(place)
@@ -547,7 +547,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(taken?.get(first)?.map(({ localOffsetMinutes }) => localOffsetMinutes)).toEqual([-240])
     })
 
-    test('reading screening answers adds an audit line; reading them to sort requests does not', async () => {
+    test('reading screening answers adds an audit line, and sorting requests does not', async () => {
       await using place = await open()
       const { store } = place
       const { id } = await fillWithIntake(place)
@@ -563,7 +563,7 @@ export function operatorContract(open: () => Promise<Place>): void {
   })
 
   describe('members', () => {
-    test('staff notes of a member are listed and exported oldest first, and erased with the member', async () => {
+    test('notes of a member are listed and exported oldest first, and erased with the member', async () => {
       await using place = await open()
       const { store } = place
       const { id, member } = await fillWithIntake(place)
@@ -633,7 +633,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       })
     })
 
-    test('a member is found by their email address in any case, and by no other address', async () => {
+    test('a member is found only by their own email address, in upper or lower case', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -644,7 +644,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.findMemberByEmail('', act)).toBeNull()
     })
 
-    test('a released email address can be used by another member, and the partner can send a new address for the first member', async () => {
+    test('a released email address can be used by another member', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -678,7 +678,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.listMembers(members[2]?.id as number, 2)).toEqual([])
     })
 
-    test('erasing a member removes their profile and answers, and keeps their requests without personal data', async () => {
+    test('erasing a member removes the profile and answers, and keeps requests without personal data', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book, intake } = await fill(place)
@@ -699,7 +699,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
     })
 
-    test('two requests of one member that change in one transaction each get their new value', async () => {
+    test('one transaction can change two requests of one member', async () => {
       await using place = await open()
       const { store } = place
       const { first, book } = await fill(place)
@@ -720,7 +720,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await Promise.all(offsets)).toEqual([-240, 60])
     })
 
-    test('erasing a member with many requests erases all of them, and none of another member', async () => {
+    test('erasing a member erases all requests of the member and no other request', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -820,7 +820,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.listAudit(2)).toEqual(lines.slice(-2))
     })
 
-    test('an audit line has the actor and time of its act, even if two people use one store at once', async () => {
+    test('audit lines have the correct actor and time even if two people use one store', async () => {
       await using place = await open()
       const { store } = place
       const { organization } = await fill(place)
@@ -851,7 +851,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await audited(store, () => Promise.all([intake('kim'), book('lee', nine)]))).toEqual([])
     })
 
-    test('verifying the log against a recorded head passes, and fails against a head that the log never had', async () => {
+    test('verification passes with a recorded head and fails with a foreign head', async () => {
       await using place = await open()
       const { store } = place
       expect(await store.verifyAudit(null)).toEqual({ intact: true, head: auditStart })
@@ -875,7 +875,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       })
     })
 
-    test('a log of thousands of lines is verified and listed to its end, also page by page', async () => {
+    test('a log of thousands of lines is completely verified and listed', async () => {
       await using place = await open()
       const { store } = place
       const line = {
@@ -961,7 +961,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await ids({ anyOf: [] })).toEqual([])
     })
 
-    test('filtered lines are paged in order of time, even if a line was appended after later lines', async () => {
+    test('filtered lines are paged in order of time, even if they were appended out of order', async () => {
       await using place = await open()
       const { store } = place
       const instants = [5, 1, 3, 3, 2, 9]
@@ -980,7 +980,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await ids(9, {})).toEqual([1, 2, 3, 4, 5, 6])
     })
 
-    test('refused authentications among the newest lines are counted by partner and reason, most frequent first', async () => {
+    test('refused authentications are counted by partner and reason, most frequent first', async () => {
       await using place = await open()
       const { store } = place
       const refusal = (at: number, record: string | null, outcome: string) =>
@@ -1013,7 +1013,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await of(0, 9, 2)).toEqual([])
     })
 
-    test('the request ids of a member are found for a log search, and not after the member is erased', async () => {
+    test('a log search finds the request ids of a member until the member is erased', async () => {
       await using place = await open()
       const { store } = place
       const { member, id, book } = await fillWithIntake(place)
@@ -1027,7 +1027,7 @@ export function operatorContract(open: () => Promise<Place>): void {
   })
 
   describe('screening risk', () => {
-    test('a request whose screening answers staff have read is recognized by its audit line', async () => {
+    test('an audit line shows that staff have read the screening answers of a request', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
@@ -1046,8 +1046,8 @@ export function operatorContract(open: () => Promise<Place>): void {
     })
   })
 
-  describe('maintenance, if the engine has it', () => {
-    test('a server is listed from when it registers until it removes its registration', async () => {
+  describe('maintenance', () => {
+    test('a server is listed while it is registered', async () => {
       await using place = await open()
       const { maintenance } = place
       if (!maintenance) return
@@ -1091,7 +1091,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(findings).toContainEqual({ check: 'backup', state: 'note', detail: 'no backup was made yet' })
     })
 
-    test('the zone data that was recorded last is returned', async () => {
+    test('the most recently recorded zone data is returned', async () => {
       await using place = await open()
       if (!place.maintenance) return
       expect(await place.maintenance.findZoneData()).toBeNull()
@@ -1100,7 +1100,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await place.maintenance.findZoneData()).toEqual({ edition: '2027a', folder: '/zones' })
     })
 
-    test('a backup has the same content, is logged, and never overwrites a file', async () => {
+    test('a backup has the content of the database, is logged, and overwrites no file', async () => {
       await using place = await open()
       const { store, maintenance, freeTarget } = place
       const { partner, book, intake } = await fill(place)
@@ -1154,7 +1154,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       })
     })
 
-    test('an engine whose server makes the backups refuses to make a backup, and adds no audit line', async () => {
+    test('an engine without backups refuses to make a backup and adds no audit line', async () => {
       await using place = await open()
       const { store, maintenance, freeTarget } = place
       if (!maintenance || freeTarget !== null) return

@@ -212,7 +212,7 @@ describe('db: query plans of request lists for operators', () => {
   const onRequests = () => statements.filter((text) => text.includes('from "booking_requests"'))
   const pages = () => onRequests().filter((text) => text.includes('"id" in (select "id"'))
 
-  test('waiting requests are read from a partial index, however old they are', () => {
+  test('waiting requests of any age are read from a partial index', () => {
     const isOfWaiting = /"state" (in \('unas|= 'unas)/
     const listed = onRequests().filter((text) => isOfWaiting.test(text) && / left join |min\(/.test(text))
     expect(listed).toHaveLength(3 * 2 * 3 + 5 * 2)
@@ -225,7 +225,7 @@ describe('db: query plans of request lists for operators', () => {
     }
   })
 
-  test('a page of requests reads only the members of its rows', () => {
+  test('a page of requests reads only the members on that page', () => {
     expect(pages()).toHaveLength(5 * 2 * 2)
     for (const statement of pages()) {
       const plan = planOf(statement)

@@ -5,7 +5,7 @@ import { masterKeyOf } from '../../src/vault/vault'
 import { Folder } from '../support/folder'
 import { openTestDatabase, testKey } from './place'
 
-test('db: restoring a database file fails if its write-ahead log has changes that the file lacks', async () => {
+test('db: restoring a database file fails if some changes are only in the write-ahead log', async () => {
   using folder = new Folder()
   const [backup, path] = [folder.file('backup.sqlite'), folder.file('restored.sqlite')]
   using database = openTestDatabase(backup)

@@ -26,7 +26,7 @@ export function retriesContract(open: () => Promise<Place>): void {
   }
 
   describe('a submission with an idempotency key', () => {
-    test('a repeated submission gets the first answer even if the data has changed since, and changes nothing', async () => {
+    test('a repeated submission gets the first answer and changes nothing', async () => {
       await using place = await furnished()
       const { store, book, intake, second, counted } = place
       const profile = { ...update, phoneNumber: '+1 416 555 0100', preferredModality: 'Video' }
@@ -51,7 +51,7 @@ export function retriesContract(open: () => Promise<Place>): void {
       )
     })
 
-    test('another key, or the same key of another partner, is a separate submission', async () => {
+    test('another key or another partner makes a separate submission', async () => {
       await using place = await furnished()
       const { intake, counted, store } = place
       const other = await store.addPartner('Willow', null, act)
@@ -102,7 +102,7 @@ export function retriesContract(open: () => Promise<Place>): void {
   })
 
   describe('retry receipts', () => {
-    test('expired receipts are removed in batches, and receipts that have not expired are kept', async () => {
+    test('expired receipts are removed in batches, and other receipts are kept', async () => {
       await using place = await furnished()
       const { intake, store } = place
       for (let at = 0; at < 5; at++) {
@@ -119,7 +119,7 @@ export function retriesContract(open: () => Promise<Place>): void {
       expect(await store.auditHead()).toEqual(head)
     })
 
-    test('erasing a member removes their receipts', async () => {
+    test('erasing a member removes the receipts of the member', async () => {
       await using place = await furnished()
       const { intake, store, counted } = place
       const { member } = await stored(intake('robin'))

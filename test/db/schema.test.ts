@@ -193,7 +193,7 @@ describe('db: constraints of the database', () => {
     expect(outcome).toBe(`SQLITE_CONSTRAINT_${code}`)
   })
 
-  test('the database accepts valid variants of the rejected rows', () => {
+  test('the database accepts valid rows', () => {
     const good = [
       key({ id: 9, record_key: "'r9'", kid: "'k9'", partner_id: 2 }),
       member(other),

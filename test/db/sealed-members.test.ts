@@ -5,7 +5,7 @@ import { newRecordKey } from '../../src/domain/ports/vault'
 import { createVault, newMasterKey } from '../../src/vault/vault'
 import { profile } from '../domain/values'
 
-test('db: profile fields that an earlier release did not store have their default values', () => {
+test('db: profile fields that are missing in old rows have their default values', () => {
   const vault = createVault(newMasterKey())
   const member = {
     partnerId: 1,

@@ -35,7 +35,7 @@ async function endOfServe(database = operator.database): Promise<[number | null,
   return [code, stderr]
 }
 
-test('db: a second serve on the same file is refused, even through a link, but operator commands work', async () => {
+test('db: a second server on the same file is refused, even through a link', async () => {
   await operator.do('init')
   const link = operator.folder.file('link.sqlite')
   symlinkSync(operator.database, link)
@@ -68,7 +68,7 @@ test('db: a killed server releases the serve lock', async () => {
   expect((await again.stop()).code).toBe(0)
 })
 
-test('db: of two servers that start at the same moment exactly one serves', async () => {
+test('db: if two servers start at the same moment, exactly one serves', async () => {
   await operator.do('init')
   for (let round = 0; round < times(5, 20); round++) {
     const start = () => new Program(serving, { env: { ANTEROOM_DATABASE: operator.database } })
@@ -93,20 +93,17 @@ describe('db: the path of the serve lock file', () => {
     ['a dangling link', () => symlinkSync('nowhere', lockFile)],
     ['a link to another file', () => symlinkSync(`${operator.database}.key`, lockFile)],
   ]
-  test.each(inTheWay)(
-    'serve refuses %s at the path of its lock file, and does not change it',
-    async (_, make) => {
-      await operator.do('init')
-      make()
-      const before = readdirSync(operator.folder.path)
-      const fault = `${lockFile} is in the way of the lock file\nTry: move it away first`
-      expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
-      expect(readdirSync(operator.folder.path)).toEqual(before)
-    },
-  )
+  test.each(inTheWay)('serve refuses %s and does not change it', async (_, make) => {
+    await operator.do('init')
+    make()
+    const before = readdirSync(operator.folder.path)
+    const fault = `${lockFile} is in the way of the lock file\nTry: move it away first`
+    expect(await endOfServe()).toEqual([6, `error: ${fault}\n`])
+    expect(readdirSync(operator.folder.path)).toEqual(before)
+  })
 })
 
-test('db: a database with a hard link is refused by either name', async () => {
+test('db: a database file with two names (a hard link) is refused', async () => {
   await operator.do('init')
   const second = operator.folder.file('second.sqlite')
   linkSync(operator.database, second)
@@ -140,7 +137,7 @@ test('db: init refuses to create a database next to the write-ahead log of anoth
   rmSync(log)
 })
 
-test('db: serve refuses a missing file and files that are not its database, and creates no lock file', async () => {
+test('db: serve refuses a missing or foreign database file, and creates no lock file', async () => {
   expect(await endOfServe()).toEqual([
     6,
     `error: there is no database at ${operator.database}\nTry: check --database, or run anteroom init\n`,
@@ -163,7 +160,7 @@ test('db: serve refuses a missing file and files that are not its database, and 
 
 const canMount = process.getuid?.() === 0 && Bun.spawnSync(['sh', '-c', 'unshare -m true']).exitCode === 0
 test.if(canMount)(
-  'db: serve fails in a read-only folder, and the error names the permission that it needs',
+  'db: serve fails in a read-only folder, and the error names the missing permission',
   async () => {
     await operator.do('init')
     const { path } = operator.folder

@@ -14,7 +14,7 @@ describe('db: SQLite store', () => {
   retriesContract(openPlace)
 })
 
-test('db: the last 10,000 changes are kept, and a reader that missed more gets the complete directory', async () => {
+test('db: a reader that missed more than 10,000 changes gets the complete directory', async () => {
   await using place = await openPlace()
   const { organization } = await fill(place)
   const { version } = await everything(place)
@@ -55,7 +55,7 @@ test('db: reading a large directory yields to the event loop', async () => {
   }
 })
 
-test('db: an expired retry receipt is overwritten in the file, and so is the receipt of an erased member', async () => {
+test('db: retry receipts that expired or belong to an erased member are overwritten in the file', async () => {
   await using place = await openPlace()
   const { store, maintenance, path } = place
   const { intake } = await fill(place)

@@ -127,7 +127,7 @@ describe.each(faults)('db: storage that is %s', (_, fault, stop, mend) => {
 })
 
 describe('db: a failing commit', () => {
-  test('all writes of a group fail if its commit fails', async () => {
+  test('fails all writes of the group', async () => {
     const version = await versionOf(connection)
     const submit = (name: string) =>
       endOf(furniture.intake(name, { version, member: { ...update, email: `${name}@example.com` } }))

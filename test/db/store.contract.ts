@@ -150,7 +150,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect([mine?.profile.firstName, theirs?.profile.firstName]).toEqual(['Robin', 'Other'])
     })
 
-    test('external ids that differ in case or whitespace are different members', async () => {
+    test('external ids that differ in case or whitespace belong to different members', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       await intake('robin')
@@ -230,7 +230,7 @@ export function storeContract(open: () => Promise<Place>): void {
       ])
     })
 
-    test('a booking that overlaps another slot of the member, at any provider, is slot_conflicts_with_yours', async () => {
+    test('a booking that overlaps any other slot of the member is slot_conflicts_with_yours', async () => {
       await using place = await open()
       const { store } = place
       const { partner, second, intake, book } = await fill(place)
@@ -310,7 +310,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await send('kim', 'robin@example.com', now + minutes(60))).toBe('email_conflicts_limited')
     })
 
-    test('of 50 concurrent email conflicts only those up to the limit are logged', async () => {
+    test('of 50 concurrent email conflicts, only as many as the limit are logged', async () => {
       await using place = await open()
       const { intake } = await fill(place)
       const robin = await stored(intake('robin'))
@@ -325,7 +325,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await place.store.listAudit(1_000, { record: `member ${robin.member.id}` })).toHaveLength(5)
     })
 
-    test('a submission that fails halfway changes nothing and does not affect concurrent ones', async () => {
+    test('a submission that fails halfway changes nothing and does not affect concurrent submissions', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book } = await fill(place)
@@ -367,7 +367,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine])
     })
 
-    test('of 20 concurrent bookings by one member only those up to the limit of open requests are stored', async () => {
+    test('of 20 concurrent bookings by one member, only as many as the limit are stored', async () => {
       await using place = await open()
       const { book } = await fill(place)
       const [version, limits] = [await versionOf(place), { ...unlimited, openRequests: 7 }]
@@ -376,7 +376,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual([...Array(7).fill('stored'), ...Array(13).fill('too_many_open_requests')])
     })
 
-    test('concurrent submissions that move an email address from one member to another keep both members correct', async () => {
+    test('concurrent submissions can move an email address from one member to another', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
@@ -452,7 +452,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine))).toBe('stored')
     })
 
-    test('a decision is stale if its provider has changed, and a concurrent decision on the new version is stored', async () => {
+    test('a stale decision does not affect a concurrent decision on the new version', async () => {
       await using place = await open()
       const { book, second: providerId } = await fill(place)
       const before = await versionOf(place)
@@ -488,7 +488,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await endOf(book('robin', nine, { version }))).toBe('slot_unavailable')
     })
 
-    test('every decision is stale after a partner, organization or key changed, because the caller may have lost access', async () => {
+    test('every decision is stale after a partner, organization or key changed', async () => {
       await using place = await open()
       const { organization, partner, intake, book } = await fill(place)
       for (const change of [
@@ -593,7 +593,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await timesOf(place)).toEqual([['a', 100, null]])
     })
 
-    test('a key is issued only if the partner has no current or future key, also with six attempts at once', async () => {
+    test('a key is issued only if the partner has no current or future key', async () => {
       await using place = await open()
       const { store } = place
       const { partner } = await fill(place)
@@ -640,7 +640,7 @@ export function storeContract(open: () => Promise<Place>): void {
       ])
     })
 
-    test('a load with changes keeps every id and updates what differs', async () => {
+    test('a load updates changed records and keeps every id', async () => {
       await using place = await open()
       await load(place, both, [entry('first'), entry('second')])
       const before = await everything(place)
@@ -678,7 +678,7 @@ export function storeContract(open: () => Promise<Place>): void {
       ] as typeof after.providers)
     })
 
-    test('a load removes a bio, license or location that the file no longer has', async () => {
+    test('a load removes a bio, license or location that is missing in the file', async () => {
       await using place = await open()
       await load(place, both, [entry('first', { bio: 'Old' })])
       await load(place, both, [entry('first', { licenses: [], inPersonRegions: [], timeOff: [] })])
@@ -725,7 +725,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(lines).toHaveLength(2)
     })
 
-    test('a load is directory_changed after a provider or region changed, but not after a booking or partner change', async () => {
+    test('a load is directory_changed only after a provider or region has changed', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book } = await fill(place)
@@ -747,7 +747,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await endOf(store.loadDirectory(unconcerned, act))).toBe('stored')
     })
 
-    test('comparing a load takes no lock and does not wait for one', async () => {
+    test('comparing a load takes no lock and waits for no lock', async () => {
       await using place = await open()
       const { first } = await fill(place)
       const finish = await place.beginRenaming(first, 'Later')
@@ -820,7 +820,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(renamed).toEqual({ ...nothing, regions: (await all()).regions })
     })
 
-    test('a reader that missed several changes gets the changes of all kinds in one read', async () => {
+    test('a reader gets missed changes of all kinds in one read', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, second, book } = await fill(place)
@@ -860,7 +860,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect([...(changes?.taken ?? [])].map(([id, slots]) => [id, slots.length])).toEqual([[first, 2]])
     })
 
-    test('a reader gets the complete directory if a change that it missed is no longer recorded', async () => {
+    test('a reader gets the complete directory if a missed change is no longer recorded', async () => {
       await using place = await open()
       const { first, book } = await fill(place)
       const early = await versionOf(place)
@@ -908,7 +908,7 @@ export function storeContract(open: () => Promise<Place>): void {
       }
     }
 
-    test('a following reader has the stored slots whether it reads after each change or only after the last one', async () => {
+    test('a following reader has the stored slots after one change and after many changes', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id, book, assign, move } = await fillWithIntake(place)
@@ -939,7 +939,7 @@ export function storeContract(open: () => Promise<Place>): void {
       await isShownInTheEnd()
     })
 
-    test('a following reader has the stored slots if one was booked, declined and booked again between two reads', async () => {
+    test('a following reader has the stored slots if a slot was declined and booked again between two reads', async () => {
       await using place = await open()
       const { second, book } = await fill(place)
       const isShown = await follow(place)
@@ -988,7 +988,7 @@ export function storeContract(open: () => Promise<Place>): void {
   })
 
   describe('two connections', () => {
-    test('one connection sees the commits of the other at once', async () => {
+    test('each connection sees the commits of the other connection at once', async () => {
       await using place = await open()
       const { partner, first, book } = await fill(place)
       const other = await place.openAgain()
@@ -1073,7 +1073,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(ends.sort()).toEqual(['stored', 'token_exists', 'token_exists', 'token_exists'])
     })
 
-    test('a reader sees both of two overlapping transactions, whichever commits first', async () => {
+    test('a reader sees two overlapping transactions in either commit order', async () => {
       await using place = await open()
       const { first, second } = await fill(place)
       const other = await place.openAgain()
@@ -1104,7 +1104,7 @@ export function storeContract(open: () => Promise<Place>): void {
       )
     })
 
-    test('changes committed during a full read are seen by that read or the next one', async () => {
+    test('a change during a full read is seen in that read or in the next read', async () => {
       await using place = await open()
       await load(
         place,
@@ -1172,7 +1172,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await everything(again)).toEqual(before)
     })
 
-    test('closing a store stores or refuses each pending submission, and each caller gets the correct result', async () => {
+    test('closing a store completes or refuses each pending submission', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const version = await versionOf(place)
@@ -1184,7 +1184,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(found.map((member) => member !== null)).toEqual(isStored)
     })
 
-    test('a store can be closed twice, and submissions after that fail', async () => {
+    test('a closed store can be closed again and refuses submissions', async () => {
       await using place = await open()
       const { intake } = await fill(place)
       const version = await versionOf(place)
@@ -1197,7 +1197,7 @@ export function storeContract(open: () => Promise<Place>): void {
 
 /** Tests of engines that several processes share. */
 export function bookingFeedContract(open: () => Promise<Place>): void {
-  test('changes list only the newly booked slots of a provider, or all taken slots of the provider after a decline', async () => {
+  test('the changes contain newly booked slots, or all taken slots after a decline', async () => {
     await using place = await open()
     const { store, feed } = place
     const { first, second, book } = await fill(place)

@@ -63,7 +63,7 @@ const withLine = (index: number, different: Partial<AuditLine>) =>
   lines.map((line, at) => (at === index ? { ...line, ...different } : line))
 
 describe('domain: an unchanged audit log', () => {
-  test('is intact up to its last line', () => {
+  test('passes the check', () => {
     expect(verify(lines)).toEqual(intact)
     expect(verifyLines(emptyAudit, [], null)).toEqual({ ...intact, head: auditStart })
   })
@@ -75,18 +75,18 @@ describe('domain: an unchanged audit log', () => {
     expect([state.acts.head.id, state.refusals.head.id]).toEqual([4, 5])
   })
 
-  test('is intact if the hash of any line, or of the start, is given', () => {
+  test('passes the check with the hash of any line or of the start', () => {
     for (const { id, hash } of [auditStart, ...lines]) expect(verify(lines, { id, hash })).toEqual(intact)
   })
 
-  test('has hashes that depend on the key and on the previous hash', () => {
+  test('has hashes that depend on the key and the previous hash', () => {
     const [first] = entries as [Unhashed]
     expect(auditHash(hashes, auditStart.hash, first)).not.toBe(auditHash(hashes, 'f'.repeat(64), first))
     const other = { ...hashes, line: (text: string) => hashes.line(`another key ${text}`) }
     expect(verifyLines(state, lines, null, other)).toMatchObject({ intact: false, id: 1 })
   })
 
-  test('is intact even if its ids have gaps, because only the hashes count', () => {
+  test('passes the check even if the ids have gaps', () => {
     const spaced = chained(entries.map((line) => ({ ...line, id: line.id * 10 })))
     expect(verifyLines(spaced.state, spaced.lines, null)).toMatchObject({ intact: true })
   })
@@ -118,7 +118,7 @@ describe('domain: the check of a changed audit line', () => {
     }
   })
 
-  test('relies on a hash that depends on every other field', () => {
+  test('detects any changed field, because every field is part of the hash', () => {
     const line = lines[3] as AuditLine
     const hash = auditHash(hashes, auditStart.hash, line)
     for (const field of fields.filter((name) => name !== 'hash')) {
@@ -218,12 +218,12 @@ describe('domain: a pruned audit log', () => {
   const pruned: AuditState = { ...state, acts: { ...state.acts, start } }
   const rest = lines.slice(2)
 
-  test('is intact from its new start', () => {
+  test('passes the check from the new start', () => {
     expect(verifyLines(pruned, rest, null)).toEqual(intact)
     expect(verifyLines(pruned, rest, start)).toEqual(intact)
   })
 
-  test('is not intact if a line after its new start was changed or removed, or a pruned line is still there', () => {
+  test('fails the check if a later line was changed or removed, or a pruned line is still there', () => {
     const [refusal, line] = rest as [AuditLine, AuditLine, AuditLine]
     expect(verifyLines(pruned, [refusal, { ...line, actor: 'mallory' }], null)).toMatchObject({ id: 4 })
     expect(verifyLines(pruned, rest.toSpliced(1, 1), null)).toMatchObject({ intact: false, id: 4 })
@@ -235,7 +235,7 @@ describe('domain: a pruned audit log', () => {
     })
   })
 
-  test('refers to the archive if the given hash is of a pruned line', () => {
+  test('refers to the archive for the hash of a pruned line', () => {
     const noted = { id: 1, hash: (lines[0] as AuditLine).hash }
     expect(verifyLines(pruned, rest, noted)).toEqual({
       intact: false,
@@ -268,7 +268,7 @@ describe('domain: the seal of an audit log', () => {
     }
   })
 
-  test('of an archive is accepted only for its own chain, and not as the seal of a log', () => {
+  test('of an archive is accepted only for its own chain and not for a log', () => {
     const end = formatArchiveEnd(hashes, { chain: 'acts', ...state.acts })
     expect(parseArchiveEnd(hashes, end)).toEqual({ chain: 'acts', ...state.acts })
     expect(parseArchiveEnd(hashes, end.replace('"acts"', '"refusals"'))).toBeNull()

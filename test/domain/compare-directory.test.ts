@@ -113,7 +113,7 @@ describe('domain: comparing a directory', () => {
     })
   })
 
-  test('deactivates an omitted record, and does not write it again at the next load', () => {
+  test('deactivates an omitted record once', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { regions: [unnumbered(ontario)], providers: [] },
       facts,
@@ -170,7 +170,7 @@ describe('domain: a provider that cannot be read', () => {
     expect(load).toEqual({ ...nothing, changed: ['first'], unchanged: 2 })
   })
 
-  test('is left unchanged if the files omit it, because an export could not contain it', () => {
+  test('is left unchanged if the files omit the provider', () => {
     const { writes, load }: { writes: unknown; load: unknown } = compareDirectory(
       { ...entries, providers: [] },
       broken,
@@ -426,7 +426,7 @@ describe('domain: loading any files into any directory', () => {
     )
   })
 
-  test('leaves exactly the records active that are active in the files', () => {
+  test('leaves only the records active that are active in the files', () => {
     fc.assert(
       fc.property(described, there, (anything, found) => {
         const wanted = withoutIds(anything, found)

@@ -25,7 +25,7 @@ describe('domain: a member', () => {
     })
   })
 
-  test('is searched by email address, and the audit line contains the member that was found, or no record', () => {
+  test('is searched by email address, and the audit line contains the found member', () => {
     const found = done(decideFinding(member))
     expect(found).toEqual({
       writes: [],
@@ -39,7 +39,7 @@ describe('domain: a member', () => {
     expect(nobody.answer([])).toBeNull()
   })
 
-  test('can release the email address once, which changes nothing else', () => {
+  test('can release the email address once, and nothing else changes', () => {
     const released = { ...member.profile, email: '' }
     expect(done(decideEmailRelease(member, { actor: 'olive', at: now }))).toEqual({
       writes: [{ set: 'member', id: 7, to: { profile: released, updatedAt: now } }],
@@ -89,12 +89,12 @@ describe('domain: a member', () => {
     })
   })
 
-  test('is erased with the same write for all requests, so that the storage engine needs only one statement', () => {
+  test('is erased with one write for all requests', () => {
     const { writes } = done(decideErasure(member, [intake, booking], []))
     expect(new Set(writes.flatMap((write) => ('set' in write ? [write.to] : []))).size).toBe(1)
   })
 
-  test('is erased with a list of the pending and accepted requests that still hold a slot', () => {
+  test('is erased, and the outcome lists the requests that held a slot', () => {
     const inEachState = requestStates.map((state, index) => ({ ...booking, id: 20 + index, state }))
     const withoutSlot = { ...intake, id: 30, state: 'pending' as const, providerId: 5 }
     const { answer: result } = done(decideErasure(member, [...inEachState, withoutSlot], []))

@@ -85,7 +85,7 @@ describe('domain: transitions of a request', () => {
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
-    'from %s: a booking request gives the same results as an intake (%j), except that assign is refused',
+    'from %s: a booking request gives the results of an intake (%j) and refuses assign',
     (state, ends) => {
       const booked = { ...inState(state), isIntake: false }
       expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))
@@ -193,7 +193,7 @@ describe('domain: transitions of a request', () => {
 })
 
 describe('domain: declining many requests', () => {
-  test('declines those that can be declined, with one audit line each, and skips the others', () => {
+  test('declines each request that can be declined, and skips other requests', () => {
     const accepted = { ...booking, id: 13, state: 'accepted' as const, providerId: 6 }
     const withoutSlot = { ...booking, id: 14, startsAt: null }
     const decided = decideDeclines([booking, null, intake, accepted, inState('declined'), withoutSlot], act)
@@ -243,7 +243,7 @@ describe('domain: a note', () => {
     expect(decided.answer([31])).toBe(31)
   })
 
-  test('can be added to a request in any state unless its person was erased', () => {
+  test('can be added to a request in any state unless the member was erased', () => {
     const ends = requestStates.map((state) => endOf(decideNote(inState(state), 'Called.', act)))
     expect(ends).toEqual(requestStates.map(() => 'done'))
     expect(endOf(decideNote({ ...booking, member: null }, 'Called.', act))).toBe('move_unknown')
@@ -257,7 +257,7 @@ describe('domain: a note', () => {
     expect(decideNote(intake, text, act)).toEqual(new Refusal('field_invalid', why))
   })
 
-  test('is read, and the audit log records that it was read', () => {
+  test('is read, and the audit log records the read', () => {
     const notes = [{ id: 1, kind: 'note' as const, at: now, actor: 'olive', text: 'Called.' }]
     const decided = done(decideReadingNotes(booking, notes))
     expect([decided.writes, decided.taken]).toEqual([[], []])
@@ -352,7 +352,7 @@ describe('domain: assigning a provider', () => {
   })
 
   test.each(['pending', 'accepted', 'declined'] as const)(
-    'of a request that is %s keeps its authorization number, clears both timestamps and reports the providers whose slots changed',
+    'of a request that is %s keeps the number and clears both timestamps',
     (state) => {
       const before = { ...booking, id: 11, isIntake: true, state, acceptedAt: now - 2, declinedAt: now - 1 }
       const holding = { requestId: 11, memberId: 7, startsAt: nine }
@@ -379,13 +379,13 @@ describe('domain: assigning a provider', () => {
     },
   )
 
-  test('is refused if another request holds the slot, but not if the same request holds it', () => {
+  test('is refused only if another request holds the slot', () => {
     const own = { requestId: intake.id, memberId: 7, startsAt: nine }
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own] }))).toBe('done')
     expect(endOf(decideAssignment(draft, { ...facts, holders: [own, stranger] }))).toBe('slot_unavailable')
   })
 
-  test('succeeds with a slot next to the member’s other slots, with the request’s own slot, and without a slot', () => {
+  test('succeeds with an adjacent slot, with the request’s own slot, and without a slot', () => {
     const own = { requestId: intake.id, startsAt: nine }
     const adjacent = [-45, 45].map((offset) => ({ requestId: 80, startsAt: nine + minutes(offset) }))
     expect(endOf(decideAssignment(draft, { ...facts, held: [own, ...adjacent] }))).toBe('done')
@@ -435,7 +435,7 @@ describe('domain: moving a request to another slot', () => {
   })
 
   test.each(['pending', 'accepted'] as const)(
-    'that is %s makes it pending, keeps its authorization number and frees its earlier slot',
+    'that is %s makes the request pending and frees the earlier slot',
     (state) => {
       const request = { ...booking, state, acceptedAt: state === 'accepted' ? now - 1 : null }
       const to = {
@@ -456,7 +456,7 @@ describe('domain: moving a request to another slot', () => {
     },
   )
 
-  test('succeeds even if the new slot overlaps the earlier slot of the same request', () => {
+  test('succeeds even if the new slot overlaps the earlier slot', () => {
     const half = { ...move, startsAt: nine + minutes(20) }
     const own = { requestId: 12, memberId: 7, startsAt: nine }
     expect(endOf(decideMove(half, { ...moving, holders: [own], held: [own] }))).toBe('done')

@@ -88,7 +88,7 @@ describe('domain: a partner', () => {
     expect(decidePartnerOrganization(null, undefined)).toEqual(noPartner)
   })
 
-  test('gets new rates and keeps the rates that are not given', () => {
+  test('gets the given rates and keeps the other rates', () => {
     expect(done(decidePartnerRates(partner, { readsPerMinute: 60, bookingsPerMinute: 'off' }))).toEqual({
       writes: [{ set: 'partner', id: 3, to: { readsPerMinute: 60, bookingsPerMinute: 'off' } }],
       taken: [],
@@ -121,7 +121,7 @@ describe.each([
     answer,
   })
 
-  test('cannot be renamed to a taken name, not even to its own name', () => {
+  test('cannot be renamed to a taken name or to its current name', () => {
     expect(done(rename(record as never, null, 'Haven')) as unknown).toEqual(
       decided('rename', { name: 'Haven' }),
     )

@@ -25,7 +25,7 @@ describe('domain: a provider', () => {
     })
   })
 
-  test('gets a second absence from staff', () => {
+  test('can get a second absence', () => {
     expect(done(decideTimeOff(provider, absence))).toEqual({
       writes: [{ set: 'provider', id: 5, to: { staffTimeOff: [absence] } }],
       taken: [],
@@ -34,7 +34,7 @@ describe('domain: a provider', () => {
     })
   })
 
-  test('does not get the same absence twice, and the second attempt writes nothing, not even to the audit log', () => {
+  test('gets the same absence only once, and a second attempt writes nothing', () => {
     for (const away of [{ timeOff: [known, absence] }, { staffTimeOff: [absence] }]) {
       const decided = done(decideTimeOff({ ...provider, ...away }, absence))
       expect(decided).toEqual({ writes: [], taken: [], audit: null, answer })

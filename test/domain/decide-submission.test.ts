@@ -155,7 +155,7 @@ describe('domain: the checks of a submission', () => {
     expect(endOf(decideSubmission(intakeDraft, facts))).toBe('done')
   })
 
-  test('of an intake include the member and the address but not the slot', () => {
+  test('of an intake skip the slot', () => {
     const ends = faults.map(([, , add]) => {
       const { facts: found } = add({ draft, facts })
       return endOf(decideSubmission(intakeDraft, found))
@@ -164,7 +164,7 @@ describe('domain: the checks of a submission', () => {
     expect(ends).toEqual(['done', 'member_deactivated', ...slotFaults, 'done', 'email_taken'])
   })
 
-  test('give stale for a slot that was taken before and is free now, so that they are repeated', () => {
+  test('give stale for a taken slot that is free now', () => {
     const taken = { ...draft, slotState: 'taken' as const }
     expect(endOf(decideSubmission(taken, facts))).toBe('stale')
     const holder = { requestId: 80, memberId: 99, startsAt: nine }
@@ -182,7 +182,7 @@ describe('domain: the checks of a submission', () => {
     expect(endOf(decideSubmission(draft, found))).toBe('slot_unavailable')
   })
 
-  test('refuse a new member with a taken address, and let a known member keep theirs', () => {
+  test('refuse a taken address for a new member and accept the own address of a known member', () => {
     expect(endOf(decideSubmission(intakeDraft, { ...facts, member: null, emailOwnerId: 7 }))).toBe(
       'email_taken',
     )
@@ -235,7 +235,7 @@ describe('domain: email conflicts', () => {
   const claiming = { ...draft, member: { ...submitted, email: 'new@example.com' } }
   const taken = { ...facts, emailOwnerId: 9 }
 
-  test('are recorded in the audit log with the partner and the owner of the address, and change nothing else', () => {
+  test('only add an audit line with the partner and the owner of the address', () => {
     const { writes, taken: slots, audit, answer } = done(decideSubmission(claiming, taken))
     expect({ writes, slots, audit }).toEqual({
       writes: [],
@@ -246,13 +246,13 @@ describe('domain: email conflicts', () => {
     expect(submitterOf(claiming)).toEqual({ actor: 'partner 3', at: now })
   })
 
-  test('count for one hour, and Retry-After is the time until the oldest no longer counts', () => {
+  test('count for one hour, and Retry-After is the rest of that hour', () => {
     expect(emailConflictQuery(claiming)).toEqual({ actor: 'partner 3', after: now - minutes(60), back: 20 })
     const refusal = decideSubmission(claiming, { ...taken, conflictAt: now - minutes(20) + 1 })
     expect(refusal).toMatchObject({ kind: 'email_conflicts_limited', retryAfterSeconds: 2401 })
   })
 
-  test('without a limit are all refused, and recorded at most 1,000 times an hour', () => {
+  test('are refused even without a limit, and recorded at most 1,000 times an hour', () => {
     const free = { ...claiming, limits: unlimited }
     expect(emailConflictQuery(free).back).toBe(1_000)
     expect(done(decideSubmission(free, taken)).audit).not.toBeNull()
@@ -260,7 +260,7 @@ describe('domain: email conflicts', () => {
     expect(refusal).toEqual(new Refusal('email_taken', 'already belongs to a different member'))
   })
 
-  test('beyond the limit get the same answer for every new address, while the member’s own address is accepted', () => {
+  test('beyond the limit get the same answer for every new address', () => {
     const asked = fc.record({
       member: fc.constantFrom(null, member, { ...member, profile: { ...profile, email: '' } }),
       email: fc.constantFrom('robin@example.com', 'ROBIN@Example.com', 'new@example.com', 'kim@example.com'),
@@ -339,7 +339,7 @@ describe('domain: a submission stores', () => {
     })
   })
 
-  test('a booking, and replaces the values of its member by the submitted ones', () => {
+  test('a booking and the new values of the member', () => {
     const asked = {
       ...draft,
       member: { ...submitted, suite: '', phoneNumber: '+1 416 555 0199' },
@@ -381,7 +381,7 @@ describe('domain: a submission stores', () => {
     })
   })
 
-  test('either nothing or both a member and a request, for any submission and facts', () => {
+  test('both a member and a request, or nothing', () => {
     const asked = fc.record({
       isIntake: fc.boolean(),
       slotState: fc.constantFrom('offered', 'not offered', 'provider unknown'),

@@ -73,7 +73,7 @@ describe('domain: languageName', () => {
   })
 
   test.each(['x-whatever', 'i-klingon', 'qaa'])(
-    'returns the tag %s itself, which has no English name',
+    'returns the tag %s unchanged if it has no English name',
     (tag) => {
       expect(languageName(tag)).toBe(tag)
     },

@@ -75,7 +75,7 @@ describe('domain: a rate limit budget', () => {
     )
   })
 
-  test('allows every refused call that is repeated at its Retry-After or up to a second later', () => {
+  test('allows a refused call at its Retry-After and up to a second later', () => {
     const refused = fc.record({
       rate: fc.record({ most: fc.integer({ min: 1, max: 120 }), seconds: fc.constantFrom(10, 60) }),
       calls: fc.array(
@@ -143,13 +143,13 @@ describe('domain: a rate limit budget', () => {
 })
 
 describe('domain: the clock of a rate limit', () => {
-  test('may stop: nothing is refilled', () => {
+  test('may stop, and then nothing is refilled', () => {
     const limiter = new Limiter<string>()
     const answers = Array.from({ length: 5 }, () => limiter.spend('a', perMinute(3), 1, now))
     expect(answers.map(isAllowed)).toEqual([true, true, true, false, false])
   })
 
-  test('may be set back: this refills nothing and locks no caller out', () => {
+  test('may be set back, and then nothing is refilled', () => {
     const limiter = new Limiter<string>()
     expect(isAllowed(limiter.spend('a', perMinute(1), 1, now))).toBe(true)
     const before = now - 3_600_000
@@ -157,7 +157,7 @@ describe('domain: the clock of a rate limit', () => {
     expect(isAllowed(limiter.spend('a', perMinute(1), 1, before + 60_000))).toBe(true)
   })
 
-  test('may jump back and forth: only the time of the forward jumps is refilled', () => {
+  test('may jump back and forth, and only forward jumps refill', () => {
     const jumps = fc.array(fc.integer({ min: -100_000, max: 100_000 }), { minLength: 1, maxLength: 60 })
     fc.assert(
       fc.property(jumps, (steps) => {
@@ -176,7 +176,7 @@ describe('domain: the clock of a rate limit', () => {
 })
 
 describe('domain: a changed rate limit', () => {
-  test('applies to the next call, whether it is lower or higher', () => {
+  test('applies to the next call', () => {
     const limiter = new Limiter<string>()
     limiter.spend('a', perMinute(30_000), 30_000, now)
     for (let call = 0; call < 100; call++) limiter.spend('a', perMinute(30_000), 30_000, now)
@@ -192,7 +192,7 @@ describe('domain: a changed rate limit', () => {
     })
   })
 
-  test('of one partner overrides that of the service, and off means no limit', () => {
+  test('of one partner overrides the limit of the service, and off means no limit', () => {
     const service = perMinute(5)
     expect(rateFor(service, null)).toBe(service)
     expect(rateFor(null, null)).toBeNull()
@@ -202,7 +202,7 @@ describe('domain: a changed rate limit', () => {
 })
 
 describe('domain: the memory of a rate limit', () => {
-  test('has a limited number of callers, and loses the caller that has been idle for longest', () => {
+  test('drops the longest idle caller when it is full', () => {
     const limiter = new Limiter<number>(3)
     for (const caller of [1, 2, 3, 1, 4]) limiter.spend(caller, perMinute(1), 1, now)
     const allowed = [1, 3, 4].map((caller) => isAllowed(limiter.spend(caller, perMinute(1), 1, now)))

@@ -25,14 +25,14 @@ describe('domain: pageOf', () => {
     })
   })
 
-  test('has no page after a full last page', () => {
+  test('returns no page after a full last page', () => {
     expect(pageOf(five, { page: 1, pageSize: 5 }).pages).toBe(1)
     expect(() => pageOf(five, { page: 2, pageSize: 5 })).toThrow(
       new Refusal('page_out_of_range', 'past the last page'),
     )
   })
 
-  test('of an empty list has an empty first page and no second', () => {
+  test('returns only an empty first page of an empty list', () => {
     expect(pageOf([], { page: 1, pageSize: 20 })).toEqual({
       page: 1,
       pageSize: 20,

@@ -74,7 +74,7 @@ describe('domain: the severity of a screening', () => {
     expect(scoreScreening(totalling(total))).toMatchObject({ total, severity, isComplete: true, unread: [] }),
   )
 
-  test('is null if an answer cannot be read, while the total is that of the readable answers', () => {
+  test('is null if an answer cannot be read, and the total counts the other answers', () => {
     const score = scoreScreening(answered([1, 1, 'often', 1, 1, 1, 1, 'rarely', 0]))
     expect(score).toMatchObject({ total: 6, readCount: 7, isComplete: false, severity: null, unread: [3, 8] })
   })
@@ -85,7 +85,7 @@ describe('domain: the severity of a screening', () => {
     ['nine items with a repeated one', answered(Array(9).fill(1), Array(9).fill('Feeling tired'))],
   ])('is null for %s', (_, answers) => expect(scoreScreening(answers).severity).toBeNull())
 
-  test('ignores the question of difficulty, which has no score', () => {
+  test('ignores the question about difficulty', () => {
     const difficulty = {
       question: 'How difficult have these problems made it?',
       answer: 'Somewhat difficult',
@@ -244,7 +244,7 @@ describe('domain: the ninth item of a screening', () => {
     'Ninguna idea de morir',
     'Nunca pienso en morir',
     'Una semana sin ganas de morir',
-  ])('is unclear, not zero, if %j is answered with 0 (not at all)', (question) =>
+  ])('is unclear if %j is answered with 0 (not at all)', (question) =>
     expect(ninthOf(question, 0)).toBe('unclear'),
   )
 
@@ -252,7 +252,7 @@ describe('domain: the ninth item of a screening', () => {
     'Thoughts of suicide (not at all, several days)',
     'Envie de mourir (pas du tout, plusieurs jours)',
     'Ganas de morir (ningún día, varios días)',
-  ])('is zero for %j, where the negation is part of the answer choices', (question) =>
+  ])('is zero for %j with a negation in the answer choices', (question) =>
     expect(ninthOf(question, 0)).toBe('zero'),
   )
 
@@ -331,7 +331,7 @@ describe('domain: the ninth item of a screening', () => {
     'Que sería mejor estar muerto',
     'Que estaría mejor muerta',
     'Que preferiría estar muerto',
-  ])('is zero for %j, even with another question in unknown words', (question) => {
+  ])('is zero for %j even if another question is unknown', (question) => {
     expect(scoreScreening([{ question, answer: '0' }, raised('Else')]).ninthItem).toBe('zero')
   })
 
@@ -345,7 +345,7 @@ describe('domain: the ninth item of a screening', () => {
     expect(scoreScreening(answered([...given, 0], german)).ninthItem).toBe('unclear')
   })
 
-  test('is not asked in an empty screening, which has no total', () => {
+  test('is not asked in an empty screening', () => {
     expect(scoreScreening([])).toEqual({
       total: null,
       readCount: 0,
@@ -405,7 +405,7 @@ describe.each([
     })
   })
 
-  test('has a ninth item that is recognized in any position, and that is "not asked" if it is left out', () => {
+  test('has a ninth item that is recognized in any position', () => {
     const [first, ...others] = questions as unknown as [string, ...string[]]
     expect(
       scoreScreening([

@@ -24,7 +24,7 @@ describe('domain: a decision about provider 5', () => {
 })
 
 describe('domain: the record name in the audit log', () => {
-  test('contains the existing or the new id, or is null without a record', () => {
+  test('contains the id of the record, and is null without a record', () => {
     expect(recordName({ action: 'partner.add', noun: 'partner', id: null }, 3)).toBe('partner 3')
     expect(recordName({ action: 'partner.deactivate', noun: 'partner', id: 4 }, 3)).toBe('partner 4')
     expect(recordName({ action: 'directory.load', noun: null, id: null }, 3)).toBeNull()

@@ -22,7 +22,7 @@ test('http: the concurrency limit refuses a partner beyond its share and leaves 
   expect(refusalOf(() => places.acquire(1))).toEqual(overloaded)
 })
 
-test('http: the concurrency limit applies to all partners together, and any partner can use the room that another one releases', () => {
+test('http: the concurrency limit of all partners together has room again after a release', () => {
   const places = new ConcurrencyLimit(3, 2)
   for (const partnerId of [1, 1, 2]) places.acquire(partnerId)
   expect(refusalOf(() => places.acquire(3))).toEqual(overloaded)

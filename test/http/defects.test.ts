@@ -58,7 +58,7 @@ describe('http: an upload that breaks off', () => {
   })
 })
 
-test('http: a storage error is 503 with Retry-After, and the log shows its cause without stored data', async () => {
+test('http: a storage error is 503 with Retry-After, and the log shows the cause without stored data', async () => {
   const broken = await startService()
   const cause = Object.assign(new Error('canary could not be written'), { code: 'SQLITE_FULL' })
   const fail = () =>
@@ -81,7 +81,7 @@ describe('http: the log of internal errors', () => {
   const entry = logEntryOf(new Request('http://localhost/'))
   const fail = (code: string) => answerTo(Object.assign(new RangeError('canary'), { code }), 'UNKNOWN', entry)
 
-  test('has at most one line a second for each kind of error, and the next line counts the errors in between', () => {
+  test('has at most one line a second for each kind of error, and counts the other errors', () => {
     jest.useFakeTimers()
     for (let call = 0; call < 500; call++) fail('FIRST')
     fail('SECOND')

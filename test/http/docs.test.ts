@@ -83,7 +83,7 @@ describe('http: the docs page', () => {
     }
   })
 
-  test('refers to no other origin, and its policy allows none', async () => {
+  test('refers to no other origin, and the policy allows no other origin', async () => {
     const answer = await get('/docs')
     expect(await answer.text()).not.toContain('//')
     expect(await (await get('/docs/start.js')).text()).not.toContain('//')
@@ -141,7 +141,7 @@ describe('http: the docs page', () => {
     expect(await (await get('/docs/swagger-ui.css')).text()).toContain('html.dark-mode')
   })
 
-  test('is the target of a redirect from / in a sandbox, while / is 404 in production', async () => {
+  test('is the target of / in a sandbox, and / is 404 in production', async () => {
     const answer = await get('/')
     expect([answer.status, answer.headers.get('location')]).toEqual([302, 'docs'])
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
@@ -154,7 +154,7 @@ describe('http: the docs page', () => {
     ['/docs', 'text/html; charset=utf-8', 500],
     ['/docs/swagger-ui.css', 'text/css; charset=utf-8', 100_000],
     ['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8', 1_000_000],
-  ])('and its files are sent compressed if the client accepts gzip: %s', async (path, type, smallest) => {
+  ])('is sent compressed if the client accepts gzip: %s', async (path, type, smallest) => {
     const ask = async (encoding: string) => {
       const headers = { 'Accept-Encoding': encoding }
       const answer = await fetch(service.baseUrl + path, { headers, decompress: false } as RequestInit)
@@ -171,7 +171,7 @@ describe('http: the docs page', () => {
     expect((await ask('gzip')).bytes).toEqual(gzipped.bytes)
   })
 
-  test('and openapi.json are 404 with noDocs, while the API is served', async () => {
+  test('is 404 with noDocs, and the API is still served', async () => {
     const bare = await startService({ noDocs: true })
     for (const path of [
       '/docs',
@@ -187,7 +187,7 @@ describe('http: the docs page', () => {
     await bare.stop()
   })
 
-  test('is 429 in production for an address that has sent too many requests, but not for another address', async () => {
+  test('is 429 in production for an address with too many requests', async () => {
     const serving = { context: service.context, baseUrl: 'http://localhost', isSandbox: false }
     let address = '192.0.2.1'
     const production = createApp(serving, () => address)
@@ -217,7 +217,7 @@ describe('http: the docs page', () => {
   })
 
   test.each(['/docs/index.html', '/swagger', '/swagger/json', '/page', '/document', '/openapi'])(
-    'and openapi.json are served at no other path: %s is 404',
+    'is served at one path only: %s is 404',
     async (path) => {
       expect((await get(path)).status).toBe(404)
     },

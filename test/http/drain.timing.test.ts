@@ -123,7 +123,7 @@ test('http: on stop, the server waits for a request body that is still being sen
   expect(await slow.ended).toEndWith('\r\n\r\ndone')
 })
 
-test('http: on stop, requests that the server has not read yet are answered, on new and on reused connections', async () => {
+test('http: on stop, unread requests on new and reused connections are answered', async () => {
   const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
   const [kept, fresh] = [0, 1].map(() => Array.from({ length: 20 }, () => client(port))) as [
     Client[],
@@ -141,7 +141,7 @@ test('http: on stop, requests that the server has not read yet are answered, on 
 
 // Only on Linux can the server see connections that have not sent anything yet.
 test.if(process.platform === 'linux')(
-  'http: on stop, a client that is connected and sends its request later is answered',
+  'http: on stop, a late request on an open connection is answered',
   async () => {
     const { port, stop } = listen('127.0.0.1', 0, () => () => new Response('done'))
     const slow = Array.from({ length: 20 }, () => client(port))

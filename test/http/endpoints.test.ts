@@ -53,7 +53,7 @@ describe('http: every endpoint', () => {
     expect(new Set(endpoints.map(({ operationId }) => operationId)).size).toBe(endpoints.length)
   })
 
-  test('is reported if it answers with a refusal that it does not declare', () => {
+  test('is reported if it answers with an undeclared refusal', () => {
     expect(undeclaredError('GET', '/partners/v1/user/', 'member_not_found')).toBeNull()
     expect(undeclaredError('GET', '/partners/v1/user', 'email_taken')).toBe(
       'GET /partners/v1/user answers email_taken, which it does not declare',
@@ -81,7 +81,7 @@ async function openRoutes(app: {
 }
 
 describe('http: every route', () => {
-  test('except the docs and health checks is 401 without a token, and every endpoint has a route', async () => {
+  test('is 401 without a token, except the docs and health checks', async () => {
     const app = createApp(serving, () => 'somewhere')
     expect(await openRoutes(app)).toEqual([])
     const closed = app.routes.map(({ path }) => path).filter((path) => !isPublic(path))

@@ -174,7 +174,7 @@ async function longestDelay(answered: Promise<unknown>): Promise<number> {
   return millis
 }
 
-test('http: while many large bodies of one partner are processed, another partner waits at most a quarter of that time', async () => {
+test('http: many large bodies of one partner delay another partner by at most a quarter of their time', async () => {
   const body = withMember('x', list('{}'))
   let least = 1
   for (let tried = 0; tried < mostTries && least > 0.25; tried++) {

@@ -35,7 +35,7 @@ test('http: an overloaded booking is logged with its partner and the reason', as
   ])
 })
 
-test('http: a call beyond the rate limit gets 429 even under overload, and does not count as a call in flight', async () => {
+test('http: a call beyond the rate limit gets 429 even under overload', async () => {
   const { context, baseUrl } = service
   const { partner, token } = service.partner
   const places = concurrencyLimits()
@@ -54,7 +54,7 @@ test('http: a call beyond the rate limit gets 429 even under overload, and does 
 
 // Runs on SQLite only: on PostgreSQL no commit can happen within one turn of the event loop.
 testOfFile(
-  'http: of two requests in one turn of the event loop, the second sees a change committed after the first',
+  'http: a request sees a change that was committed in the same turn of the event loop',
   async () => {
     const { context, baseUrl, storage } = service
     const { partner, token } = service.partner

@@ -25,7 +25,7 @@ test('http: the client address of a request can be read again after the client h
   await stop()
 })
 
-test('http: if a client disconnects before its address is read, the address can still be read, even with an empty Host header', async () => {
+test('http: the address of a disconnected client can still be read, even with an empty Host header', async () => {
   const gone = Promise.withResolvers<void>()
   const asked: string[] = []
   let came = 0

@@ -300,7 +300,7 @@ test('http: metrics of PostgreSQL show connections and clock difference but no l
   ])
 })
 
-test('http: metrics show the expiry of the certificate in use, also after it was replaced', async () => {
+test('http: metrics show the expiry of the certificate in use', async () => {
   using folder = new Folder()
   const certificateOf = async (days: number) => {
     const made = makeCertificate(folder, `of-${days}-days`, days)
@@ -322,7 +322,7 @@ test('http: metrics show the expiry of the certificate in use, also after it was
   await opened.close()
 })
 
-test('http: if storage fails, metrics show the service as not ready and omit only the metrics that are read from storage', async () => {
+test('http: if storage fails, metrics show the service as not ready and omit stored values', async () => {
   const fail = () => Promise.reject(new Error('the disk is gone'))
   const text = await metricsOf({ records: fail, isReady: fail })
   expect(text).toContain('\nanteroom_ready 0\n')
@@ -436,7 +436,7 @@ describeOfFile('http: the dashboard and the alert rules', () => {
     expect(unasked.filter((name) => ![...asked].some((one) => one.startsWith(name)))).toEqual([])
   })
 
-  test('describe each alert with summary, action and runbook, and test it both raised and not raised', async () => {
+  test('describe and test each alert', async () => {
     const tests = await Bun.file(
       new URL('../../deploy/prometheus/anteroom-rules.test.yml', import.meta.url),
     ).text()

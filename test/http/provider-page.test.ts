@@ -46,12 +46,12 @@ function make(found: FoundPage, now: number, before?: ProviderPage, turn: Turn =
 const textOf = ({ representation }: ProviderPage) => (representation.plain.body as Blob).text()
 
 describe('http: a page of search', () => {
-  test('contains its entries, and is valid JSON even if it has none', async () => {
+  test('contains all entries, and is valid JSON even without entries', async () => {
     expect(await textOf(await make(search([a, b]).found, 0))).toBe('{"results":[{"name":"a"},{"name":"b"}]}')
     expect(await textOf(await make(search([]).found, 0))).toBe('{"results":[]}')
   })
 
-  test('is not mixed up with pages that are built concurrently, even with long entries', async () => {
+  test('is correct even if other pages are built at the same time', async () => {
     const long = named('ü'.repeat(400_000))
     const making = [
       [a, b],
@@ -67,7 +67,7 @@ describe('http: a page of search', () => {
     expect(await textOf(await make(search([b]).found, 0))).toBe('{"results":[{"name":"b"}]}')
   })
 
-  test('rebuilt from an earlier page has the same bytes and ETag as one built from scratch', async () => {
+  test('has the same bytes and ETag if it was rebuilt from an earlier page', async () => {
     const before = await make(search([a, b]).found, 0)
     for (const items of [[b], [b, a], [c, a, b], [a, c], [], [a, b, c]]) {
       const { found, computed } = search(items)
@@ -92,14 +92,14 @@ describe('http: a page of search', () => {
     expect(computed).toEqual([a, c])
   })
 
-  test('is current until there is a new version, an entry or the result expires, or the clock is set back', async () => {
+  test('is current until a new version or an expiry, unless the clock is set back', async () => {
     const page = await make(search([a, c]).found, 10)
     expect([9, 10, 59, 60].map((now) => isCurrent(page, version, now))).toEqual([false, true, true, false])
     expect(isCurrent(page, later, 10)).toBe(false)
     expect(isCurrent(await make(search([a, c], 20).found, 10), version, 20)).toBe(false)
   })
 
-  test('is reused with its compressed forms if a new version changes nothing in it', async () => {
+  test('is reused with its compressed forms if a new version changes no entry', async () => {
     const page = await make(search([a, c]).found, 10)
     const same = renewed(page, { ...search([a, c]).found, version: later }, 20)
     expect(same?.representation).toBe(page.representation)

@@ -17,7 +17,7 @@ function written(table: SlotTable, starts: readonly number[], now: number): unkn
 
 const presented = (starts: readonly number[]) => starts.map((start) => presentSlot(start * minuteMillis))
 
-test('http: the slot table writes any slots of the 30 days as presentSlot does, whenever it is first used', () => {
+test('http: the slot table writes slots like presentSlot', () => {
   const table = new SlotTable()
   fc.assert(
     fc.property(
@@ -40,6 +40,6 @@ test('http: the slot table writes any slots of the 30 days as presentSlot does, 
   )
 })
 
-test('http: the slot table writes no bytes for no slots', () => {
+test('http: the slot table writes nothing without slots', () => {
   expect(new SlotTable().write([], noon, new Uint8Array(), 0)).toBe(0)
 })

@@ -25,7 +25,7 @@ function actsThat(...ends: readonly (() => Promise<never>)[]) {
 
 const failing = (meaning: Meaning) => () => Promise.reject(new DatabaseFailure(meaning, 'ETIMEDOUT'))
 
-test('postgres: the error of a write says that its outcome is unknown if the server cannot be reached', async () => {
+test('postgres: if the server cannot be reached, the error of a write says that the outcome is unknown', async () => {
   const { acts, use } = actsThat(failing('lost'), failing('unreachable'))
   const refusal = await acts
     .run(async () => ({ answer: null, lines: [], changed: [] }))
@@ -34,7 +34,7 @@ test('postgres: the error of a write says that its outcome is unknown if the ser
   expect(use).toHaveBeenCalledTimes(2)
 })
 
-test('postgres: a write is not retried once an attempt took as long as the call timeout', async () => {
+test('postgres: a write is not retried after an attempt as long as the call timeout', async () => {
   const slowly = () => Bun.sleep(2 * timeouts.call).then(failing('retry'))
   const { acts, use } = actsThat(slowly, slowly, slowly)
   const refusal = await acts
@@ -47,7 +47,7 @@ test('postgres: a write is not retried once an attempt took as long as the call 
 const line = { ...act, action: 'member.look-up', record: 'member 1', outcome: 'done' } as const
 
 describeOnPostgres('postgres: writes other than submissions', () => {
-  test('a write on a frozen database server fails within seconds, and the next write succeeds once the server continues', async () => {
+  test('a write fails within seconds on a frozen database server, and succeeds after the freeze', async () => {
     await using server = await startPostgres()
     const { store, close } = await openPostgresEngine(server.url)
     await store.appendAudit([line])

@@ -93,7 +93,7 @@ describeOnPostgres('postgres: the audit log with several nodes', () => {
     'INSERT INTO settings SELECT * FROM old_settings',
   ]
 
-  test('verification against a recorded head finds that the log was replaced by an older copy', async () => {
+  test('verification with a recorded head detects an older copy of the log', async () => {
     await using place = await openWithRequests()
     await place.attack(...keepOld)
     const [noted] = await place.append([line(11)])
@@ -104,7 +104,7 @@ describeOnPostgres('postgres: the audit log with several nodes', () => {
     )
   })
 
-  test('the log is intact after a member was erased and lines were pruned', async () => {
+  test('the log passes verification after an erasure and a prune', async () => {
     await using place = await openWithRequests()
     await place.attack('UPDATE booking_requests SET member_id = NULL')
     const { state } = await place.audit.walked.stand()
@@ -120,7 +120,7 @@ describeOnPostgres('postgres: the audit log with several nodes', () => {
     expect(await place.audit.verify(null)).toMatchObject(intactUpTo(13))
   })
 
-  test('the log is intact after nodes were cut off at any point of a transaction', async () => {
+  test('the log passes verification after nodes were cut off during transactions', async () => {
     await using place = await openTenLines()
     const cutOff = async (work: (node: Awaited<ReturnType<typeof place.node>>) => Promise<unknown>) => {
       const node = await place.node()
@@ -197,7 +197,7 @@ describeOnPostgres('postgres: appended audit lines', () => {
     expect(asked).toEqual([])
   })
 
-  test('triggers reject changing, truncating or deleting lines that were not pruned', async () => {
+  test('triggers reject changing, truncating or deleting audit lines', async () => {
     await using place = await openTenLines()
     const refused = (statement: string) =>
       place.connection.unsafe(statement).then(
@@ -211,7 +211,7 @@ describeOnPostgres('postgres: appended audit lines', () => {
 })
 
 describeOnPostgres('postgres: email conflicts in the audit log', () => {
-  test('the nth newest email conflict of a partner is null if there are fewer than n', async () => {
+  test('the nth newest email conflict is null if a partner has fewer than n conflicts', async () => {
     await using place = await openAuditPlace()
     await place.append(
       [1, 2, 3].map((at) => line(at, { action: 'member.email-conflict', actor: 'partner 1' })),
@@ -227,7 +227,7 @@ describeOnPostgres('postgres: email conflicts in the audit log', () => {
 })
 
 describeOnPostgres('postgres: statements of the audit log', () => {
-  test('no statement on the audit log scans a whole table, regardless of its parameters', async () => {
+  test('no statement on the audit log scans a whole table', async () => {
     await using place = await openAuditPlace()
     await place.attack(
       `INSERT INTO audit SELECT id, id, 'operator ' || id % 9, 'member.show', 'member ' || id % 500, 'done', id

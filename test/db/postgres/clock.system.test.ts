@@ -20,7 +20,7 @@ const remedy = 'synchronize both with the same time source (NTP)'
 const off = "the clocks of the database server and this machine differ: the server's clock is"
 const right = 'info: the clocks of the database server and this machine agree again'
 
-test('postgres: a clock difference above 100 ms is logged once, and its end is logged too', () => {
+test('postgres: the start and the end of a clock difference above 100 ms are logged once', () => {
   const { watch, note } = watching()
   expect(watch.difference).toBeNull()
   expect(note(100)).toEqual([])
@@ -56,7 +56,7 @@ test('postgres: a node whose clock is more than a minute off is not ready until 
 })
 
 describeOnPostgres('postgres: the clock of the database server', () => {
-  test('reading the clock of the database server returns its difference to the clock of the node', async () => {
+  test('the clock of the database server is compared with the clock of the node', async () => {
     await using made = await newTestDatabase()
     for (const ahead of [0, 3_600_000, -3_600_000]) {
       const { difference, doubt } = await made.on((connection) =>
@@ -66,7 +66,7 @@ describeOnPostgres('postgres: the clock of the database server', () => {
     }
   })
 
-  test('a node is not ready if its clock differs by an hour, even if it can store everything', async () => {
+  test('a node whose clock differs by an hour is not ready', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     const logged: string[] = []

@@ -35,7 +35,7 @@ describeOnPostgres('postgres: a connection', () => {
     connection.close()
   })
 
-  test('sending a text returns the rows of each of its statements', async () => {
+  test('a text of several statements returns the rows of each statement', async () => {
     await onConnection(async (on) => {
       expect(
         await on.send("SELECT 1, 'a' UNION ALL SELECT 2, NULL; CREATE TABLE t (a int); SELECT 3"),
@@ -103,7 +103,7 @@ describeOnPostgres('postgres: a connection', () => {
     })
   })
 
-  test('statements sent together run in order, and a failed one affects no other', async () => {
+  test('statements sent together run in order, and a failed statement affects no other statement', async () => {
     using uncaught = new Uncaught()
     await onConnection(async (on) => {
       await on.send('CREATE TABLE t (a int)')
@@ -189,7 +189,7 @@ describeOnPostgres('postgres: a connection', () => {
     expect(await pid()).toEqual(before as never)
   })
 
-  test('libpq environment variables are neither needed nor used', async () => {
+  test('libpq environment variables are not used', async () => {
     await using server = await startPostgres()
     const script = `
       import { TestPool } from '${import.meta.dir}/pools'
@@ -255,7 +255,7 @@ describeOnPostgres('postgres: trust in a server', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('certificates are verified even if the environment disables that', async () => {
+  test('certificates are verified even if the environment disables verification', async () => {
     await using server = await startPostgres({ tls: true })
     const url = `postgres://postgres@127.0.0.1:${server.port}/postgres?sslmode=verify-full`
     const script = `
@@ -290,7 +290,7 @@ describeOnPostgres('postgres: trust in a server', () => {
   })
 
   test.each(['md5', 'password'])(
-    'the password method %s is accepted with the right password and refused without one',
+    'the password method %s is accepted with the right password and refused without a password',
     async (method) => {
       await using server = await startPostgres({ password: 'right' })
       await server.run("SET password_encryption = 'md5'; ALTER ROLE postgres PASSWORD 'right'")

@@ -27,7 +27,7 @@ describeOnPostgres('postgres: following bookings', () => {
     return { ...place, ...furniture }
   }
 
-  test('a change made during a full read is seen in that read or in the next one', async () => {
+  test('a change during a full read is seen in that read or in the next read', async () => {
     await using place = await furnishedPlace()
     const { first } = place
     const { use } = Pool.prototype
@@ -52,7 +52,7 @@ describeOnPostgres('postgres: following bookings', () => {
     }
   })
 
-  test('a reader gets the complete directory if it missed too many changes', async () => {
+  test('a reader that missed too many changes gets the complete directory', async () => {
     await using place = await furnishedPlace()
     const { version } = await everything(place)
     const changed = new Array<Changed>(10_001).fill(['provider', place.first])

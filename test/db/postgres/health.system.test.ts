@@ -18,7 +18,7 @@ afterAll(useLongTimeouts)
 setDefaultTimeout(300_000)
 
 describeOnPostgres('postgres: health of a database', () => {
-  test('1,000 health checks within a second make one test write, which is committed', async () => {
+  test('1,000 health checks within a second cause one committed test write', async () => {
     using time = new FakeClock()
     await using made = await newTestDatabase()
     const logged: string[] = []
@@ -37,7 +37,7 @@ describeOnPostgres('postgres: health of a database', () => {
     expect(logged).toEqual([])
   })
 
-  test('a server is not ready while writes take over a second, logs that once, and is ready again after', async () => {
+  test('a server is not ready while writes take over a second', async () => {
     await using made = await newTestDatabase()
     const logged: string[] = []
     const watched = new Health(new Node(made.on)).watch((line) => logged.push(line), false)
@@ -57,7 +57,7 @@ describeOnPostgres('postgres: health of a database', () => {
     expect(logged.slice(1)).toEqual(['ready again'])
   })
 
-  test('a node is not ready while the database server is stopped, logs that once, and recovers by itself', async () => {
+  test('a node is not ready while the database server is stopped, and recovers when it starts', async () => {
     await using server = await startPostgres()
     await using made = connectTo(server.url)
     await openDatabase(made.on, openingOf(server.url))
@@ -79,7 +79,7 @@ describeOnPostgres('postgres: health of a database', () => {
 })
 
 describeOnPostgres('postgres: the list of live nodes', () => {
-  test('a node is listed as live after its first heartbeat, and no longer after it ends', async () => {
+  test('a node is listed as live from its first heartbeat until its end', async () => {
     await using made = await newTestDatabase()
     const health = new Health(new Node(made.on))
     health.watch(() => {}, true)
@@ -89,7 +89,7 @@ describeOnPostgres('postgres: the list of live nodes', () => {
   })
 })
 
-test('postgres: a full disk makes a node not ready, but a full queue, a constraint violation or a retryable failure does not', () => {
+test('postgres: a full disk makes a node not ready, and a full queue or a retryable failure does not', () => {
   const health = new Health({} as Node)
   for (const meaning of ['busy', 'constraint', 'retry'] as const) {
     health.noteFailed(new DatabaseFailure(meaning))
@@ -99,7 +99,7 @@ test('postgres: a full disk makes a node not ready, but a full queue, a constrai
   expect(health.isFaultless).toBe(false)
 })
 
-test('postgres: a server that stops waits for its running test write, then leaves the node list and makes no more test writes', async () => {
+test('postgres: a stopping server waits for its test write and then leaves the node list', async () => {
   const done: string[] = []
   const node = {
     async beat() {
@@ -122,7 +122,7 @@ test('postgres: a server that stops waits for its running test write, then leave
   expect(done).toEqual(['beat', 'beat', 'leave'])
 })
 
-test('postgres: a server with a wrong clock is listed as not ready, even though it can write', async () => {
+test('postgres: a server with a wrong clock is listed as not ready', async () => {
   const noted: boolean[] = []
   const node: Partial<Node> = {
     beat: async () => {},
@@ -160,7 +160,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.machine)).toEqual(['other'])
   })
 
-  test('the list shows that a server is not ready, and that it is ready again', async () => {
+  test('the list shows whether a server is ready', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     const readiness = async () => (await made.on(listServers)).map(({ note }) => note?.isReady)
@@ -196,7 +196,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     expect((await made.on(listServers)).map(({ note }) => note?.port)).toEqual([8081])
   })
 
-  test('a restarted server replaces the previous server at its address in the list', async () => {
+  test('a restarted server replaces the earlier server at the same address', async () => {
     await using made = await newTestDatabase()
     const ages = (seconds: number, node: Node) =>
       runSql(made.url, `UPDATE nodes SET seen_at = seen_at - ${seconds * 1_000} WHERE id = '${node.id}'`)
@@ -231,7 +231,7 @@ describeOnPostgres('postgres: the list of servers', () => {
     ])
   })
 
-  test('a frozen server is listed again once it continues', async () => {
+  test('a frozen server is listed again after the freeze', async () => {
     await using made = await newTestDatabase()
     const [still, other] = [new Node(made.on), new Node(made.on)]
     await still.note(note)

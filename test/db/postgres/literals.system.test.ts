@@ -8,8 +8,8 @@ import { callAllPorts } from './use-all'
 const given =
   /[Rr]obin|Sample|example\.com|keyed|Sent twice|Harbour|olive|Marlow|Fernhill|Toronto|Sleep|Several|Called back|AUTH-|localhost/
 
-describeOnPostgres('postgres: texts of statements, which a server may log', () => {
-  test('statement texts contain no value that a partner or staff sent', async () => {
+describeOnPostgres('postgres: the texts of statements', () => {
+  test('contain no value from a partner or staff', async () => {
     await using place = await openPostgresPlace()
     const sent = await statementsSent(() => callAllPorts(place))
     expect(sent.texts.length).toBeGreaterThan(175)

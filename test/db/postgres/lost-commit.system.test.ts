@@ -41,19 +41,16 @@ async function losingCommit<T>(lock: string, isCommitted: boolean, work: () => P
 }
 
 describeOnPostgres('postgres: a connection that breaks at COMMIT', () => {
-  test.each(losses)(
-    'an intake is stored once, as answered, if the connection breaks %s',
-    async (_, isCommitted) => {
-      await using place = await openPostgresPlace()
-      const { store } = place
-      const { intake } = await fill(place)
-      const submitting = () => stored(intake('robin'))
-      const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
-      const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
-      expect(await store.listRequests({})).toEqual([record])
-      expect(await store.listMembers(0, 10)).toEqual([answer.member])
-    },
-  )
+  test.each(losses)('an intake is stored once if the connection breaks %s', async (_, isCommitted) => {
+    await using place = await openPostgresPlace()
+    const { store } = place
+    const { intake } = await fill(place)
+    const submitting = () => stored(intake('robin'))
+    const answer = await losingCommit(sharing('directory'), isCommitted, submitting)
+    const record = { ...answer, isIntake: true, submittedAt: now, localOffsetMinutes: null }
+    expect(await store.listRequests({})).toEqual([record])
+    expect(await store.listMembers(0, 10)).toEqual([answer.member])
+  })
 
   test.each(losses)(
     'a logged refusal adds one audit line if the connection breaks %s',
@@ -79,25 +76,22 @@ describeOnPostgres('postgres: a connection that breaks at COMMIT', () => {
     },
   )
 
-  test.each(losses)(
-    'a change by staff is made once, as answered, if the connection breaks %s',
-    async (_, isCommitted) => {
-      await using place = await openPostgresPlace()
-      const { store } = place
-      const { id } = await store.auditHead()
-      const adding = () => store.addOrganization('Harbour', act)
-      const organization = await losingCommit(taking('audit'), isCommitted, adding)
-      expect(await store.listOrganizations()).toEqual([organization])
-      expect(await store.listAudit(10, { after: id })).toEqual([
-        {
-          ...act,
-          id: id + 1,
-          action: 'organization.add',
-          record: `organization ${organization.id}`,
-          outcome: 'done',
-          hash: expect.any(String),
-        },
-      ])
-    },
-  )
+  test.each(losses)('a change by staff is made once if the connection breaks %s', async (_, isCommitted) => {
+    await using place = await openPostgresPlace()
+    const { store } = place
+    const { id } = await store.auditHead()
+    const adding = () => store.addOrganization('Harbour', act)
+    const organization = await losingCommit(taking('audit'), isCommitted, adding)
+    expect(await store.listOrganizations()).toEqual([organization])
+    expect(await store.listAudit(10, { after: id })).toEqual([
+      {
+        ...act,
+        id: id + 1,
+        action: 'organization.add',
+        record: `organization ${organization.id}`,
+        outcome: 'done',
+        hash: expect.any(String),
+      },
+    ])
+  })
 })

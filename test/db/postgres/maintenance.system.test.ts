@@ -193,7 +193,7 @@ async function purgeWithoutWaiting(maintenance: Maintenance): Promise<boolean> {
 }
 
 describeOnPostgres('postgres: maintenance', () => {
-  test('making a backup is refused, and the error lists the ways to make one on the server', async () => {
+  test('making a backup is refused, and the error lists other ways', async () => {
     await withMaintenance(async ({ maintenance }) => {
       expect(await refusalOf(() => maintenance.backUp('/somewhere', null, act))).toBe(
         'database_unusable: back up a PostgreSQL database on its server: by its provider, with WAL-G or pgBackRest (point-in-time recovery), or with pg_dump -Fc; keep the master key in another place',

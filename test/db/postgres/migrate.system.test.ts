@@ -66,7 +66,7 @@ describeOnPostgres('postgres: migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('opening a database with missing migrations without upgrade changes nothing and fails with the command to run', async () => {
+  test('without upgrade, opening an older database fails with the command to run', async () => {
     await using made = await newTestDatabase()
     const before = await contentOf(made.url)
     const older = 'database_unusable: the database has an older schema:'
@@ -75,7 +75,7 @@ describeOnPostgres('postgres: migrations', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('two upgrades at once run the migrations once', async () => {
+  test('two upgrades at once run each migration once', async () => {
     await using made = await newTestDatabase()
     const both = await Promise.all([open(made, wider, true), open(made, wider, true)])
     expect(both.map(({ schema }) => schema)).toEqual([later, later])
@@ -109,7 +109,7 @@ describeOnPostgres('postgres: migrations', () => {
     )
   })
 
-  test('an incompatible migration is refused while a server runs, and succeeds after that server has ended', async () => {
+  test('an incompatible migration is refused until all servers have ended', async () => {
     await using made = await newTestDatabase()
     const node = new Node(made.on)
     await node.beat()
@@ -124,7 +124,7 @@ describeOnPostgres('postgres: migrations', () => {
     expect(await open(made, breaking, true)).toMatchObject({ schema: later, isUpgraded: true })
   })
 
-  test('a migration that alters a table waits for its readers without blocking other readers', async () => {
+  test('a migration waits for the readers of a table without blocking other readers', async () => {
     await using made = await newTestDatabase()
     const altering = next('ALTER TABLE changes ADD COLUMN more int', 1)
     await using dump = new SQL(made.url, { max: 1 })

@@ -36,7 +36,7 @@ const contentOf = (url: string) =>
   )
 
 describeOnPostgres('postgres: opening a database', () => {
-  test('an empty database gets its tables, and opening it again changes nothing', async () => {
+  test('opening an empty database creates the tables, and opening it again changes nothing', async () => {
     await using made = await newConnections()
     const first = await openDatabase(made.on, openingOf(made.url))
     expect(first).toMatchObject({ schema: currentSchema, isUpgraded: false })
@@ -48,7 +48,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(await contentOf(made.url)).toEqual(before)
   })
 
-  test('an empty database is refused unless creation is allowed, without asking for the key', async () => {
+  test('an empty database is refused unless creation is allowed', async () => {
     await using made = await newConnections()
     const takeKey = () => Promise.reject(new Error('the key was asked for'))
     const { port } = await sharedPostgres()
@@ -58,7 +58,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(await runSql(made.url, 'SELECT relname FROM pg_class WHERE relnamespace = 2200')).toEqual([])
   })
 
-  test('several processes that open an empty database at once fill it only once', async () => {
+  test('several processes that open an empty database at once create the tables once', async () => {
     await using made = await newConnections()
     const first = Array.from({ length: 4 }, () => openDatabase(made.on, openingOf(made.url)))
     expect((await Promise.all(first)).map(({ schema }) => schema)).toEqual(Array(4).fill(currentSchema))
@@ -105,7 +105,7 @@ describeOnPostgres('postgres: opening a database', () => {
     },
   )
 
-  test('a database with only an extension and its tables counts as empty', async () => {
+  test('a database with only the tables of an extension counts as empty', async () => {
     await using made = await newConnections()
     await runSql(made.url, 'CREATE EXTENSION pg_stat_statements')
     expect(await opening(made)).toBe('nothing')
@@ -122,7 +122,7 @@ describeOnPostgres('postgres: opening a database', () => {
     )
   })
 
-  test('opening fails with the SQL to run if the role lacks a permission', async () => {
+  test('if the role lacks a permission, opening fails with the SQL to run', async () => {
     await using made = await newConnections()
     const server = await sharedPostgres()
     await runSql(made.url, 'CREATE ROLE "Guest" LOGIN')
@@ -179,7 +179,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(steps).toBeGreaterThan(3)
   })
 
-  test('the error for a database that does not exist on the server says how to create it', async () => {
+  test('the error for a missing database says how to create the database', async () => {
     const server = await sharedPostgres()
     await using none = connectTo(server.urlOf('nowhere'))
     expect(await opening(none)).toBe(

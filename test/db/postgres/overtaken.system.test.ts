@@ -33,7 +33,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
     ['the same slot', 0],
     ['overlapping slots', 44],
   ])(
-    'only one of two bookings of %s is stored',
+    'of two bookings of %s only one is stored',
     async (_, later) => {
       const ends = await endsOfTwo(({ book }, name, round) => {
         const startsAt = nine + minutes(90 * round + (name === 'sam' ? later : 0))
@@ -45,7 +45,7 @@ describeOnPostgres('postgres: concurrent submissions at two nodes', () => {
   )
 
   testOnPostgres(
-    'only one of two intakes with the same idempotency key is stored',
+    'of two intakes with the same idempotency key only one is stored',
     async () => {
       const ends = await endsOfTwo(({ intake }, name, round) =>
         intake(name, { retry: { key: `key-${round}`, body: name } }),

@@ -37,7 +37,7 @@ test.each([
   expect(found(lines)).toBe(password)
 })
 
-test('postgres: a password file can contain escaped colons, and its line for a socket can name the folder or localhost', () => {
+test('postgres: a password file may contain escaped colons and lines for a socket', () => {
   const odd = 'postgres://an%3Ateroom@[::1]:7/ro%5Coms'
   expect(found('\\:\\:1:7:ro\\\\oms:an\\:teroom:right', odd)).toBe('right')
   const socket = 'postgres://anteroom@/rooms?host=/run/postgresql'
@@ -46,7 +46,7 @@ test('postgres: a password file can contain escaped colons, and its line for a s
   expect(found('/run:5432:rooms:anteroom:right', socket)).toBeNull()
 })
 
-test('postgres: the password comes from the address, then from the environment, then from the file', () => {
+test('postgres: the address overrides the environment, and the environment overrides the password file', () => {
   using folder = new Folder()
   const passFile = folder.file('pgpass')
   writeFileSync(passFile, '*:*:*:*:file', { mode: 0o600 })
@@ -61,7 +61,7 @@ test('postgres: the password comes from the address, then from the environment, 
   expect(passwordFor(without, host, { password: null, passFile: folder.file('none') })).toBeNull()
 })
 
-test('postgres: a password file that others can read, or that is not a file, is refused', () => {
+test('postgres: a password file must be a regular file that other users cannot read', () => {
   using folder = new Folder()
   const passFile = folder.file('pgpass')
   const address = addressOf('postgres://anteroom@localhost/rooms')

@@ -36,7 +36,7 @@ async function fill(pool: TestPool, count: number): Promise<void> {
 }
 
 describeOnPostgres('postgres: the connection pool', () => {
-  test('the pool gives each connection to one task at a time, in order of arrival, and opens no more than its size', async () => {
+  test('tasks get connections in order of arrival, and the pool never exceeds its size', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 2)
     await fill(pool, 2)
@@ -58,7 +58,7 @@ describeOnPostgres('postgres: the connection pool', () => {
     expect(pool.counts).toEqual({ free: 2, used: 0, waiting: 0 })
   })
 
-  test('a task fails as busy if it gets no connection for most of its deadline', async () => {
+  test('a task that waits too long for a connection fails as busy', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1, 400)
     const long = pool.use((on) => on.run('SELECT pg_sleep($1)', [1]), 5_000)
@@ -72,7 +72,7 @@ describeOnPostgres('postgres: the connection pool', () => {
     expect(await ask(pool)).toBe(1)
   })
 
-  test('the open transaction of a failed task is rolled back and its connection reused', async () => {
+  test('a failed task is rolled back, and the pool reuses the connection', async () => {
     await using database = await newDatabase()
     await using pool = new TestPool(database.url, 1)
     const pid = () => pool.use(async (on) => (await on.run('SELECT pg_backend_pid()', []))[0]?.[0])
@@ -167,7 +167,7 @@ describeOnPostgres('postgres: the connection pool during failures', () => {
     expect(uncaught.list).toEqual([])
   })
 
-  test('tasks on a dead server fail at once, and the pool recovers when it is back', async () => {
+  test('tasks on a dead server fail at once, and the pool recovers with the server', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 4)

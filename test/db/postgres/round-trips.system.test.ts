@@ -32,7 +32,7 @@ async function delayingProxy(port: number) {
   }
 }
 
-describeOnPostgres('postgres: round trips on a slow network', () => {
+describeOnPostgres('postgres: a slow network', () => {
   testOnPostgres('a booking takes three round trips', async () => {
     await using place = await openPostgresPlace()
     const url = new URL(place.url)

@@ -119,7 +119,7 @@ describeOnPostgres('postgres: a submission that meets locks', () => {
     await sql.unsafe('ROLLBACK').simple()
     expect((await conflicting('f'))[0]).toBe('email_taken')
   })
-  test('a submission without an audit line does not wait for submissions that write one', async () => {
+  test('a submission without an audit line does not wait for submissions with an audit line', async () => {
     await using place = await openPostgresPlace()
     const { intake, organization } = await fill(place)
     const other = await place.store.addPartner('Lanternlight', organization.id, act)
