@@ -104,7 +104,7 @@ function readToEnd(descriptor: number, what: string): string {
   }
   throw unusableFile(
     `the ${what}'s file descriptor did not end within 10 s`,
-    'close it in the program that writes it',
+    'close the pipe in the program that writes to it',
   )
 }
 
