@@ -45,7 +45,7 @@ test('cli: a closed terminal stops the service with exit code 0', async () => {
   expect([await service.exited, service.signalCode]).toEqual([0, null])
 })
 
-test('cli: a closed terminal makes a service under nohup read its settings again, and does not stop it', async () => {
+test('cli: a closed terminal does not stop a service under nohup, and the service reads its settings again', async () => {
   using operator = new Operator()
   await operator.do('init')
   const [log, pid] = [operator.folder.file('log'), operator.folder.file('pid')]
@@ -146,7 +146,7 @@ testOfFile(
   },
 )
 
-test('cli: a stop that waits for the request of a slow client logs why it waits and for how long', async () => {
+test('cli: a stop that waits for a slow client logs the reason and the waiting time', async () => {
   using operator = new Operator()
   for (const words of ['init', 'organization add N', 'partner add P --organization N']) {
     await operator.do(...words.split(' '))

@@ -61,7 +61,7 @@ describe('cli: the master key of a database', () => {
   })
 
   test.each(['644', '640', '604', '660', '601', '770'])(
-    'a key file with mode %s, which other users can access, is refused, and the error names the chmod command',
+    'a key file with mode %s is refused, and the error names the chmod command',
     async (mode) => {
       chmodSync(key, Number.parseInt(mode, 8))
       const line = refused(`other users can access the master key file ${key}\nTry: chmod 600 ${key}`)
@@ -179,7 +179,7 @@ describe('cli: init', () => {
   })
 
   test.if(otherDisk !== undefined)(
-    'init can create the key and the database on different disks, and continues after it was killed',
+    'init can create the key and the database on different disks, and can continue after a kill',
     async () => {
       using operator = new Operator(theProgram)
       using folder = new Folder(otherDisk)

@@ -23,7 +23,7 @@ test('cli: migrate reports that a database without pending migrations is up to d
 describe('cli: output that cannot be written', () => {
   const sh = (command: string) => operator.runShell(command)
 
-  test('token issue reports that a token is in force but could not be printed, and advises to rotate it', async () => {
+  test('token issue reports that a token is in force but could not be printed, and advises a rotation', async () => {
     await operator.do('init')
     await operator.do('partner', 'add', 'Lantern')
     const { code, stderr } = await sh('token issue Lantern > /dev/full')

@@ -120,7 +120,7 @@ describe('cli: the provider commands while the service runs', () => {
     expect(await practice.slotsOf('on-2')).toContain(slot)
   })
 
-  test('provider away lists the members to call with their alternative slots and the command to move them', async () => {
+  test('provider away lists each member to call, with alternative slots and the command for the move', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-4)
     const person = { firstName: 'Ada', lastName: 'Lovelace', phoneNumber: '+1 416 555 0100', state: 'ON' }
     const { body } = await practice.service.post(

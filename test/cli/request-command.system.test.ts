@@ -64,7 +64,7 @@ test('cli: request show prints a slot in the time zones of the provider and the 
 })
 
 describe('cli: request decline with --partner and --since', () => {
-  test('lists the requests, asks for confirmation and frees their slots, but leaves unassigned intakes unchanged', async () => {
+  test('lists the requests, asks for confirmation and frees the slots, but does not change unassigned intakes', async () => {
     const { operator, service } = practice
     await operator.do('partner', 'add', 'Flood', '--organization', 'North Care')
     const token = (await operator.do('token', 'issue', 'Flood')).trim()
@@ -130,7 +130,7 @@ describe('cli: request decline with --partner and --since', () => {
 })
 
 describe('cli: request assign', () => {
-  test('request assign of an assigned intake asks for confirmation, makes it pending and frees its previous slot', async () => {
+  test('request assign of an assigned intake asks for confirmation, makes the intake pending and frees the previous slot', async () => {
     const id = await submit()
     const [slot = ''] = await practice.slotsOf('on-1')
     await practice.operator.do('request', 'assign', `${id}`, '--provider', 'on-1', '--slot', slot)

@@ -224,7 +224,7 @@ describe('cli: --port, --host and --base-url of the sandbox', () => {
     await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow()
   })
 
-  test('a second sandbox on a port in use fails without leaving a file, and the first one continues to answer', async () => {
+  test('a second sandbox on a port in use fails and leaves no file, and the first sandbox continues to answer', async () => {
     using temporary = new Folder()
     await using first = await startSandbox(withFewProviders)
     const { port } = new URL(first.report.baseUrl)

@@ -27,7 +27,7 @@ test('cli: status describes a single server as the service, and prints no list o
   })
 })
 
-test('cli: status with several servers lists each one with its machine and the time when it was last seen', () => {
+test('cli: status with several servers lists the machine of each server, and when the server was last seen', () => {
   expect(serviceLines([one, ended], now)).toEqual({ service: 'up, 1 of 2 servers' })
   expect(serviceLines([ended, ended], now)).toEqual({ service: 'down, 0 of 2 servers' })
   expect(serverRows([one, ended], now)).toEqual([

@@ -70,7 +70,7 @@ describe.each(
   })
 })
 
-test('directory: a change of the taken slots replaces the old ones, even if their number is the same', async () => {
+test('directory: changed taken slots replace the old slots, even if the number of slots is the same', async () => {
   const { directory, change } = await directoryOf()
   for (const startsAt of [monday, monday + hour]) {
     const slot = { requestId: 1, startsAt, endsAt: startsAt + hour, localOffsetMinutes: -300 }

@@ -106,7 +106,7 @@ describe('directory: applying a change', () => {
     await first
   })
 
-  test('each booked slot is listed once and in order of time, even if the feed returns its request again', async () => {
+  test('each booked slot is listed once and in order of time, even if the feed returns a request again', async () => {
     const { feed, load } = follow()
     feed.commit({
       providers: named('Old').slice(0, 2),

@@ -45,7 +45,7 @@ describe('faults: a killed init', () => {
     })
   })
 
-  test('if an init was killed after it created the key file and before the database file, the next init completes it', async () => {
+  test('if init is killed between creating the key file and the database file, the next init creates the database', async () => {
     await operator.do('init')
     const { database } = operator
     const aside = `${database}.unfinished-0a1b2c3d`

@@ -12,7 +12,7 @@ test('files: a file with the wrong mode is reported with its mode and the requir
   expect(whyNoAccess(folder.file('own'))).toBe('its mode is 400, but 600 is required')
 })
 
-test('files: a file that cannot be accessed because of its folder is reported with the folder as the cause', () => {
+test('files: if a folder prevents access to a file, the error names the folder as the cause', () => {
   using folder = new Folder()
   writeFileSync(folder.file('own'), '', { mode: 0o600 })
   expect(whyNoAccess(folder.file('own'))).toBe('its folder is not writable')
@@ -26,7 +26,7 @@ test.skipIf(!isRoot)('files: a file of another user is reported with the ids of 
   expect(whyNoAccess(folder.file('theirs'))).toBe('it belongs to user 65534, but this command runs as user 0')
 })
 
-test('files: a folder counts as writable if a file can be created in it, and a missing folder does not', () => {
+test('files: a folder is writable if a file can be created there, and a missing folder is not writable', () => {
   using folder = new Folder()
   expect(isFolderWritable(folder.file('any'))).toBe(true)
   expect(isFolderWritable(folder.file('nosuch/any'))).toBe(false)

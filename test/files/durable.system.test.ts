@@ -22,7 +22,7 @@ function callsFor(folder: Folder, ...words: string[]): (string | undefined)[] {
 }
 
 test.skipIf(!canTrace)(
-  'files: a new master key file is synced before it gets its name, and its folder is synced after that (skipped without strace)',
+  'files: a new master key file is synced before it gets its name, and the folder is synced afterwards (skipped without strace)',
   () => {
     using folder = new Folder()
     expect(callsFor(folder)).toEqual([

@@ -84,7 +84,7 @@ describe('files: a new durable file', () => {
 /** The temporary path of a process that was killed. No system assigns a process id this large. */
 const killed = (path: string) => asidePath(path).replace(`-${process.pid}-`, '-99999999-')
 
-test('files: temporary files of a killed process are removed at once, and those of a running process are not', () => {
+test('files: temporary files of a killed process are removed at once, and temporary files of a running process are kept', () => {
   using folder = new Folder()
   const [a, b] = [folder.file('a'), folder.file('b')]
   const kept = [a, asidePath(a), killed(b)]

@@ -87,7 +87,7 @@ describe('operations: the appointments of a day', () => {
     })
   })
 
-  test('pending and accepted appointments are returned in order of time, and each one adds an audit line', async () => {
+  test('pending and accepted appointments are returned in order of time, and each appointment adds an audit line', async () => {
     const late = await book('late', 'on-1', '2026-12-02T15:30:00Z')
     const declined = await book('declined', 'on-1', '2026-12-02T14:00:00Z')
     const early = await book('early', 'on-1', '2026-12-02T14:45:00Z')

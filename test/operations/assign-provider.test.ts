@@ -91,7 +91,7 @@ describe('operations: a refused assignment of an intake changes nothing', () => 
     expectRefused(await submit('a'), on1, at, 'slot_unavailable'),
   )
 
-  test('an assignment of a closed intake is refused because it is closed, even if the slot is also taken', async () => {
+  test('an assignment of a closed intake is refused because the intake is closed, even if the slot is also taken', async () => {
     const [id, holder] = [await submit('a'), await submit('b')]
     await actsOf(context).close(id, act)
     await assignProvider(context, holder, on1, first, act)

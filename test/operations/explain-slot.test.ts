@@ -325,7 +325,7 @@ test('operations: explainSlot reports a deactivated provider or region before an
   })
 })
 
-test('operations: explainSlot does not report a deactivated region if its license is not valid at the slot', async () => {
+test('operations: explainSlot does not report a deactivated region if the license for the region is not valid at the slot', async () => {
   const closed = [{ ...ontario, active: false }, quebec]
   const ended = { from: '2020-01-01', until: '2021-12-31' }
   const toCome = { from: '2026-12-04', until: null }

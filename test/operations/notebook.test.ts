@@ -49,7 +49,7 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
-  test('the notebook keeps its records while the storage is busy, and later writes each of them once and in order', async () => {
+  test('the notebook keeps its records while the storage is busy, and later writes each record once and in order', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
     notebook.noteRefusal('token_invalid', '::1', now)

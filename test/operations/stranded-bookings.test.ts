@@ -85,7 +85,7 @@ test('operations: listUnavailableBookings lists bookings that overlap time off o
   expect(unavailable()).toEqual([[b, 'on-1', second, 'time_off']])
 })
 
-test('operations: listUnavailableBookings lists bookings if the license is not valid at the session, or if its region is deactivated', async () => {
+test('operations: listUnavailableBookings lists bookings if the license is not valid at the session, or if the region of the license is deactivated', async () => {
   const a = await book('a', 'on-1', first)
   const b = await book('b', 'on-2', second)
   await service.load(directory({ licenses: [{ region: 'CA-ON', from: '2020-01-01', until: '2026-12-01' }] }))
@@ -102,7 +102,7 @@ test('operations: listUnavailableBookings lists bookings if the license is not v
   ])
 })
 
-test('operations: absenceOfRequest reports a request without a slot only if its provider is suspended or deactivated', async () => {
+test('operations: absenceOfRequest reports a request without a slot only if the provider is suspended or deactivated', async () => {
   const { context } = service
   const on1 = requireProvider(context, 'on-1')
   const request = await assignProvider(context, await submit('a', null), on1, null, act)

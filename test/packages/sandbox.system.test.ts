@@ -54,7 +54,7 @@ async function contents(tarball: string) {
 }
 
 describe('packages: the sandbox packages', () => {
-  test('the packages are one per platform and a launcher, which depends on exactly the platform packages', async () => {
+  test('there is one package per platform and a launcher, and the launcher depends on exactly the platform packages', async () => {
     expect(names).toEqual([
       ...systems.map((system) => `anteroom-sandbox-${system}-${version}.tgz`),
       `anteroom-sandbox-${version}.tgz`,

@@ -173,7 +173,7 @@ describe('release: the installed packages', () => {
     )
   })
 
-  test('the installed Bun is the one whose hashes are pinned, with types of the same version', () => {
+  test('Bun and its types have the pinned version, and the pinned hashes are distinct', () => {
     expect(packageJson.packageManager).toBe(`bun@${pinnedBun.version}`)
     expect(packageJson.devDependencies['bun-types']).toBe(pinnedBun.version)
     const hashes = Object.values(pinnedBun.executables).map(({ sha512 }) => sha512)
@@ -236,7 +236,7 @@ describe('release: security advisories', () => {
   })
 })
 
-test('release: a build with a Bun that differs from the pinned one is refused', async () => {
+test('release: a build is refused if Bun does not match the pinned hash', async () => {
   using folder = new Folder()
   const bun = folder.file('bun')
   await Bun.write(bun, 'another')

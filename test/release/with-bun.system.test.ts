@@ -33,7 +33,7 @@ function projectWith(program: string, script: string): Folder {
   return folder
 }
 
-test('release: with-bun removes a fetched Bun that differs from the pinned one, and does not start it', () => {
+test('release: with-bun removes a fetched Bun that differs from the pinned Bun, and does not start the fetched Bun', () => {
   using folder = projectWith('npm', otherNpm)
   // There is no Bun on the PATH, so with-bun.mjs fetches one with npm.
   const words = [Bun.which('node') ?? 'node', 'src/with-bun.mjs', '--version']
