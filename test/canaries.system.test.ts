@@ -533,11 +533,14 @@ describe('canaries: a refused command shows nothing that the operator entered', 
   // If a row has a missing value, bun:test passes a `done` callback in place of the value. So each row has three
   // values.
   const given = commands.map(([what, words, more = {}]) => [what, words, more] as const)
-  test.each(given)('a command with %s does not echo it', async (_, words, { input = '', settings = {} }) => {
-    const { stdout, stderr } = await operator.run(words, input, settings)
-    expect([word.exec(stdout)?.[0], word.exec(stderr)?.[0]]).toEqual([undefined, undefined])
-    expect(stdout + stderr).toMatch(/\S/)
-  })
+  test.each(given)(
+    'a command with %s does not echo the input',
+    async (_, words, { input = '', settings = {} }) => {
+      const { stdout, stderr } = await operator.run(words, input, settings)
+      expect([word.exec(stdout)?.[0], word.exec(stderr)?.[0]]).toEqual([undefined, undefined])
+      expect(stdout + stderr).toMatch(/\S/)
+    },
+  )
 
   test('member show does not echo its arguments if a table is missing', async () => {
     using database = new Database(operator.database)

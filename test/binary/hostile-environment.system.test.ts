@@ -244,7 +244,7 @@ describe('binary: a start in a hostile folder and environment', () => {
     changesNothing((all) => all))
 
   for (const name of isLong ? Object.keys(harmless('')) : []) {
-    test(`ignores the environment variable ${name} alone`, () =>
+    test(`ignores the single environment variable ${name}`, () =>
       changesNothing((all) => ({ [name]: all[name] as string })))
   }
 

@@ -48,7 +48,7 @@ describe('cli: onboarding partners while the service runs', () => {
     expect(await service.get(regions, token)).toMatchObject({ status: 200, body: [] })
   })
 
-  test('a second token is refused while the first is in force', async () => {
+  test('a second token is refused while the first token is in force', async () => {
     expect(await operator.run(['token', 'issue', 'Lantern'])).toEqual({
       code: 4,
       signal: null,
@@ -76,7 +76,7 @@ describe('cli: onboarding partners while the service runs', () => {
     }
   })
 
-  test('token verify reads a token from stdin and prints the status that the API returns for it', async () => {
+  test('token verify reads a token from stdin and prints the status that the API returns for this token', async () => {
     const verdict = async (text: string) => {
       const { code, stdout } = await operator.run(['token', 'verify', '--json'], text)
       expect(code).toBe(0)
@@ -250,7 +250,7 @@ describe('cli: onboarding partners while the service runs', () => {
   })
 })
 
-test('cli: commands that do not need the directory do not read it', async () => {
+test('cli: commands that do not need the directory do not read the directory', async () => {
   using operator = new Operator()
   await operator.do('init')
   await operator.do('organization', 'add', 'North')

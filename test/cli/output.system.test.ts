@@ -111,7 +111,7 @@ describe('cli: output and errors', () => {
   ]
 
   test.each(commands.map((words) => [words.map(oneLine).join(' '), words] as const))(
-    'the output of %s contains no control character, even if stored names contain some',
+    'the output of %s contains no control character, even if stored names contain control characters',
     async (_, words) => {
       const { code, stdout, stderr } = await operator.run(words)
       // Doctor fails, because an audit line was altered above.

@@ -136,7 +136,7 @@ describe('cli: a note on a request', () => {
   test.each([
     ['', 'the text must not be empty'],
     ['notecanary'.repeat(10_000), 'the text must have at most 4000 characters'],
-  ])('is refused if it is empty or too long, and the error does not show it', async (text, why) => {
+  ])('is refused if empty or too long, and the error does not show the note', async (text, why) => {
     const id = await submit()
     const { code, stdout, stderr } = await practice.operator.run(['request', 'note', `${id}`, '-'], text)
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `error: ${why}\n` })

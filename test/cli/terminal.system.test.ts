@@ -50,7 +50,7 @@ describe('cli: output on a terminal', () => {
     expect(widest((await runOnTerminal(['sandbox', '--help'], { env })).shown)).toBeLessThanOrEqual(80)
   })
 
-  test('the audit log shows the outcome at any width, and the actor in a list of one record', async () => {
+  test('the audit log shows the outcome at any width, and shows the actor in a list about one record', async () => {
     const refused = await runOnTerminal(['partner', 'deactivate', 'North'], { env })
     expect(refused.code).toBe(3)
     const { shown } = await runOnTerminal(['audit', 'list'], { columns: 60, env })

@@ -164,7 +164,7 @@ describe('directory-files: generated providers', () => {
     expect(generate(directory, 100).providers.slice(0, few.providers.length)).toEqual(few.providers)
   })
 
-  test('are missing if 0 are requested', () => {
+  test('are not added if 0 are requested', () => {
     expect(generate(directory, 0)).toEqual(directory)
   })
 })

@@ -98,7 +98,7 @@ describe('faults: a rotation of the master key', () => {
     expect([code, stderr]).toEqual([6, otherKey])
   })
 
-  test('a key rotation asks for confirmation, and changes nothing without it', async () => {
+  test('a key rotation asks for confirmation, and changes nothing without a confirmation', async () => {
     const before = wrapping()
     expect(await operator.run(['key', 'rotate'])).toMatchObject({ code: 2, stdout: '' })
     expect([contentOf(key), existsSync(next)]).toEqual([contentOf(old), false])

@@ -298,7 +298,7 @@ describe('operations: loading a table with only a header row', () => {
     expect(needsConfirmation(previewed)).toBe(true)
   })
 
-  test('a table that was already empty is not listed as emptied', async () => {
+  test('an already empty table is not listed as emptied', async () => {
     await service.load(fileWith(Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [] }]))))
     const emptied = fileWith(
       Object.fromEntries(file.providers.map(({ ref }) => [ref, { licenses: [], bio: 'New' }])),
