@@ -81,7 +81,9 @@ describe('contract: the limit of email conflicts', () => {
     headers: [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id'),
   })
 
-  /** Sends the email address of another partner's member until the limit is used up. Returns the id of that member. */
+  /**
+   * Uses up the limit of email conflicts with the address of another partner's member. Returns the id of this member.
+   */
   async function exhaust(): Promise<number> {
     const victim = await service.addPartner('Victim')
     const { body } = await post(booking('theirs', undefined, { email: 'known@example.com' }), victim.token)

@@ -98,7 +98,7 @@ export function endOf(utcStartTime: string): string {
   return `${new Date(Date.parse(utcStartTime) + 45 * 60_000).toISOString().slice(0, 19)}Z`
 }
 
-/** Returns the slots with these start times, as a search lists them. */
+/** Returns the slots with these start times in the form of a search result. */
 export function slotsAt(...starts: string[]): { utcStartTime: string; utcEndTime: string }[] {
   return starts.map((utcStartTime) => ({ utcStartTime, utcEndTime: endOf(utcStartTime) }))
 }
@@ -128,7 +128,7 @@ export async function entryOf(service: TestService, regionId: number, lastName: 
   return entry
 }
 
-/** Returns the last names of the providers that a search lists, in its order. */
+/** Returns the last names of the found providers in the order of the search. */
 export async function lastNames(service: TestService, query: string): Promise<string[]> {
   const answer = await service.get(`${paths.providers}?${query}`)
   expect(answer.status).toBe(200)
@@ -137,7 +137,7 @@ export async function lastNames(service: TestService, query: string): Promise<st
   return results.map(({ details }) => details.lastName)
 }
 
-/** Encodes a string, or the JSON of any other value, as a JWS segment (base64url). */
+/** Encodes a JWS segment (base64url). A string is encoded unchanged, other values as JSON. */
 export function segment(value: unknown): string {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 }

@@ -190,7 +190,7 @@ describe('contract: a partner’s organization', () => {
     })
   }
 
-  test('causes 403 for all its partners while it is deactivated', async () => {
+  test('causes 403 for all its partners while deactivated', async () => {
     const first = await service.addPartner('Of One House')
     const second = await service.addPartner('Of The Same House', first.organization)
     const statuses = async () => {

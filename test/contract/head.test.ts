@@ -63,7 +63,7 @@ test('contract: HEAD of the POST path is 405', async () => {
   ])
 })
 
-test('contract: HEAD of an unknown path is 404, and the Allow header of a 405 lists HEAD next to GET', async () => {
+test('contract: HEAD of an unknown path is 404, and a 405 lists HEAD and GET in Allow', async () => {
   expect((await service.send('/partners/v1/nothing/', { method: 'HEAD' })).status).toBe(404)
   const authorization = `Authorization: Bearer ${service.partner.token}`
   const answer = await sendRaw(service.baseUrl, [

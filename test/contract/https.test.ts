@@ -93,7 +93,7 @@ test.each(['TLSv1.1', 'TLSv1'] as const)(
   },
 )
 
-test('contract: an operator’s command reaches a TLS server only if the database records that the server uses TLS', async () => {
+test('contract: operator commands reach a TLS server only if the database records the use of TLS', async () => {
   expect(await askServer(noteOf(true))).toBe('up')
   expect(await askServer(noteOf(false))).toBe('silent')
 })

@@ -63,7 +63,7 @@ async function expectReadsGoOn(): Promise<void> {
   }
 }
 
-test('contract: while another process locks the database, excess bookings get 503 and the rest are stored later', async () => {
+test('contract: while another process locks the database, excess bookings get 503 and other bookings wait', async () => {
   // Without this pause, /readyz would count the recent writes as proof that storage works.
   await Bun.sleep(1_000)
   await using held = await blockWrites(service.storage)
@@ -97,7 +97,7 @@ test('contract: while another process locks the database, excess bookings get 50
   for (const name of refused) expect((await submit(name, service.partner)).status).toBe(201)
 })
 
-test('contract: a booking that waits for the database lock gets a slot that the lock holder frees', async () => {
+test('contract: a booking that waits for the database lock can get a slot that was freed meanwhile', async () => {
   const { body: page } = await service.get(`${paths.providers}?region_id=31`)
   const [{ providerId, availability }] = page.results
   const slot = { providerId, utcStartTime: availability[0].utcStartTime }

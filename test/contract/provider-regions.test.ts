@@ -4,7 +4,7 @@ import { countryWide, region } from '../support/builders'
 import { startService } from '../support/service'
 import { expectRefusal, expectSuccess, paths } from './contract'
 
-// The order by code differs from the order by id and from the order in the file.
+// The codes are in another order than the ids and the lines of the file.
 const directory = {
   regions: [
     region({ id: 5, stateProvinceCode: 'QC', stateProvinceNameLocal: 'Québec' }),

@@ -218,7 +218,7 @@ describe('contract: a provider search', () => {
 })
 
 describe('contract: a change of the directory', () => {
-  test('applies to the next search, and reactivated providers and regions have the same ids as before', async () => {
+  test('applies to the next search and keeps the ids of providers and regions', async () => {
     const directory = (isGone: boolean) => ({
       regions: [region({ id: 31, active: !isGone }), region({ id: 12, stateProvinceCode: 'QC' })],
       providers: [
@@ -333,7 +333,7 @@ describe('contract: the in-person filter', () => {
 })
 
 describe('contract: licenses', () => {
-  // The test clock is at 2026-12-01 07:00 in Toronto, 2026-12-02 01:00 in Auckland.
+  // At the test clock it is 2026-12-01 07:00 in Toronto and 2026-12-02 01:00 in Auckland.
   const licensed = (name: string, different: Partial<Provider>) =>
     named(name, {
       timeZone: 'Etc/UTC',

@@ -183,7 +183,7 @@ describe('contract: the Idempotency-Key', () => {
   })
 
   test('sent in two headers equals one header with both values joined by a comma', async () => {
-    // RFC 9110 §5.3: a proxy may join two headers of one name with a comma.
+    // RFC 9110 §5.3: a proxy may join two headers with the same name by a comma.
     const body = JSON.stringify(booking('twice'))
     const head = (...keys: string[]) => [
       `POST ${paths.booking} HTTP/1.1`,

@@ -21,7 +21,7 @@ const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry =>
 const refusal = (index: number) =>
   line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
 
-/** Ten lines; every third is a refused authentication. */
+/** Ten lines. Every third line is a refused authentication. */
 async function tenLines(store: ActingStore): Promise<void> {
   await store.appendAudit(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
 }

@@ -120,7 +120,7 @@ export async function versionOf(connection: Pick<Connection, 'feed'>): Promise<V
   return (await everything(connection)).version
 }
 
-/** Returns the changes since an earlier read. Some engines report only new bookings; the earlier bookings are added. */
+/** Returns the changes since an earlier read. Adds the earlier bookings if the engine reports only new bookings. */
 export async function changesAfter(
   { feed }: Pick<Connection, 'feed'>,
   before: DirectoryChanges,
@@ -169,7 +169,7 @@ export async function takenOf(connection: Pick<Connection, 'feed'>, providerId: 
   return (taken.get(providerId) ?? []).map(({ startsAt }) => startsAt)
 }
 
-/** The outcome of a write: "stored", "stale", or the kind of its refusal. */
+/** The outcome of a write: "stored", "stale", or the kind of the refusal. */
 export async function endOf(promise: Promise<unknown>): Promise<string> {
   try {
     return (await promise) === 'stale' ? 'stale' : 'stored'

@@ -192,7 +192,7 @@ describe('db: the page check at start', () => {
     expect(await verdictOf(folder.file('none'))).toBe('unchecked')
   })
 
-  test('a directory that cannot be read makes the server not ready before the page check ends', async () => {
+  test('an unreadable directory makes the server not ready before the page check ends', async () => {
     const database = new Database(path, { readonly: true })
     const select = "SELECT rootpage AS page FROM sqlite_schema WHERE name = 'providers'"
     const { page } = database.query<{ page: number }, []>(select).get() as { page: number }
@@ -207,7 +207,7 @@ describe('db: the page check at start', () => {
     expect(await watched.isReady()).toBe(false)
   })
 
-  test('the server is ready again once the damaged pages can be read', async () => {
+  test('the server becomes ready when the damaged pages can be read again', async () => {
     await engine.close()
     const bytes = readFileSync(path)
     const last = bytes.length - 4096

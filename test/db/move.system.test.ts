@@ -31,7 +31,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
   return lines.map((line) => JSON.parse(line).id)
 }
 
-/** Checks that a read of the source does not return rows that are written meanwhile. */
+/** Checks that reading the source returns no rows that were written during the read. */
 async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
@@ -49,7 +49,7 @@ async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Pro
 const elsewhere = { to: '/elsewhere.sqlite', at: now }
 const stopped: ReadingSource = { ...whileServing, whileServing: false }
 
-/** Checks that servers refuse a database that was copied elsewhere, until it is reactivated. */
+/** Checks that servers refuse a copied database until the database is reactivated. */
 async function isRefusedOnceCopied(
   place: DatabaseLocation,
   connection: Place,
@@ -100,7 +100,6 @@ async function fillFrom(source: CopySource, target: CopyTarget): Promise<void> {
   await target.continueLog(spans)
 }
 
-/** Checks that the source refuses all writes until it is marked as copied. */
 async function blocksWriters(place: DatabaseLocation, connection: Place): Promise<void> {
   const { partner, intake } = await fill(connection)
   const { store } = connection
@@ -118,7 +117,7 @@ async function blocksWriters(place: DatabaseLocation, connection: Place): Promis
 }
 
 describe('db: a SQLite file as the source of a copy', () => {
-  test('servers refuse a SQLite file that is marked as copied until the file is reactivated', async () => {
+  test('servers refuse a copied SQLite file until the file is reactivated', async () => {
     await using place = await openPlace()
     await isRefusedOnceCopied(fileDatabase(place.path), place, () => fileDatabase(place.freeTarget))
   })
@@ -145,7 +144,7 @@ describe('db: a SQLite file as the source of a copy', () => {
 })
 
 describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
-  test('servers refuse a PostgreSQL database that is marked as copied until the database is reactivated', async () => {
+  test('servers refuse a copied PostgreSQL database until the database is reactivated', async () => {
     await using place = await openPostgresPlace()
     await using free = await newDatabase()
     await isRefusedOnceCopied(onServer(place.url), place, () => onServer(free.url))
@@ -250,7 +249,7 @@ describeOnPostgres('db: a PostgreSQL database as the source of a copy', () => {
     expect(refusal).toStartWith('storage_busy: a server uses the source database')
   })
 
-  test('copying a database with a newer schema is refused, even if servers of this version can start', async () => {
+  test('copying a database with a newer but compatible schema is refused', async () => {
     await using place = await openPostgresPlace()
     await runSql(place.url, "UPDATE settings SET value = value || sha256('newer') WHERE name = 'migrations'")
     expect(await refusalOf(() => onServer(place.url).readSource(whileServing, async () => {}))).toBe(

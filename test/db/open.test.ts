@@ -17,7 +17,6 @@ import { openTestDatabase, openTestEngine, testKey } from './place'
 const read = (database: Database, pragma: string) =>
   Object.values(database.query<Record<string, number | string>, []>(`PRAGMA ${pragma}`).get() ?? {})[0]
 
-/** The kind and message of the refusal that opening a file throws. */
 function refusalOf(open: () => unknown): { kind: string; message: string } {
   try {
     open()

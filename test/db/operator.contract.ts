@@ -472,7 +472,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.findRequest(other.id)).toMatchObject({ state: 'unassigned' })
     })
 
-    test('declining many requests skips requests that cannot be declined, and adds an audit line for each declined request', async () => {
+    test('declining many requests adds an audit line for each declined request and skips other requests', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id: unassigned, assign, book, intake } = await fillWithIntake(place)
@@ -501,7 +501,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.declineAll(ids, act)).toBe(0)
     })
 
-    test('requests since an instant are listed in any state, except requests of erased members', async () => {
+    test('requests submitted since an instant are listed in any state, except requests of erased members', async () => {
       await using place = await open()
       const { store } = place
       const { partner, book, intake } = await fill(place)
@@ -678,7 +678,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.listMembers(members[2]?.id as number, 2)).toEqual([])
     })
 
-    test('erasing a member removes the profile and answers, and keeps requests without personal data', async () => {
+    test('erasing a member removes all personal data and keeps the requests', async () => {
       await using place = await open()
       const { store } = place
       const { partner, first, book, intake } = await fill(place)
@@ -903,7 +903,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(paged).toEqual(lines)
     })
 
-    test('the newest lines, or the lines after a given line, are filtered by time, actor and record', async () => {
+    test('audit lines are filtered by time, actor and record', async () => {
       await using place = await open()
       const { store } = place
       const actors = ['olive', 'pat', 'olive', 'pat', 'olive']
@@ -1061,7 +1061,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await maintenance.listServers()).toEqual([])
     })
 
-    test('the times of the last backup and drill are reported, and a backup older than the limit is bad', async () => {
+    test('the times of the last backup and drill are reported, and an old backup is bad', async () => {
       await using place = await open()
       const { maintenance, freeTarget } = place
       await fill(place)

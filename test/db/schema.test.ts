@@ -291,7 +291,6 @@ function replay(different: Different): string {
   })
 }
 
-/** Adds related rows to each table. */
 function fill(): void {
   const provider = (id: number, ref: string) =>
     insert('providers', {

@@ -66,7 +66,7 @@ describe.each(faults)('db: storage that is %s', (_, fault, stop, mend) => {
   const submit = (name: string) => furniture.intake(name, { screeningAnswers: large })
   const find = (name: string) => connection.store.findMember(furniture.partner.id, name)
 
-  test('a write to a full or read-only disk fails with storage_failed and a plain message, and stores nothing', async () => {
+  test('a write to a full or read-only disk fails with storage_failed and stores nothing', async () => {
     stop()
     const refusal = await submit('robin').catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(Refusal)
@@ -85,7 +85,7 @@ describe.each(faults)('db: storage that is %s', (_, fault, stop, mend) => {
     ).toBe('storage_failed')
   })
 
-  test('reads still work on a full or read-only disk, and writes work again once it is repaired', async () => {
+  test('reads work on a full or read-only disk, and writes work again after a repair', async () => {
     await stored(furniture.intake('before'))
     stop()
     expect(await endOf(submit('robin'))).toBe('storage_failed')

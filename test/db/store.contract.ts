@@ -131,7 +131,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin')).toEqual(second.member)
     })
 
-    test('one external id at two partners is two members', async () => {
+    test('one external id at two partners belongs to two members', async () => {
       await using place = await open()
       const { partner, intake } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -158,7 +158,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await place.store.findMember(partner.id, 'robin ')).toBeNull()
     })
 
-    test('a booking that overlaps a taken slot is slot_unavailable, and a booking right before or after the slot is stored', async () => {
+    test('a booking next to a taken slot is stored, and an overlapping booking is slot_unavailable', async () => {
       await using place = await open()
       const { first, second, book } = await fill(place)
       await book('robin', nine)
@@ -173,7 +173,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([nine - minutes(45), nine, nine + minutes(45)])
     })
 
-    test('a submission with the email address of another member is email_taken, even at another partner or in upper case', async () => {
+    test('a submission with the email address of another member is email_taken, even at another partner', async () => {
       await using place = await open()
       const { intake, book } = await fill(place)
       const other = await place.store.addPartner('Willow', null, act)
@@ -223,7 +223,6 @@ export function storeContract(open: () => Promise<Place>): void {
       ])
       const { head: _, ...after } = await shown(place, partner, everyone)
       expect({ ...after, head: before.head }).toEqual(before)
-      // Only the email conflict is logged.
       const noted = (await store.listAudit(1_000)).filter(({ id }) => id > before.head.id)
       expect(noted.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
         [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
@@ -252,7 +251,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(member).toEqual((await store.findMember(partner.id, 'robin')) as typeof member)
     })
 
-    test('a member at the limit of open requests gets too_many_open_requests until a request is declined or in the past', async () => {
+    test('a member at the limit of open requests gets too_many_open_requests', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, intake, book, assign } = await fillWithIntake(place)
@@ -274,7 +273,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await takenOf(place, first)).toEqual([0, 2, 3, 4].map((index) => slots[index] as number))
     })
 
-    test('email conflicts are logged, and above the limit new addresses get email_conflicts_limited for an hour', async () => {
+    test('beyond the limit of email conflicts, new addresses get email_conflicts_limited for an hour', async () => {
       await using place = await open()
       const { store } = place
       const { partner, intake } = await fill(place)
@@ -709,7 +708,7 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(regions?.find(({ code }) => code === 'QC')?.id).toBe(1)
     })
 
-    test('if two loads were compared with the same version, the second is directory_changed and overwrites nothing', async () => {
+    test('if two loads were compared with the same version, the second load is directory_changed', async () => {
       await using place = await open()
       const { store } = place
       await load(place, both, [entry('first')])
@@ -908,7 +907,7 @@ export function storeContract(open: () => Promise<Place>): void {
       }
     }
 
-    test('a following reader has the stored slots after one change and after many changes', async () => {
+    test('equal the stored slots after one change and after many changes', async () => {
       await using place = await open()
       const { store } = place
       const { first, second, id, book, assign, move } = await fillWithIntake(place)
@@ -939,7 +938,7 @@ export function storeContract(open: () => Promise<Place>): void {
       await isShownInTheEnd()
     })
 
-    test('a following reader has the stored slots if a slot was declined and booked again between two reads', async () => {
+    test('equal the stored slots if a slot was declined and booked again between two reads', async () => {
       await using place = await open()
       const { second, book } = await fill(place)
       const isShown = await follow(place)

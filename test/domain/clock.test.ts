@@ -9,7 +9,7 @@ test('domain: the system clock returns the time of the machine', () => {
   setSystemTime()
 })
 
-test('domain: a clock with a set start advances from it in whole milliseconds', () => {
+test('domain: a clock with a set start advances in whole milliseconds', () => {
   using time = new FakeClock()
   const start = Date.UTC(2030, 0, 1)
   const clock = clockStartingAt(start)

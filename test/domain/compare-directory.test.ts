@@ -64,7 +64,7 @@ describe('domain: comparing a directory with equal files', () => {
 })
 
 describe('domain: comparing a directory', () => {
-  test('writes all of a new directory, regions before the providers that refer to them', () => {
+  test('writes the regions of a new directory before the providers', () => {
     const { writes, load } = compareDirectory(
       { ...entries, regions: [quebec, ontario].map(unnumbered) },
       empty,
@@ -288,7 +288,7 @@ describe('domain: the limit of changes of a load', () => {
       'the files change 4 regions and providers, more than the limit of 3, so nothing was changed',
     ],
     [{ most: 0, isPercent: false }, { ...nothing, unchanged: 10 }, null],
-    // The limit is 10% of the 40 existing records. Of these, 1 is deactivated and 39 are unchanged.
+    // 40 records exist: 1 is deactivated and 39 are unchanged. The limit is 10% of 40.
     [{ most: 10, isPercent: true }, load(4, 39), null],
     [
       { most: 10, isPercent: true },

@@ -133,7 +133,6 @@ describe('domain: cancelling a cutover', () => {
   const reopened = { set: 'key', id: 1, to: { endsAt: null, endReason: null } }
   const neverStarts = { set: 'key', id: 2, to: { endsAt: 500, endReason: 'cancelled' } }
 
-  // The waiting key ends before the other key is reopened, so that at no time two keys have no end.
   test.each<[name: string, keys: KeyRecord[], at: number, writes: unknown[]]>([
     ['ends the waiting key at its start', [replaced, waiting], 200, [neverStarts, reopened]],
     ['succeeds until one millisecond before the cutover', [replaced, waiting], 499, [neverStarts, reopened]],
@@ -197,9 +196,7 @@ describe('domain: random sequences of token changes', () => {
   const steps = fc.array(
     fc.record({
       what: fc.constantFrom('issue', 'rotate', 'revoke', 'cancel'),
-      /** The time from the previous step to this one, in ms. */
       later: fc.nat(4),
-      /** The time from this step to the start of its key, in ms. */
       wait: fc.nat(6),
     }),
     { minLength: 1, maxLength: 12 },

@@ -303,7 +303,7 @@ describe('http: the client in X-Forwarded-For', () => {
   })
 })
 
-test('http: over a real connection, repeated X-Forwarded-Proto headers and unusual paths do not avoid the 403', async () => {
+test('http: over a real connection, repeated headers and unusual paths do not avoid the 403', async () => {
   await using served = await startBehind('127.0.0.1')
   const lines = (...more: string[]) => [`GET ${regions} HTTP/1.1`, 'Host: x', 'Connection: close', ...more]
   const proto = 'X-Forwarded-Proto: https'

@@ -6,7 +6,7 @@ const chromium = Bun.which('chromium')
 if (!chromium) console.warn('Chromium is not on the PATH; the browser test of the docs page is skipped.')
 
 test.skipIf(!chromium)(
-  'http: the docs page shows all four operations in a browser without violating its content security policy',
+  'http: the docs page shows all four operations in a browser under its content security policy',
   async () => {
     const service = await startService()
     using profile = new Folder()

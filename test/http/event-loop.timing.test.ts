@@ -174,7 +174,7 @@ async function longestDelay(answered: Promise<unknown>): Promise<number> {
   return millis
 }
 
-test('http: many large bodies of one partner delay another partner by at most a quarter of their time', async () => {
+test('http: many large bodies of one partner delay another partner by at most a quarter of the total time', async () => {
   const body = withMember('x', list('{}'))
   let least = 1
   for (let tried = 0; tried < mostTries && least > 0.25; tried++) {

@@ -41,7 +41,7 @@ test.each([
   expect(wouldBeInPieces(size)).toBe(would)
 })
 
-test('http: a large response reaches a slow reader, and a client that disconnects in the middle causes no error', async () => {
+test('http: a slow reader receives a large response, and a client that disconnects causes no error', async () => {
   using uncaught = new Uncaught()
   const size = 8_000_000
   await using late = serveLate(size)
@@ -51,7 +51,7 @@ test('http: a large response reaches a slow reader, and a client that disconnect
   expect(uncaught.list).toEqual([])
 })
 
-/** Sends a request, pauses, then reads all or disconnects. Returns the number of received bytes. */
+/** Sends a request and pauses. Then reads the whole response or disconnects. Returns the number of received bytes. */
 async function readSome(url: URL, all: boolean): Promise<number> {
   let received = 0
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -260,7 +260,7 @@ async function metricsOf(different?: Partial<Measured>) {
   }
 }
 
-test('http: metrics show instants in seconds and omit unknown ones', async () => {
+test('http: metrics show instants in seconds and omit unknown instants', async () => {
   const known = await metricsOf()
   for (const line of [
     'anteroom_backup_last_timestamp_seconds 1',
@@ -369,7 +369,7 @@ test('http: metrics are measured at most once a second, and records are read at 
   expect([reads, looks]).toEqual([1, 2])
 })
 
-test('http: a metrics client that stops in the middle of a request delays neither other clients nor the stop', async () => {
+test('http: an incomplete metrics request delays neither other clients nor the stop', async () => {
   const { port, stop } = listenForMetrics(0, measured())
   const halves = [
     '',

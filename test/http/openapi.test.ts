@@ -285,7 +285,7 @@ describe('http: responses match the OpenAPI document', () => {
     }
   })
 
-  test('in production, where the document has a fixed example slot and reveals no free slots', async () => {
+  test('in production, where the document has a fixed example slot', async () => {
     const { context, baseUrl } = service
     const fixed = await openApiDocument(endpoints, baseUrl)
     expect((await service.post(paths.booking, await offeredBooking())).status).toBe(201)
@@ -335,7 +335,7 @@ async function limited(): Promise<[path: string, answer: Answer][]> {
   return answers
 }
 
-/** Returns the response of each path to a request over HTTP, if a proxy is configured for HTTPS. */
+/** Returns the response of each path to an HTTP request. The proxy is configured for HTTPS. */
 async function plain(): Promise<[path: string, answer: Answer][]> {
   const behind = await startService({ proxies: parseNetworks('10.0.0.1') as Networks })
   const answers = Object.values(paths).map(async (path): Promise<[string, Answer]> => {

@@ -138,7 +138,7 @@ test('http: a second server cannot listen on a TLS port in use', async () => {
   await listening.stop()
 })
 
-test('http: stopping a TLS server waits for requests in flight but not for idle connections', async () => {
+test('http: stopping a TLS server waits for requests in flight and closes idle connections', async () => {
   const slow = () => async () => {
     await Bun.sleep(1_500)
     return new Response('answer')

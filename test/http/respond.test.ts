@@ -7,7 +7,7 @@ import { respond } from '../../src/http/respond'
 const entryWith = (headers: Record<string, string>): LogEntry => ({ ...logEntryOf(sent({})), headers })
 const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })
 
-test('http: a page is compressed once for many concurrent requests, and all of them get the same bytes', async () => {
+test('http: a page is compressed once for many concurrent requests', async () => {
   const blob = new Blob([JSON.stringify(Array.from({ length: 1000 }, (_, at) => ({ at })))])
   const body = new Representation(blob, 'W/"tag"')
   const readings = spyOn(blob, 'bytes')
@@ -61,7 +61,7 @@ test.each<[name: string, acceptEncoding: string, coding: string | null]>([
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
 
-test('http: a response with a cached page has the RateLimit headers of its own request, or none', async () => {
+test('http: a response with a cached page has the RateLimit headers of the current request', async () => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const rateHeadersOf = async (limit: Record<string, string>, ifNoneMatch = '') => {
     const request = sent({ 'If-None-Match': ifNoneMatch })

@@ -7,7 +7,6 @@ import { minuteMillis } from '../../src/scheduling/calendar'
 
 const noon = Date.parse('2026-12-01T12:00:00Z')
 
-/** The parsed output of a table. */
 function written(table: SlotTable, starts: readonly number[], now: number): unknown {
   const bytes = Buffer.alloc(10 + starts.length * slotBytes)
   const end = table.write(starts, now, bytes, 10)

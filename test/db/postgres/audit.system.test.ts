@@ -16,7 +16,7 @@ const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry =>
 const refusal = (index: number) =>
   line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
 
-/** A log of ten lines; every third is a refused authentication. */
+/** A log of ten lines. Every third line is a refused authentication. */
 async function openTenLines(): Promise<AuditPlace> {
   const place = await openAuditPlace()
   await place.append(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))

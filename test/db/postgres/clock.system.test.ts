@@ -37,7 +37,7 @@ test('postgres: the uncertainty of a late answer is subtracted from the clock di
   expect(note(902, 800)).toHaveLength(1)
 })
 
-test('postgres: a node whose clock is more than a minute off is not ready until the difference is below half a minute', () => {
+test('postgres: a node with a clock difference above a minute is not ready until the difference is below half a minute', () => {
   const { watch, note } = watching()
   expect(note(60_000)).toEqual([`warn: ${off} 60 s ahead of this machine's clock; ${remedy}`])
   expect(watch.isFit).toBe(true)

@@ -76,7 +76,7 @@ test('postgres: each error code has a meaning, and a message that says what to d
     expect(found[at]).toEqual([code, meaning, ends, expect.stringMatching(reported), code])
 })
 
-test('postgres: an unreachable server is reported as busy, and an outdated pooler as unusable', () => {
+test('postgres: an unreachable server is reported as busy, and an outdated pooler is reported as unusable', () => {
   const { kind, message } = openingRefusal(new DatabaseFailure('unreachable', '57P03'), name) as Refusal
   expect([kind, message]).toEqual([
     'storage_busy',

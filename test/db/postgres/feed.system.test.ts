@@ -64,7 +64,7 @@ describeOnPostgres('postgres: following bookings', () => {
     expect(await place.feed.changesSince(version, 0)).toEqual(await everything(place))
   })
 
-  test('a reader gets all taken slots of a provider after a node of the previous release booked one', async () => {
+  test('a reader gets all taken slots of a provider after a booking by a node of the previous release', async () => {
     const changes = await takenAfter(async ({ book, url }) => {
       await book('robin', nine)
       await runSql(url, 'UPDATE changes SET request_id = NULL')

@@ -139,7 +139,7 @@ describeOnPostgres('postgres: opening a database', () => {
     await server.run('DROP ROLE "Guest"')
   })
 
-  test('if the first host accepts a connection but never answers, the next host is used', async () => {
+  test('if the first host never answers, the next host is used', async () => {
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     await using made = await newConnections()
     const url = made.url.replace('@', `@127.0.0.1:${silent.port},`)
@@ -149,7 +149,7 @@ describeOnPostgres('postgres: opening a database', () => {
     expect(await place.find()).toEqual({ owner: undefined })
   })
 
-  test('if the only host accepts a connection but never answers, the error says that no server answers', async () => {
+  test('if the only host never answers, the error says that no server answers', async () => {
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
     const url = `postgres://anteroom@127.0.0.1:${silent.port}/rooms`
     const place = serverDatabase(url, { password: null, passFile: null })

@@ -110,7 +110,7 @@ describeOnPostgres('postgres: the connection pool', () => {
     expect([overtaken, await pool.use((on) => on.run('SELECT 1', []))]).toEqual(['overtaken', [[1]]])
   })
 
-  test('closing the pool waits for running tasks and refuses new ones', async () => {
+  test('closing the pool waits for running tasks and refuses new tasks', async () => {
     await using database = await newDatabase()
     const pool = new TestPool(database.url, 2)
     await ask(pool)
@@ -133,7 +133,7 @@ describeOnPostgres('postgres: the connection pool', () => {
 })
 
 describeOnPostgres('postgres: the connection pool during failures', () => {
-  test('tasks on a frozen server fail within their deadline, and the pool recovers without leaking connections', async () => {
+  test('tasks on a frozen server fail within their deadline, and the pool recovers without leaks', async () => {
     using uncaught = new Uncaught()
     await using server = await startPostgres()
     await using pool = new TestPool(server.url, 4, 1_000)

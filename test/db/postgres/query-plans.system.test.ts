@@ -21,7 +21,7 @@ interface Planned {
   readonly steps: readonly Step[]
 }
 
-/** Returns the generic plans of statements. A connection uses these once it has run a statement several times. */
+/** Returns the generic plans of statements. PostgreSQL uses a generic plan after several runs of a statement. */
 async function plansOf(url: string, statements: readonly SentStatement[]): Promise<Planned[]> {
   await using server = connectTo(url, 1)
   return await server.on(async (connection) => {

@@ -70,7 +70,7 @@ describeOnPostgres('postgres: the tables that queries declare', () => {
     },
   )
 
-  test('only columns that queries omit or that a migration added have a default', async () => {
+  test('a column has a default only if queries omit the column or a migration added the column', async () => {
     const seen = tables.flatMap((table) =>
       Object.values(getTableColumns(table)).flatMap((column) =>
         column.hasDefault || column.generatedIdentity ? [`${getTableName(table)}.${column.name}`] : [],

@@ -91,7 +91,7 @@ describeOnPostgres('postgres: a submission that meets locks', () => {
     await sql.unsafe('ROLLBACK').simple()
     await stored(intake('later', { version }))
   })
-  test('submissions that write an audit line give up within two seconds while the audit log is locked', async () => {
+  test('submissions with an audit line give up within two seconds while the audit log is locked', async () => {
     await using place = await openPostgresPlace()
     const { intake } = await fill(place)
     await stored(intake('robin'))
