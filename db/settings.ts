@@ -47,7 +47,7 @@ export function settingsOver(database: Running) {
     isSealedUnder: (purpose: Purpose, masterKey: MasterKey) =>
       then(read(dataKeyName), (sealed) => isSealedUnder(sealed, purpose, masterKey)),
     /**
-     * Returns false if the data key is already sealed under `next`. Requires a transaction that blocks another
+     * Returns false if the data key is already sealed under `next`. Requires a transaction that excludes another
      * rotation.
      */
     rewrapDataKey: (purpose: Purpose, masterKey: MasterKey, next: MasterKey) =>

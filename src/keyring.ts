@@ -57,8 +57,8 @@ function ownerOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.uid
 }
 
-// A rotation writes the next key to a second file, seals the database under the next key, then renames the second file.
-// If the process is killed before the rename, the next process that opens the database does it.
+// A rotation writes the next key to a second file, seals the database under it, then renames the second file. After an
+// interruption before the rename, the next process that opens the database renames the file.
 const nextEnd = '.next'
 
 /** False for a symbolic link, which may lead to the key: renaming the link over the key would destroy the key. */
@@ -75,7 +75,7 @@ function nextKeyOf(source: MasterKeySource, owner: number | undefined) {
   try {
     return { file, path, key: readMasterKey(path, owner) }
   } catch {
-    // Ignored, because the service still has a valid current key.
+    // An unreadable next key is ignored, because the current key is valid.
     return null
   }
 }
@@ -104,7 +104,7 @@ async function rotate(
   return file ?? path
 }
 
-/** @param file the old key file. The new file gets the same owner, so that the service can read the new key. */
+/** @param file the old key file. The new key file gets the same owner, because the service must be able to read it. */
 function makeNext(path: string, file: string | null): Uint8Array {
   if (file === null) return createMasterKey(path)
   const { uid, gid } = statSync(file)
@@ -133,7 +133,7 @@ function requireReplaceable(file: string): void {
     linkSync(file, probe)
     rmSync(probe)
   } catch (error) {
-    // Other errors are ignored: some file systems have no hard links, but can rename.
+    // Other errors are ignored, because some file systems support a rename but no hard links.
     if (isNoPlace(error)) throw error
   }
 }

@@ -58,7 +58,7 @@ export interface Service extends Pick<Engine, 'close'> {
 
 const noLogin: DatabaseLogin = { password: null, passFile: null }
 
-/** Chooses between SQLite and PostgreSQL. No other code does. */
+/** The only code that chooses between SQLite and PostgreSQL. */
 export async function databaseAt({ database, login = noLogin }: DatabaseSetting): Promise<DatabaseLocation> {
   if (!isDatabaseAddress(database)) return fileDatabase(database)
   const { serverDatabase } = await import('../db/postgres/database')
@@ -128,7 +128,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** The master key decrypts the backup, unless there is an identity file or a passphrase file. */
+/** Without an identity file or a passphrase file, the master key decrypts the backup. */
 export interface Restoring
   extends Pick<ServiceOptions, 'purpose' | 'masterKey'>,
     Pick<RestoringPlace, 'backup' | 'against' | 'agree'>,

@@ -95,7 +95,7 @@ export async function serve(served: Served, options: ServerOptions): Promise<Ser
 }
 
 const flushMillis = 1_000
-/** Data that is stored in batches. No request waits until it is stored. */
+/** Data that is stored in batches, after the response. */
 const notes = 'token uses, member look-ups and refused authentications'
 const forgetMillis = 60_000
 

@@ -148,7 +148,7 @@ function readSettingsFile(path: string | undefined, faults: string[]): ReadonlyM
 
 const mostSettingsBytes = 65_536
 
-/** Returns null if the file cannot be read. Must not block a running server, so a pipe or a huge file is rejected. */
+/** Returns null if the file cannot be read. Rejects a pipe or a huge file, because a running server must not block. */
 function readSettingsText(path: string, faults: string[]): string | null {
   let file: number | undefined
   try {

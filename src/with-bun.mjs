@@ -68,13 +68,13 @@ function isMusl() {
 
 /** Returns the path of a Bun of exactly this version. Tries PATH last, because starting executables is slow. */
 function findBun(version) {
-  // Bun may run this script: without Node, `bun run` provides itself as `node`.
+  // Bun may run this script too: without Node, `bun run` provides itself as `node`.
   if (process.versions.bun === version) return process.execPath
   if (fs.existsSync(ownBun(version, platform))) return ownBun(version, platform)
   return onPath('bun').find((path) => versionOf(path) === version)
 }
 
-/** Path of the project's Bun for a platform. The version is in the path, so no start of Bun is needed to find it. */
+/** Path of the project's Bun for a platform. The path contains the version, so Bun need not be started to check it. */
 function ownBun(version, platform) {
   return join(ownFolder, `${version}-${platform}`, 'bun')
 }
@@ -176,7 +176,7 @@ async function installDependencies(bun, version, startsProgram) {
     process.stderr.write(output)
     throw new Error(`cannot install the dependencies: ${gist(output)}`)
   }
-  // If Bun cannot fetch an optional package, for example the linter's, it only warns. Without a stamp, the next start
+  // Bun only warns if it cannot fetch an optional package, for example the linter. Without a stamp, the next start
   // tries again.
   const isWhole = !/^warn: .* downloading /m.test(output)
   if (isWhole) fs.writeFileSync(join(temp, 'node_modules', '.with-bun'), isProgram ? production : whole)

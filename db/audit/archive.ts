@@ -20,7 +20,7 @@ import { beginFile, isThere, removeAbandoned } from '../../src/files/durable'
 import { fileFault, unusable } from '../findings/findings'
 import { linesOf, newestIdOf, type WalkedLog } from './verification'
 
-/** Lines removed in one transaction. */
+/** Maximum audit lines that one transaction removes. */
 const removedAtOnce = 500
 /** Pause in ms between two transactions, so that other writers get the lock. */
 const pauseMillis = 25
@@ -30,8 +30,8 @@ const mostText = 1 << 20
 const mostEndBytes = 4_096
 
 /**
- * Removes the lines of a chain up to `upTo`, then appends `entries`. Returns the number of removed lines. Without a
- * line `upTo` in the log, changes nothing and returns 0.
+ * Removes the lines of a chain up to `upTo`, then appends `entries`. Returns the number of removed lines.
+ * If the log has no line `upTo`, changes nothing and returns 0.
  */
 type RemoveLines = (chain: AuditChain, upTo: AuditHead, entries: readonly AuditEntry[]) => Promise<number>
 
@@ -160,7 +160,7 @@ function isSame(one: AuditHead, other: AuditHead): boolean {
 
 async function readEnd({ hashes }: WalkedLog, path: string): Promise<AuditArchive | null> {
   const found = statSync(path)
-  // Reading a pipe could block forever.
+  // Accepts only a regular file, because reading a pipe could block forever.
   if (!found.isFile()) return null
   const { size } = found
   const end = await Bun.file(path)

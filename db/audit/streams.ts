@@ -21,12 +21,12 @@ export function streamsOf({ actor, record, actions, anyOf = [{}] }: AuditFilter)
       mine !== undefined && theirs !== undefined && mine !== theirs
     if (isOther(actor, one.actor) || isOther(record, one.record)) return []
     const subject = { actor: actor ?? one.actor, record: record ?? one.record }
-    // One stream per action, because every index has the action before the time.
+    // One stream per action, because in every index the action comes before the time.
     return (actions ?? auditActions).map((action) => ({ ...subject, action }))
   })
 }
 
-/** Returns the names of the fields that are set. They identify the prepared statement of the stream. */
+/** Returns the names of the fields that are set. Streams with the same names share a prepared statement. */
 export function givenOf(stream: AuditStream): (keyof AuditStream)[] {
   return (['record', 'actor', 'action'] as const).filter((name) => stream[name] !== undefined)
 }

@@ -77,7 +77,7 @@ export async function verifyLog(log: WalkedLog, noted: AuditHead | null): Promis
   for (;;) {
     const before = await log.stand()
     const verdict = await verifyFrom(log, before, noted)
-    // A prune at the same time can look like a fault. If one happened, the log is verified again.
+    // A concurrent prune can look like a fault. After such a prune, the log is verified again.
     if (verdict.intact || startsOf(await log.stand()) === startsOf(before)) return verdict
   }
 }

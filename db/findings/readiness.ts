@@ -1,6 +1,6 @@
 import type { Report } from '../../src/domain/measures'
 
-/** In ms. A write in this period shows if the database is writable, so no trial write is needed. */
+/** In ms. After a write, no trial write is needed for this long. */
 const knownMillis = 1_000
 const trialMillis = 1_000
 
@@ -43,7 +43,7 @@ export class Readiness {
     this.#isDamaged = false
   }
 
-  /** Records damage. Only noteSound clears it: a successful write does not. */
+  /** Records damage. Only noteSound clears the damage; a successful write does not. */
   noteDamaged(fault: string): void {
     if (this.#isDamaged) return
     this.#isDamaged = true

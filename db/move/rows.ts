@@ -10,7 +10,7 @@ export type Run = (text: string, params: readonly unknown[]) => MaybePromise<rea
 /** Rows in one batch. Each row may have 100 kB, so the limit bounds the memory. */
 export const rowsAtOnce = 250
 
-/** @param lastIdOf returns SQL for the highest id ever generated for a table */
+/** @param lastIdOf returns SQL for the highest id that a table ever generated */
 export async function sourceOver(
   run: Run,
   log: AuditQueries,
@@ -30,7 +30,7 @@ export async function sourceOver(
   }
 }
 
-/** Operations of the engine of the new database. They run in the transaction that creates the database. */
+/** Operations of the target's engine. All run in the transaction that creates the target. */
 export interface Filling {
   readonly run: Run
   /** Adds rows. @throws Refusal database_unusable that names the row, if it violates a constraint */

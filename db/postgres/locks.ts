@@ -1,7 +1,7 @@
 import { type RequestedSlot, slotMillis } from '../../src/domain/booking-request'
 import type { Connection } from './client/connection'
 
-/** "Ante" in ASCII, so that other programs use other locks. */
+/** First number of all advisory locks: "Ante" in ASCII. Other programs use other numbers. */
 const space = 0x416e7465
 
 /**
@@ -27,7 +27,7 @@ export function take(connection: Connection, lock: Lock): Promise<unknown> {
   return connection.run('SELECT pg_advisory_xact_lock($1::int4, $2::int4)', [space, locks[lock]])
 }
 
-/** Like `taking`, for a shared lock. */
+/** SQL that waits for a shared lock and holds it until the transaction ends. */
 export function sharing(lock: Lock): string {
   return `SELECT pg_advisory_xact_lock_shared(${space}, ${locks[lock]})`
 }

@@ -17,7 +17,7 @@ import { oldestCompatibleName, type Recognized } from './server/recognize'
 
 export interface Migration {
   readonly sql: string
-  /** The oldest compatible schema: its nodes may keep running after this step (expand and contract). */
+  /** Oldest compatible schema. Nodes of this schema may keep running after the step (expand and contract). */
   readonly oldestCompatible: number
 }
 

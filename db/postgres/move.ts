@@ -16,7 +16,7 @@ import { recognize } from './server/recognize'
 import { queryEngine } from './session'
 import { isLost, rollBack } from './transaction'
 
-/** Timeouts: for the whole copy, for one statement, and for the time between two statements. */
+/** Timeouts in ms: of the whole copy, of one statement, and between two statements. */
 const [copyMillis, statementMillis, idleMillis] = [12 * 60 * 60_000, 30 * 60_000, 15 * 60_000]
 
 /** Maximum wait in ms for a running upgrade, or for a command that writes. */
@@ -60,7 +60,7 @@ export async function readSource<T>(
   }, copyMillis)
 }
 
-/** @param blocker the connection that blocks writers; null with `whileServing` */
+/** @param blocker the connection that blocks writers; null if nodes keep running */
 async function readSnapshot<T>(
   reader: Connection,
   blocker: Connection | null,
@@ -86,7 +86,7 @@ async function readSnapshot<T>(
   return done
 }
 
-/** A database of another version may have other tables. */
+/** Rejects another schema, which may have other tables. */
 function requireOurSchema(schema: number): void {
   if (schema < ourMigrations.length) throw olderDatabase(schema, ourMigrations)
   if (schema > ourMigrations.length)
@@ -119,7 +119,7 @@ async function markCopied(connection: Connection, note: CopyNote): Promise<boole
   }
 }
 
-/** Reads the sequence too: the new database must not reuse ids of deleted rows. */
+/** Includes the sequence, because the new database must not reuse ids of deleted rows. */
 function lastIdOf(table: string): string {
   const generated = `pg_sequence_last_value(pg_get_serial_sequence('${table}', 'id')::regclass)`
   return `greatest(${generated}, (SELECT max(id) FROM ${table}), 0)`

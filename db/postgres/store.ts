@@ -59,9 +59,7 @@ function readingRefusal(error: unknown): unknown {
 
 const partMillis = 5_000
 
-/**
- * Each part of a read may use another connection. The next read loads the changes that are committed between two parts.
- */
+/** Each part of a read may use another connection. Changes between two parts are loaded by the next read. */
 export function directoryFeed(pool: Pool<Session>): DirectoryFeed {
   return feedOver((work, isLarge) => readOn(pool, work, isLarge ? partMillis : undefined))
 }

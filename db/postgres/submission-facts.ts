@@ -111,7 +111,9 @@ function versionOf({ version }: SubmissionDraft): number {
   return version as unknown as number
 }
 
-/** Returns null if the first row is not the draft's version: changes may then be missing. */
+/**
+ * Returns the changes since the draft's version; null if that version is missing, because changes may be missing too.
+ */
 function changesSince(draft: SubmissionDraft, changes: [number, ChangedNoun, number][]) {
   const [first, ...later] = changes
   return first?.[0] === versionOf(draft) ? later.map(([, noun, recordId]) => ({ noun, recordId })) : null

@@ -113,7 +113,7 @@ export async function begin(
   await connection.send(connection.begin + [...limits, ...locks].join(';'))
 }
 
-/** Sends the last locks with COMMIT, so that they are held briefly. @throws the failures of Connection.commit */
+/** Sends the last locks together with COMMIT, to hold these locks briefly. @throws the failures of Connection.commit */
 export async function commit(
   connection: Connection,
   { changed, pending }: Pick<Done<unknown>, 'changed' | 'pending'>,

@@ -258,7 +258,7 @@ export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   }
 }
 
-/** Returns the requests with screening answers that staff have read. Seeing the flag in a list does not count. */
+/** Returns the requests whose screening answers were read by staff. Seeing the flag in a list does not count. */
 export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: QueryEngine) {
   const isLook = sql`${audit.action} = 'request.read-screening' and ${audit.outcome} = 'done'`
   const areNamed = isAmong(audit.record, placeholders('records').records)
@@ -269,9 +269,7 @@ export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: 
     )
 }
 
-/**
- * Time of an e-mail conflict, in ms; null if there is none. `back` is 1 for the newest conflict, 2 for the one before.
- */
+/** Time of an e-mail conflict in ms; null if there is none. `back` 1 means the newest conflict. */
 export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')
   const isConflict = eq(audit.action, 'member.email-conflict')

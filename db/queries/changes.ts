@@ -7,7 +7,7 @@ import { placeholders, type QueryEngine, then } from './engine'
 /** Maximum number of stored changes. A reader that missed more changes loads the whole directory. */
 export const keptChanges = 10_000
 
-/** For a booking, `booked` is the slot. Readers then need not load all slots of the provider. */
+/** `booked` is the slot of a booking. Readers then need not load all slots of the provider. */
 export type Changed = readonly [noun: ChangedNoun, recordId: number, booked?: TakenSlot | undefined]
 
 export interface Since {
@@ -17,7 +17,7 @@ export interface Since {
   readonly booked: ReadonlyMap<number, readonly TakenSlot[]>
 }
 
-/** From requestId on, the values are null except for a booking. */
+/** From requestId on, all values are null unless the change is a booking. */
 type Row = readonly [
   version: number,
   noun: ChangedNoun,
@@ -25,7 +25,7 @@ type Row = readonly [
   ...([requestId: null] | [requestId: number, startsAt: number, endsAt: number, localOffsetMinutes: number]),
 ]
 
-/** Versions are in commit order, but may have gaps. SQLite has one writer, and PostgreSQL uses a lock. */
+/** Versions are in commit order, with gaps. SQLite has one writer; PostgreSQL uses a lock. */
 export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite }: QueryEngine) {
   const { changes } = tables
   const { version, noun, recordId, requestId, startsAt, endsAt, localOffsetMinutes } = changes
@@ -53,7 +53,7 @@ export function changeQueries({ db, tables, prepare, prepareArrays, prepareWrite
     newestVersion: (): MaybePromise<Version> =>
       then(newest(), ([row]) => (row?.version ?? 0) as unknown as Version),
 
-    /** Returns null if the row of `version` was deleted, because later rows may be deleted too. */
+    /** Returns null if the row of `version` is missing, because later rows may be missing too. */
     since: (version: Version): MaybePromise<Since | null> =>
       then(from({ version }), (rows) => {
         const [first, ...rest] = rows as unknown as readonly Row[]

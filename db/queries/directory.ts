@@ -48,7 +48,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
     listProviderIds: (after: number, most: number): MaybePromise<number[]> =>
       then(laterIds({ after, most }), (rows) => rows.map(({ id }) => id)),
 
-    /** @param read pass the same reader to several calls to save memory: the reader shares equal values */
+    /** @param read shares equal values; pass the same reader to several calls to save memory */
     findProviders: (wanted: readonly number[], read = providerReader()): MaybePromise<FoundProviders> =>
       then(some({ ids: engine.list(wanted) }), (rows) => readProviders(rows as ProviderRow[], read)),
   }

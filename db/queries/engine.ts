@@ -64,7 +64,7 @@ export function placeholders<Name extends string>(...names: readonly Name[]) {
 
 const chunkSize = 1_000
 
-/** Yields rows in order of id. @param after reads up to `most` rows above an id */
+/** Yields rows in order of id. @param after reads at most `most` rows above an id */
 export type Walk = <Row extends { readonly id: number }>(
   after: (id: number, most: number) => MaybePromise<readonly Row[]>,
 ) => AsyncGenerator<Row>
@@ -92,7 +92,7 @@ export async function* unreadable<Row extends { readonly id: number }>(
   }
 }
 
-/** Prepares statements lazily: a command uses only a few, and preparing all takes longer than running them. */
+/** Prepares statements lazily, because a command uses only a few of them. */
 export function whenNeeded<Made extends object>(make: () => Made): Made {
   let made: Made | undefined
   return new Proxy({} as Made, {

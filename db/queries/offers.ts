@@ -1,7 +1,7 @@
 import type { Offered } from '../../src/domain/ports/database'
 import type { MaybePromise } from '../../src/domain/ports/store'
 
-// Words for shell completion. No master key is available, so the words are not sealed values.
+// Words for shell completion. Sealed values are not used, because the master key is not available.
 
 const statements: Readonly<Record<Offered, string>> = {
   organization: 'SELECT name FROM organizations ORDER BY id LIMIT 500',

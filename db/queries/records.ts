@@ -28,7 +28,7 @@ export interface Written {
   readonly pending: MaybePromise<unknown>
 }
 
-/** Maximum statements without awaiting results, so that a large load does not fill the connection. */
+/** Maximum statements in flight, so that a large load does not fill the connection. */
 const mostSent = 200
 
 const tableNames = {
@@ -131,8 +131,8 @@ function writeAll(
 type Alike = readonly [Write, ...Write[]]
 
 /**
- * Returns the writes from index `first` on that can share one statement. They are removals of records of one noun, or
- * changes of requests to the same values.
+ * Returns the writes from index `first` on that one statement can do: removals of records of one noun, or equal changes
+ * of requests.
  */
 function alikeFrom(writes: readonly Write[], first: number): Alike {
   const one = writes[first] as Write

@@ -4,7 +4,7 @@ import type { NoteKind, RequestState } from '../../src/domain/booking-request'
 import type { KeyEndReason } from '../../src/domain/partner'
 import type { ChangedNoun } from '../../src/domain/ports/writes'
 
-// Omits constraints and indexes, which are only in the migrations. A test compares these columns with the migrations.
+// Constraints and indexes are only in the migrations. A test compares these columns with the migrations.
 
 /** Column types of SQLite. PostgreSQL's column types are cast to these, so that one query serves both engines. */
 export const sqliteColumns = {

@@ -1,7 +1,7 @@
 import { Refusal } from '../../src/domain/errors'
 import type { SealedCell, Vault } from '../../src/domain/ports/vault'
 
-/** A cell binds a sealed value to its record. If the value is moved to another record, it cannot be opened. */
+/** A cell binds a sealed value to one record. The value cannot be opened in another record. */
 export function secretCell(key: { recordKey: string; partnerId: number; kid: string }): SealedCell {
   const { recordKey, partnerId, kid } = key
   return { table: 'partner_keys', column: 'sealed_secret', recordKey, context: [partnerId, kid] }

@@ -34,7 +34,7 @@ export function openVault(sealed: Uint8Array | undefined, purpose: Purpose, mast
 }
 
 /**
- * Seals the data key under `next`. Returns null if it is already sealed under `next`.
+ * Seals the data key under `next`; returns null if that was already done.
  * @throws Refusal database_unusable if `masterKey` is wrong
  */
 export function resealed(

@@ -15,7 +15,7 @@ interface KeyRow {
 
 const secretBytes = 32
 
-/** Seals the secret of a new key. A change of an existing key has no secret, because secrets never change. */
+/** Seals the secret of a new key. Secrets never change, so an update of a key has no secret. */
 export function keyColumns(
   vault: Vault,
   { secret, ...row }: Partial<Records['key']>,

@@ -78,7 +78,7 @@ export function replayColumns(
 }
 
 /**
- * Returns the kept answer. Its receipt is null if the request body differs from the first one.
+ * Returns the kept answer. The receipt is null if the retry has another body than the first request.
  * @throws Refusal database_unusable if the receipt is damaged
  */
 export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, retry: Retry): KeptAnswer {

@@ -45,7 +45,7 @@ function found(path: string): Found | null {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid
     return owner === undefined ? null : { owner }
   } catch {
-    // Opening the file will report the error.
+    // Ignored here, because opening the file will report the same error.
     return null
   }
 }
@@ -53,7 +53,7 @@ function found(path: string): Found | null {
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
   const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
   recognizeFile(path, create)
-  // Takes the lock before an upgrade. While a server runs, taking the lock fails and no upgrade begins.
+  // Takes the lock before an upgrade, so that no upgrade begins while a server runs.
   const lock = alone ? takeServeLock(path) : null
   const unlock = () => lock?.[Symbol.dispose]()
   try {

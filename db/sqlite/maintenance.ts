@@ -38,10 +38,7 @@ export function createMaintenance(
   const archives = whenNeeded(() =>
     archivesOf(audit.walked, (work) => writer.write(() => atOnce(work(audit)))),
   )
-  /**
-   * Fails if the master key was rotated during the backup. The copy would be sealed under one key and encrypted for
-   * another.
-   */
+  /** Fails if the master key was rotated during the backup. The copy would need both keys. */
   const protectOwn =
     (protect: Protect): Protect =>
     async (plain, encrypted, progress) => {
@@ -156,9 +153,7 @@ function schemaFinding(keyed: KeyedDatabase): Finding {
   return finding('schema', named('unexpected or changed', schemaFaults(keyed)), version)
 }
 
-/**
- * Finds foreign parts of the schema, for example triggers that undo writes. The check of the pages does not find them.
- */
+/** Finds foreign parts of the schema, for example triggers. The check of the pages does not find them. */
 function schemaFaults({ database, purpose, masterKey }: KeyedDatabase): string[] {
   using fresh = new Database(':memory:')
   createSchema({ database: fresh, purpose, masterKey })

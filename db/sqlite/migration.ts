@@ -66,7 +66,7 @@ export function upgradeSchema(database: Database, path: string, migrations: read
     countTransaction(database, migrations.length)
   })
   upgrade.immediate()
-  // The exclusive lock can be released only in a mode without a write-ahead log.
+  // Leaves WAL mode, because the exclusive lock cannot be released in WAL mode.
   database.run('PRAGMA journal_mode = DELETE')
   database.run('PRAGMA locking_mode = NORMAL')
 }
@@ -88,7 +88,7 @@ function lockAlone(database: Database): void {
 
 function migrate(database: Database, from: number, migrations: readonly Migration[]): void {
   const countOrphans = () => database.query('PRAGMA foreign_key_check').all().length
-  // Records that already refer to missing records do not prevent an upgrade. Doctor reports them.
+  // Existing references to missing records do not prevent an upgrade. Doctor reports these records.
   const before = from === 0 ? 0 : countOrphans()
   for (const sql of migrations.slice(from)) database.run(sql)
   if (countOrphans() > before)

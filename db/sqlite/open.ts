@@ -51,7 +51,7 @@ export function openDatabase(opening: Opening): Database {
   recognizeFile(path, create)
   // If an earlier start was killed, the file may exist and be empty.
   if (isVacant(path)) {
-    // Creates the file with a private mode: SQLite would make it readable for all users. The log gets the same mode.
+    // Creates the file with a private mode, because SQLite would make the file readable for all users.
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
@@ -91,7 +91,7 @@ function setUp(database: Database, opening: Opening): void {
   // Set first, so that an upgrade overwrites deleted content.
   database.run('PRAGMA secure_delete = ON')
   const schema = recognize(database, migrations)
-  // WAL mode must not be set yet: the file itself must contain the first transaction counter.
+  // Creates the tables before WAL mode, so that the file itself contains the first transaction counter.
   if (schema === 0) createSchema(keyed, migrations)
   // Always checks the key: another process may meanwhile have created the tables with another key.
   prove(keyed, migrations)
@@ -112,7 +112,7 @@ function setUp(database: Database, opening: Opening): void {
 
 /** Returns the schema number; 0 without tables. @throws Refusal database_unusable if the schema is newer or unknown */
 export function recognize(database: Database, migrations = ourMigrations): number {
-  // Must be read first. Another process may create the tables between this read and the next reads.
+  // Must be read first, because another process may create the tables meanwhile.
   const isEmpty = readPragma(database, 'schema_version') === 0
   requireOurs(readPragma(database, 'application_id'), isEmpty)
   const schema = schemaOf(readPragma(database, 'user_version'))

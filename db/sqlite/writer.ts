@@ -27,7 +27,9 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** Group commit: all writes of an event loop turn share a disk sync. A savepoint for each write limits its rollback. */
+/**
+ * Group commit: all writes of an event loop turn share a disk sync. Each write has a savepoint, so it can fail alone.
+ */
 export class Writer {
   #queue: Job[] = []
   #scheduled = false
@@ -65,7 +67,7 @@ export class Writer {
     return this.#queue.length
   }
 
-  /** Failed transactions, including those that failed at BEGIN. */
+  /** Number of failed transactions. A transaction can fail at BEGIN too. */
   get failedGroups(): number {
     return this.#failedGroups
   }
@@ -100,10 +102,7 @@ export class Writer {
     this.#gather(performance.now() + this.#lastTook)
   }
 
-  /**
-   * Waits while requests arrive, at most as long as the last group took. More writes then share a sync, and reads get
-   * equal time.
-   */
+  /** Waits while requests arrive, at most as long as the last group took. More writes then share a sync. */
   #gather(until: number): void {
     const beganAt = performance.now()
     setImmediate(() => {

@@ -5,7 +5,7 @@ import type { Turn } from '../operations/context'
 import { refusalsEverywhere } from './errors'
 
 export interface BudgetState {
-  /** Null if the request is admitted. Each rejected request gets a later time, when enough budget is free. */
+  /** Null if the request is admitted. Rejected requests get different times, so that each retry finds enough budget. */
   readonly retryAfterSeconds: number | null
   /** Remaining budget in units of cost, rounded down. */
   readonly remaining: number
@@ -28,8 +28,8 @@ interface Bucket {
 }
 
 /**
- * Has one token bucket for each caller. A bucket refills evenly, but not while the clock is set back. To limit memory,
- * the least recently used buckets are dropped: they are full or nearly full.
+ * One token bucket for each caller. A bucket refills evenly, but not while the clock is set back. To limit memory, the
+ * buckets with the oldest requests are dropped: they are full or nearly full.
  */
 export class Limiter<Caller> {
   /** In order of the last request, oldest first. */
@@ -37,9 +37,7 @@ export class Limiter<Caller> {
 
   constructor(private readonly most = mostCallers) {}
 
-  /**
-   * Charges a cost. A cost above the budget counts as the whole budget. @param now whole ms, read just before the call
-   */
+  /** Charges `cost`, at most the whole budget. @param now whole ms, read just before the call */
   spend(caller: Caller, rate: Rate, cost: number, now: number): BudgetState {
     const unit = rate.seconds * 1000
     const whole = rate.most * unit
@@ -72,7 +70,7 @@ export class Limiter<Caller> {
     return bucket
   }
 
-  /** Drops a tenth of the buckets at once, because a Map is slow to find its first entry after deletions. */
+  /** Drops a tenth of the buckets, oldest first. Dropping them one by one would be slow with a Map. */
   #forget(): void {
     const enough = Math.floor(this.most * 0.9)
     for (const quietest of this.#buckets.keys()) {
@@ -87,7 +85,7 @@ function promise(bucket: Bucket, { most, seconds }: Rate, price: number): number
   const [second, whole] = [most * 1000, most * seconds * 1000]
   bucket.promised = Math.min(bucket.promised + price, whole * mostPromised)
   const retryAfterSeconds = Math.ceil((bucket.promised - whole) / second)
-  // If the budget covers only one retry, the next retry is due 1 s later: a retry may be up to 1 s late.
+  // With a budget for one retry only, the next retry is due 1 s later, because a retry may be up to 1 s late.
   if (2 * price > whole) bucket.promised = whole + (retryAfterSeconds + 1) * second
   return retryAfterSeconds
 }
@@ -151,7 +149,7 @@ export function concurrencyLimits() {
 /** Time slice of one partner, in ms. The last step of the slice may take longer. */
 const sliceMillis = 0.1
 
-/** Work in ms that may start at once in each event loop turn. Waiting costs as much as a short search. */
+/** Work in ms that may start without waiting, in each event loop turn. Waiting costs as much as a short search. */
 const atOnceMillis = 2
 
 interface Slice {
@@ -169,7 +167,7 @@ interface Waiter {
 export class FairQueue {
   /** Waiting work by partner id. The next partner comes first. */
   readonly #waiting = new Map<number, Waiter[]>()
-  /** Excess of the last slice by partner id, in ms. The excess decreases when the partner is skipped. */
+  /** Overrun of the last slice by partner id, in ms. Decreases when the partner is skipped. */
   readonly #excess = new Map<number, number>()
   #slice: Slice | null = null
   #isScheduled = false
@@ -180,7 +178,7 @@ export class FairQueue {
     private readonly later: (run: () => void) => void = setImmediate,
   ) {}
 
-  /** Resolves at the partner's turn. For work of a single step, for example parsing a large body. */
+  /** Resolves at the partner's turn. Use this for work of a single step, for example parsing a large body. */
   turn(partnerId: number): Promise<void> {
     return this.#wait(partnerId, {}, false)
   }

@@ -17,7 +17,7 @@ export function createApp(
   const shed = shedding(endpoints, serving, admission, forwarded)
   const app = new Elysia({
     // Required by the contract. strictPath: a trailing slash is optional. normalize: values are validated exactly as
-    // sent. standardHostname: with a short Host header, Elysia would look for the path at a wrong index.
+    // sent. standardHostname: Elysia finds the path even after a short Host header.
     strictPath: false,
     normalize: false,
     handler: { standardHostname: serving.isSecure ?? false },
@@ -25,7 +25,7 @@ export function createApp(
     // Must come first: Elysia applies onError only to plugins that are added after it.
     .onError(({ error, code, request }) => {
       const entry = logEntryOf(request)
-      // For an unknown path, the check of HTTPS has not run yet.
+      // If the path is unknown, no earlier code has checked HTTPS.
       const plain = code === 'NOT_FOUND' && forwarded.refusePlain(request, entry)
       return plain || answerTo(error, code, entry)
     })

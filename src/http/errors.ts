@@ -152,7 +152,7 @@ function isPartnerKind(kind: Kind): kind is PartnerKind {
   return Object.hasOwn(errorCodes, kind)
 }
 
-/** Its response needs the Allow header (RFC 9110 §15.5.6). */
+/** The response needs the header Allow (RFC 9110 §15.5.6). */
 export class MethodNotAllowed extends Refusal {
   constructor(readonly allow: string) {
     super('method_not_allowed', refusalsEverywhere.method_not_allowed)
@@ -187,10 +187,10 @@ export function errorAnswer(
 
 export const jsonType = 'application/json;charset=utf-8'
 
-/** Responses contain personal or short-lived data: no caching (RFC 9111 §5.2.2.5) and no content sniffing. */
+/** Forbids caching (RFC 9111 §5.2.2.5) and content sniffing, because responses contain personal data. */
 export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
 
-/** Returns an error response for an example in the OpenAPI document. There is no request. */
+/** Returns an error response for an example in the OpenAPI document. */
 export function errorResponse(...error: Parameters<typeof errorParts>): Response {
   const { body, bytes: _, ...init } = errorParts(...error)
   return new Response(body, init)
@@ -229,7 +229,7 @@ function errorParts(
   const { status, field } = errorCodes[code]
   const message = field ? `${field}: ${words}` : words
   const body = JSON.stringify(status === 401 ? { code, message } : { message, status })
-  // Sets all headers at once. In a flood of requests, setting a header later would double the cost of a response.
+  // Sets all headers at once, because setting a header later costs as much as creating the response.
   const headers: Record<string, string> = {
     ...sent,
     ...noStore,

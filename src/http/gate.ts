@@ -33,7 +33,7 @@ export interface Serving {
   readonly noDocs?: boolean
   readonly places?: ConcurrencyLimits
   readonly isSecure?: boolean
-  /** Proxies that terminate HTTPS. Requests from other addresses are rejected, and so is plain HTTP. */
+  /** Proxies that terminate HTTPS. All other requests are rejected. */
   readonly proxies?: Networks | null
   readonly report?: Report
 }
@@ -86,7 +86,7 @@ interface Incoming {
   readonly entry: LogEntry
 }
 
-/** Adds one route for all methods of a path, because authentication comes before the check of the method. */
+/** Adds one route for all methods of a path. Authentication comes before the check of the method. */
 export function gate(
   endpoints: readonly Endpoint[],
   serving: Serving,
@@ -191,7 +191,7 @@ class Gate {
     }
   }
 
-  /** Returns the error. Sets the rate limit headers, but charges no budget. */
+  /** Returns the error for a wrong method. Sets the rate limit headers, but charges no budget. */
   #wrongMethod({ endpoints }: Route, partner: Partner, entry: LogEntry): MethodNotAllowed {
     for (const { budget } of endpoints) this.admission.spend(budget, partner, 0, entry.headers)
     return new MethodNotAllowed(
@@ -236,7 +236,7 @@ interface Identity {
   readonly kid: string
   readonly partner: Partner
   readonly now: number
-  /** Directory version at `now`. While the signature is verified, the directory may change. */
+  /** Directory version at `now`. A newer version may exist once the signature is verified. */
   readonly version: Version
 }
 

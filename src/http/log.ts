@@ -21,9 +21,9 @@ export interface LogEntry {
   counted: Counted | null
   /** Size of the response body as sent. */
   bytes: number
-  /** Time in ms from the request's headers until Bun gets the response. */
+  /** Time in ms between the arrival of the headers and the response. */
   millis: number
-  /** True if the request arrived in an earlier event loop turn than the one that sends the response. */
+  /** True if the event loop turn of the request ends before the response is sent. */
   isLate: boolean
   /** Headers of every response to this request, including an error. */
   readonly headers: Record<string, string>

@@ -6,7 +6,7 @@ import type { Context } from '../operations/context'
 import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
-/** Returns an IPv4 address (also from IPv6 notation, RFC 4291 §2.5.5.2), or a /64 network of IPv6 (RFC 6177). */
+/** Returns the IPv4 address, also of IPv4-mapped IPv6 (RFC 4291 §2.5.5.2); else the IPv6 /64 network (RFC 6177). */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const groups = groupsOf(address)

@@ -1,7 +1,7 @@
 import { constants, gzip } from 'node:zlib'
 import { memo } from '../domain/memo'
 
-/** One encoding of a cached response. Sending a Blob copies nothing, but a late response is sent from bytes. */
+/** One encoding of a cached response. A Blob is sent without a copy, but late responses need bytes. */
 export class Form {
   readonly size: number
   #body: Blob | Uint8Array<ArrayBuffer> | null
@@ -21,7 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /** Returns the bytes, cached from the second call on. With PostgreSQL, all responses are late and call this. */
+  /** Returns the bytes, cached from the second call on. Late responses call this; with PostgreSQL, all are late. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())
@@ -48,7 +48,7 @@ export const revalidated = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** A cached response in all its forms: plain, compressed, and 304 Not Modified (RFC 9110 §8.4, §15.4.5). */
+/** A cached response in all forms: plain, compressed, and 304 Not Modified (RFC 9110 §8.4, §15.4.5). */
 export class Representation {
   readonly plain: Form
   readonly unchanged: Form
@@ -122,7 +122,7 @@ interface Wish {
 
 const none: Wish = { coding: null, isNeeded: false }
 
-/** Chooses the content coding (RFC 9110 §12.5.3). `*` means gzip. zstd wins ties: its output is smaller. */
+/** Chooses the content coding (RFC 9110 §12.5.3). `*` means gzip. At equal weights, zstd wins (smaller output). */
 export function codingFor(acceptEncoding: string | null): Wish {
   return acceptEncoding === null ? none : wishIn(acceptEncoding)
 }

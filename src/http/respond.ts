@@ -14,7 +14,7 @@ export function wouldBeInPieces(size: number): boolean {
   return size >= leastBytes
 }
 
-/** Creates a response from a stream with a single write. Bun buffers the stream and sends it with its length. */
+/** Creates a streamed response with a single write. Bun buffers the stream and sends it with its length. */
 export function inOnePiece(bytes: Uint8Array, about: ResponseInit): Response {
   const pull = (sink: ReadableStreamDirectController) => {
     sink.write(bytes)
@@ -120,7 +120,7 @@ function matchesAny(tag: string, ifNoneMatch: string | null): boolean {
   })
 }
 
-/** Running reads for compression. Concurrent requests share one read, because each read copies the body. */
+/** Bodies that are being read for compression. Concurrent requests share a read, because each read copies the body. */
 const read = new WeakMap<Representation, ReturnType<Form['read']>>()
 
 async function compressing(

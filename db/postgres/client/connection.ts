@@ -5,7 +5,7 @@ import { Refusal } from '../../../src/domain/errors'
 import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
-/** One array for each row. The driver returns int8 as text, bytea as Buffer, and json as a parsed value. */
+/** Each row is an array. The driver returns int8 as text, bytea as Buffer, and json as a parsed value. */
 export type Rows = unknown[][]
 
 export interface Opening {
@@ -77,7 +77,7 @@ export class Connection {
     if (/\bCOMMIT\b/i.test(text) || !(begins || this.isOpen)) this.mayHaveCommitted = true
     else if (begins) this.mayHaveCommitted = false
     const wasOpen = this.isOpen
-    // Set before the response arrives: if a later statement of the message fails, the transaction is open.
+    // Set before the response arrives. If a later statement fails, the transaction is still open.
     if (begins) this.isOpen = true
     const answers = eachOf(await this.answerOf(this.reserved.unsafe(text).simple().values()))
     const ended = answers.map(({ command }) => command).filter((command) => transactional.has(command ?? ''))
@@ -88,7 +88,7 @@ export class Connection {
     return answers
   }
 
-  /** Sends a statement. Calls without an `await` between them are sent together, in order. @throws DatabaseFailure */
+  /** Sends a statement. Several calls in a row, without `await`, are sent together. @throws DatabaseFailure */
   run(text: string, params: readonly unknown[]): Promise<Rows> {
     if (!this.isOpen) this.mayHaveCommitted = true
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
@@ -156,7 +156,7 @@ function firstText({ statementMillis }: Opening): string {
     SET idle_in_transaction_session_timeout = ${idleMillis}`
 }
 
-/** Prevents unhandled rejections. A caller that sends several statements stops at the first failure. */
+/** Prevents an unhandled rejection if the caller stops at the failure of an earlier statement. */
 function handled<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined)
   return answer

@@ -20,7 +20,7 @@ const messages = {
 
 export type Meaning = keyof typeof messages
 
-/** Leaves out the server's message, which may contain values of rows and parameters. */
+/** A failure without the server's message, because that message may contain values of rows and parameters. */
 export class DatabaseFailure extends Error {
   override readonly name = 'DatabaseFailure'
 
@@ -127,7 +127,7 @@ const mayPass = new Set<Meaning>(['lost', 'retry', 'busy', 'unreachable', 'readO
 /** Returns the refusal that clients see, and any other error unchanged. */
 export function toRefusal(error: unknown): unknown {
   const failure = unwrapped(error)
-  // This error is possible while the certificate file is rewritten.
+  // The certificate file may be incomplete while it is being replaced.
   if (failure instanceof Refusal && failure.kind === 'settings_invalid')
     return new Refusal('storage_failed', failure.message, { cause: failure })
   if (!(failure instanceof DatabaseFailure)) return failure
@@ -149,7 +149,7 @@ export function openingRefusal(error: unknown, name: string): unknown {
   const [place] = name.split('?')
   const remedy = rowOf(code)?.[2]
   const passes = passing[meaning]
-  // The cause is omitted, because its message says less than this message.
+  // Without a cause, because the message of the cause says less.
   const isPassing = remedy === undefined && passes !== undefined
   const [fault, options] = splitAction(isPassing ? passes : (remedy ?? error.message))
   return new Refusal(isPassing ? 'storage_busy' : 'database_unusable', `${place}: ${fault}`, options)

@@ -27,9 +27,7 @@ interface Place<On> {
 
 /** In ms. After a failed connection attempt, new calls fail at once for this long. */
 const pauseMillis = 100
-/**
- * In ms. A connection that was idle longer is not reused: load balancers and firewalls drop such connections silently.
- */
+/** In ms. A connection that was idle longer is not reused: a load balancer or firewall may have dropped it. */
 const idleMillis = 60_000
 /** Maximum wait for a connection, as a share of a call's timeout. The rest of the timeout is left for the work. */
 const waitingShare = 0.75
@@ -39,7 +37,7 @@ const waitingShare = 0.75
  */
 const statementShare = 0.9
 
-/** Ordered by the effort of the repair, least effort first. */
+/** In order of the effort to repair them, least effort first. */
 const severity: readonly Meaning[] = ['readOnly', 'unreachable', 'full', 'denied']
 
 /** Connections to the primary server. */
@@ -47,7 +45,7 @@ export class Pool<On> {
   private readonly free: Place<On>[] = []
   private readonly waiting: (() => void)[] = []
   private used = 0
-  /** Increases when the server is lost. Connections of earlier generations are not reused. */
+  /** Increases when the server is lost. A connection with a lower number is not reused. */
   private generation = 0
   /** Index of the host with the newest connection. */
   private primary = 0
@@ -135,7 +133,7 @@ export class Pool<On> {
     }
   }
 
-  /** Returns the connection that was used last. If it was idle for too long, all others were too. */
+  /** Returns the connection that was used last. All other connections have been idle for longer. */
   private popFree(): Place<On> | undefined {
     const place = this.free.pop()
     if (place && performance.now() - place.freeSince < idleMillis) return place

@@ -12,8 +12,8 @@ export const timeouts = {
 const ticks = 10
 
 /**
- * A timeout that counts timer ticks. If this process is suspended, only one tick passes, so answers that arrived
- * meanwhile are still read.
+ * A timeout that counts timer ticks, not time. After this process was suspended, it can still read answers that
+ * arrived.
  */
 export class Deadline implements Disposable {
   private readonly timer: ReturnType<typeof setInterval>

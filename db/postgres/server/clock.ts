@@ -3,10 +3,7 @@ import type { Connection } from '../client/connection'
 
 /** In ms. If the clocks differ by more than this, the operator gets a warning. */
 const warnMillis = 100
-/**
- * In ms. If the clocks differ by more than this, the node is not ready: it could offer past slots or accept tokens too
- * early.
- */
+/** In ms. Maximum difference of the clocks for a node that is ready. With more, it could offer past slots. */
 const unfitMillis = 60_000
 
 /** All fields are in ms. */
@@ -55,7 +52,7 @@ export class ClockWatch {
   note(reading: ClockReading, report: Report): void {
     this.#reading = reading
     const was = this.#state
-    // Hysteresis: a difference that varies around the limit is reported only once.
+    // Hysteresis, so that a difference near the limit is reported only once.
     const isUnfit = isApart(reading, was === 'unfit' ? unfitMillis / 2 : unfitMillis)
     const isOff = isApart(reading, was === 'right' ? warnMillis : warnMillis / 2)
     this.#state = isUnfit ? 'unfit' : isOff ? 'apart' : 'right'

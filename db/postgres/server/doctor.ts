@@ -53,7 +53,7 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   return { check, state: 'note', detail, remedy: 'check which program forwards the connection, and to where' }
 }
 
-/** The clocks must agree: this machine's clock is used for tokens and slots, the database server's for heartbeats. */
+/** The clocks must agree. Tokens and slots use this machine's clock; heartbeats use the database server's clock. */
 async function findClock(connection: Connection): Promise<Finding> {
   const readings: ClockReading[] = []
   for (let time = 0; time < 5; time++) readings.push(await readClock(connection))
@@ -105,7 +105,7 @@ export interface Standby {
   readonly secondsBehind: number
 }
 
-/** Doctor reports a standby that lags by more bytes or more seconds than this. */
+/** Limits of doctor for the lag of a standby. */
 const [mostBytes, mostSeconds] = [64 * 1024 * 1024, 30]
 
 async function findReplication(connection: Connection): Promise<Finding> {

@@ -88,8 +88,8 @@ export class Node {
 }
 
 /**
- * SQL that deletes the rows of replaced nodes and of nodes that stopped long ago. Skips locked rows, so that nodes do
- * not wait for each other.
+ * SQL that deletes the rows of replaced nodes and of long stopped nodes. Skips locked rows: nodes must not wait for
+ * each other.
  */
 function forgetGone(id: string): string {
   const age = `${serverNow} - gone.seen_at`

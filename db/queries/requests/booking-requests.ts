@@ -12,7 +12,7 @@ import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/re
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
-/** With any upper bound, the planner expects few rows and uses the index on the time of submission. */
+/** Used as an upper bound. With a bound, the planner uses the index on the time of submission. */
 const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
@@ -59,7 +59,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
     list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
       const order = orderOf(part)
-      // Selects only the ids of the page first: other members are not joined, and sealed values are not sorted.
+      // First selects only the ids of the page. The query then joins fewer members and sorts no sealed values.
       const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
       const rows = engine.prepare(
         select()

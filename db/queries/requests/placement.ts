@@ -15,7 +15,7 @@ interface Sources {
 
 export function placementQueries({ directory, requests, slots, changes }: Sources) {
   return {
-    /** Returns the facts for an assignment. Without `startsAt`, a provider is assigned without a slot. */
+    /** Returns the facts for an assignment. If `startsAt` is null, the assignment has no slot. */
     find(requestId: number, { providerId, startsAt, version }: Placed): MaybePromise<PlacementFacts> {
       const found = all([
         requests.find(requestId),

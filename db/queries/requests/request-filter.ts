@@ -34,7 +34,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
       const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
       // The plus sign stops the planner from using the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
-      // With any upper bound, the planner expects few rows and uses the index on the time of submission.
+      // With an upper bound, the planner uses the index on the time of submission.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
         intakesOnly ? eq(isIntake, true) : undefined,

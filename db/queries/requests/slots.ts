@@ -41,9 +41,7 @@ export function slotQueries({ db, tables, ...engine }: QueryEngine) {
   )
 
   return {
-    /**
-     * Returns requests whose slot overlaps the new slot of the provider. @param startsAt start of the new slot, in ms
-     */
+    /** Returns the requests of a provider that overlap a slot. @param startsAt start of the slot, in ms */
     touching: (providerId: number, startsAt: number) =>
       touching({ id: providerId, from: startsAt, until: startsAt + slotMillis }) as MaybePromise<
         SlotHolder[]

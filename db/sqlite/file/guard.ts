@@ -52,7 +52,7 @@ function recognize(path: string, mayBeVacant: boolean): void {
 }
 
 const [logHeadBytes, frameHeadBytes] = [32, 24]
-/** Maximum readings. If the log changes at each reading, a program uses the log with this file, so they match. */
+/** Maximum readings of a changing log. A log that still changes then is in use together with this file. */
 const readings = 50
 
 function ownsItsLog(path: string, log: string): boolean {
@@ -98,10 +98,7 @@ function countsIn(log: string): number[] | null {
   }
 }
 
-/**
- * Returns null if there is no file. A log can vanish at any time: the last program that closes a database deletes the
- * log.
- */
+/** Returns null if there is no file. A log may vanish, because the last program that closes a database deletes it. */
 function openIfThere(path: string): number | null {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return null
   try {
@@ -112,9 +109,7 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/**
- * Detects that the database file was deleted or replaced. Writes would succeed, but would be lost at the next start.
- */
+/** Detects that the database file was deleted or replaced. New writes would be lost at the next start. */
 export class FileGuard {
   readonly #opened: readonly (readonly [path: string, id: string | null])[]
   #file: number | null = null
@@ -125,11 +120,11 @@ export class FileGuard {
     private readonly path: string,
     private readonly newest: () => number,
   ) {
-    // Not the real path of the database: the given path may be a link, which may later lead to another file.
+    // Uses the given path. It may be a link, which may later lead to another file.
     this.#opened = [path, `${realpathSync(path)}-wal`].map((one) => [one, idOf(one)])
   }
 
-  /** From now on, also detects a file that was overwritten in place, for example by `cp`. For servers only. */
+  /** Also detects, from now on, that the file was overwritten in place, for example by `cp`. For servers only. */
   watchContent(): void {
     if (this.#file !== null) return
     this.#file = openSync(this.path, 'r')
@@ -152,9 +147,7 @@ export class FileGuard {
     }
   }
 
-  /**
-   * Replaces an overwritten file by a copy. On close, SQLite writes the log into the old file and not into the copy.
-   */
+  /** Replaces an overwritten file by a copy. SQLite then writes its log into the old file, not into the copy. */
   saveOverwritten(): void {
     if (!this.#isOverwritten) return
     using file = beginFile(this.path, { replace: true })

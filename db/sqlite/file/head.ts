@@ -31,9 +31,7 @@ export function newUserVersion(schema: number): number {
   return ((random & countMask) << schemaBits) | schema
 }
 
-/**
- * Increases the counter in the open transaction. The log then contains the header. @param schema a new schema number
- */
+/** Increases the counter in the open transaction, so that the log contains the header. @param schema new number */
 export function countTransaction(database: Database, schema?: number): void {
   const version = readPragma(database, 'user_version')
   const count = (countOf(version) + 1) & countMask

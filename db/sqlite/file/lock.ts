@@ -47,7 +47,7 @@ function lockFile(place: string, millis: number): Database {
   try {
     lock.run('PRAGMA journal_mode = MEMORY')
     lock.run(`PRAGMA busy_timeout = ${millis}`)
-    // Several attempts at once: with IMMEDIATE exactly one succeeds, with EXCLUSIVE all might fail.
+    // With IMMEDIATE, exactly one of several concurrent attempts succeeds. With EXCLUSIVE, all may fail.
     lock.run('BEGIN IMMEDIATE')
     return lock
   } catch (error) {
@@ -57,12 +57,12 @@ function lockFile(place: string, millis: number): Database {
 }
 
 /**
- * Rejects a file with two names. Each name would get a separate log, which destroys data. @throws Refusal
- * database_unusable
+ * Rejects a file with two names, because each name would get a separate log.
+ * @throws Refusal database_unusable
  */
 export function requireOneName(path: string): void {
   const hasSecond = () => statSync(path).nlink > 1
-  // A killed process may have left a second name of a new file. That is allowed.
+  // A second name is allowed if a killed process left it.
   if (hasSecond() && listUnfinished(realpathSync(path)).length === 0 && hasSecond())
     throw unusable('the database file has two names (a hard link)', 'remove the unused name')
 }
@@ -82,6 +82,6 @@ function makeEmptyFile(place: string, database: string): void {
     )
   }
   const { uid, gid } = statSync(database)
-  // The owner of the database must own the lock file too. Otherwise the service cannot start after root has started it.
+  // The lock file gets the owner of the database. Otherwise root could create a lock file that the service cannot open.
   if (statSync(place).uid !== uid) chownSync(place, uid, gid)
 }

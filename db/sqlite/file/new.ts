@@ -10,13 +10,13 @@ import {
   writeDurably,
 } from '../../../src/files/durable'
 
-// Names in a temporary folder next to the target. The key is published first. If the process is killed then, another
-// process can publish the database.
+// Names in a temporary folder next to the target. The key is published first. After an interruption, another process
+// can then publish the database.
 const [madeName, wholeName, keyName] = ['made', 'whole', 'key']
 
 /**
- * Creates a database. A killed process leaves nothing, or a state that finishDatabase completes. Concurrent calls all
- * use the database that is published first.
+ * Creates a database. If several processes call this at once, all use the database that is published first. If a
+ * process is killed, finishDatabase can complete its work.
  * @param key null if the master key is not in a file
  */
 export async function makeDatabase(
@@ -45,10 +45,7 @@ export async function makeDatabase(
   }
 }
 
-/**
- * Publishes the database if makeDatabase was killed after it published the key. Returns false if there is nothing to
- * do.
- */
+/** Publishes the database after an interruption of makeDatabase. Returns false if there is nothing to do. */
 export function finishDatabase(database: string, key: string | null): boolean {
   if (key === null || !existsSync(key)) return false
   const named = readFileSync(key)

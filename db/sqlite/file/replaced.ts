@@ -19,8 +19,8 @@ export function openReplaced(path: string): Database {
 }
 
 /**
- * Compares `replaced` with a backup. @throws Refusal database_unusable if `replaced` is unreadable or not a later state
- * of the backup
+ * Compares `replaced` with a backup.
+ * @throws Refusal database_unusable if `replaced` is unreadable, or is not a later state of the backup
  */
 export function compareWith(replaced: Database, backup: Database): RestoreDiff {
   try {

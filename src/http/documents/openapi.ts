@@ -212,8 +212,7 @@ function toSchema({ title, ...keywords }: Json, schemas: Schemas): Json {
     if (keyword === 'anyOf') return (value as Json[]).map(inner)
     return keyword === 'items' ? inner(value) : value
   })
-  // Drops a format next to a pattern. Client generators do not know some formats, and would write a date-time in
-  // another form.
+  // If there is a pattern, drops the format: client generators do not know some formats, or would change date-times.
   if (others.pattern !== undefined) delete others.format
   const schema = orderedSchema(anyOf ? { ...toUnion(anyOf as Json[]), ...others } : others)
   if (typeof title !== 'string') return schema

@@ -15,7 +15,7 @@ interface Range {
 /** A provider in a page. Its content is valid only for a period. */
 interface Entry extends Readonly<Range> {
   readonly found: FoundProvider
-  /** The entry is valid from this time (ms) until before `holdsUntil`. */
+  /** Start of validity, in ms (inclusive). The end `holdsUntil` is exclusive. */
   readonly heldFrom: number
   readonly holdsUntil: number
   readonly digest: bigint
@@ -30,7 +30,7 @@ export interface ProviderPage {
   /** Number of providers on all pages of the search. */
   readonly count: number
   readonly version: FoundPage['version']
-  /** The page is valid from this time (ms) until before `holdsUntil`. */
+  /** Start of validity, in ms (inclusive). The end `holdsUntil` is exclusive. */
   readonly heldFrom: number
   readonly holdsUntil: number
 }
@@ -44,7 +44,7 @@ export function isCurrent(page: ProviderPage, version: FoundPage['version'], now
   return page.version === version && holds(page, now)
 }
 
-/** Returns the page with a newer version if nothing in the page has changed; null otherwise. */
+/** Returns the page with the new version; null if anything in the page has changed. */
 export function renewed(page: ProviderPage, found: FoundPage, now: number): ProviderPage | null {
   const { entries, count } = page
   const isSame =
@@ -211,7 +211,7 @@ export const slotBytes = bytesOf(0).length
 
 /** Caches the JSON of all slots in the horizon, because formatting a time takes longer than finding a free slot. */
 export class SlotTable {
-  /** One row for each remainder of a slot's start (in minutes) modulo slotMinutes. */
+  /** Rows of slots by the remainder of their start in minutes, modulo slotMinutes. */
   readonly #rows: (Buffer | undefined)[] = []
   /** Number of slots from 1970 to the first slot of each row. */
   #first = 0

@@ -123,7 +123,7 @@ export const providers = endpoint({
     const pages = new PageCache(() => context.limits.cachedBytes)
     const slots = new SlotTable()
     return ({ query, now, authenticated, turn }) => {
-      // The links in a page repeat the query exactly as sent. Each spelling of a query therefore has its own page.
+      // The links in a page repeat the query exactly as sent, so each spelling of a query has a separate page.
       const asked = JSON.stringify(query)
       const known = pages.get(asked)
       if (known && isCurrent(known, authenticated.version, now))

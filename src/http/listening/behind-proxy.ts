@@ -6,11 +6,11 @@ import type { LogEntry } from '../log'
 
 export interface Forwarding {
   readonly clientOf: (request: Request) => string
-  /** For plain HTTP, returns an error. For HTTPS, returns null, sets HSTS and uses the proxy's request id. */
+  /** Returns an error for plain HTTP. For HTTPS, returns null, sets HSTS and uses the proxy's request id. */
   readonly refusePlain: (request: Request, entry: LogEntry) => Response | null
 }
 
-/** Maximum addresses that are read from X-Forwarded-For. Bounds the work: a trusted host could send a long list. */
+/** Maximum addresses that are read from X-Forwarded-For, because a trusted host could send a long list. */
 const mostHops = 16
 
 const mostPeers = 1_000

@@ -61,7 +61,7 @@ export function listen(
       port,
       // In development mode, Bun's error responses show source code.
       development: false,
-      // Needed to replace a certificate. openShared first checks that no other program uses the port.
+      // Needed to replace a certificate. Before, openShared checks that no other program uses the port.
       reusePort: tls !== undefined,
       ...(tls && { tls: { cert: tls.cert, key: tls.key, ciphers } }),
       // No limit here, because readBody checks the size, after authentication.
@@ -177,7 +177,7 @@ function startListener(options: Parameters<typeof Bun.serve>[0] & { hostname: st
   }
 }
 
-/** Elysia looks for the path of an HTTPS URL from this index on. */
+/** Elysia looks for the path of an HTTPS URL only after this index. */
 const shortestBefore = 'https://abc'.length
 
 /** Replaces URLs that Elysia misreads. Bun passes only the path for an invalid Host, and a host may be very short. */
@@ -208,10 +208,10 @@ function readSocketTable(path: string): string {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
-/** In ms. Before the port is closed, a busy server sends Connection: close for this long. */
+/** In ms. A busy server sends Connection: close for this long before it closes the port. */
 const lingerMillis = 500
 
-/** Interval in ms between checks for new requests. */
+/** Interval in ms between two checks for new requests. */
 const lookMillis = 25
 
 /** The port is closed after this many checks without a new request. */
@@ -220,7 +220,7 @@ const quietLooks = 8
 /** Maximum number of checks before the port is closed, even if clients keep sending. */
 const mostLooks = 24
 
-/** Maximum number of checks for unread connections, and the interval between two checks in ms. */
+/** Maximum number of checks for unread connections, and the pause in ms between two checks. */
 const [mostWaits, waitMillis] = [1_000, 5]
 
 /**
