@@ -81,8 +81,10 @@ async function check(log: WalkedLog, path: string, noted: AuditHead | null): Pro
 }
 
 function nextOf({ head }: AuditArchive, start: AuditHead): string {
-  if (head.id === start.id) return 'the log continues it'
-  return head.id > start.id ? 'some of its lines are still in the log' : 'other archives are in between'
+  if (head.id === start.id) return 'the log continues the archive'
+  return head.id > start.id
+    ? 'the log still contains lines of the archive'
+    : 'other archives follow before the log'
 }
 
 /** Writes the lines that are older than `before`. Returns null if there are none. */

@@ -148,8 +148,8 @@ async function untilFree<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const inUse =
-  'another upgrade or a transaction that reads the tables, for example a dump, blocks the upgrade, so nothing was changed; ' +
-  'try again when it has ended'
+  'another program blocks the upgrade, for example another upgrade or a dump, so nothing was changed; ' +
+  'try again when that program has ended'
 
 /** @throws Refusal database_unusable if there is no database, or its purpose differs */
 export async function requireDatabase(connection: Connection, { name, purpose }: Named): Promise<Recognized> {

@@ -228,7 +228,7 @@ describe('cli: the audit log', () => {
     expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)
     expect(await operator.do('audit', 'verify')).toStartWith('The log is intact')
     expect(await operator.do('audit', 'verify', '--archive', archive, '--head', head)).toEndWith(
-      '; the log continues it.\n',
+      '; the log continues the archive.\n',
     )
     const noted = await run('audit', 'verify', '--head', head)
     expect([noted.code, noted.stdout]).toEqual([

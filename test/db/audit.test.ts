@@ -159,18 +159,18 @@ describe('db: pruning the audit log', () => {
     expect(await place.maintenance?.checkArchive(place.freeTarget, head)).toEqual({
       intact: true,
       archive,
-      next: 'the log continues it',
+      next: 'the log continues the archive',
     })
     expect(await prune(place, 'refusals', now + 6, `${place.freeTarget}-2`)).toBe(2)
     expect(await ids(place)).toEqual([7, 8, 9, 10, 11, 12])
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
     expect(await prune(place, 'acts', now + 8, `${place.freeTarget}-3`)).toBe(2)
     expect(await place.maintenance?.checkArchive(place.freeTarget, null)).toMatchObject({
-      next: 'other archives are in between',
+      next: 'other archives follow before the log',
     })
     expect(await place.maintenance?.checkArchive(`${place.freeTarget}-3`, null)).toMatchObject({
       archive: { start: head },
-      next: 'the log continues it',
+      next: 'the log continues the archive',
     })
   })
 
@@ -241,7 +241,7 @@ describe('db: pruning the audit log', () => {
     const { maintenance } = engine as OpenPlace
     const target = place.freeTarget
     expect(await maintenance?.checkArchive(target, null)).toMatchObject({
-      next: 'some of its lines are still in the log',
+      next: 'the log still contains lines of the archive',
     })
     expect(await maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)).toBe(4)
     expect(await engine.store.verifyAudit(null)).toMatchObject({ intact: true })
@@ -334,7 +334,7 @@ describe('db: verifying an archive of the audit log', () => {
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)
     const check = (path: string) => other.maintenance?.checkArchive(path, null)
-    expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log continues it' })
+    expect(await check(theirs)).toMatchObject({ intact: true, next: 'the log continues the archive' })
     expect(await check(ours)).toEqual(broken(5, 'the log does not continue the archive'))
   })
 })

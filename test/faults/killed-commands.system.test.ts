@@ -135,7 +135,7 @@ describe('faults: commands killed while a server runs', () => {
         expect(moved.filter((line) => line.includes('"operator 1"'))).toHaveLength(lines)
         expect(kept()).toBe(0)
         const said = await operator.do('audit', 'verify', '--archive', archive)
-        expect(said).toContain('the log continues it')
+        expect(said).toContain('the log continues the archive')
         rmSync(archive)
         return state
       },

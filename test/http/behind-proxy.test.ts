@@ -70,7 +70,7 @@ describe('http: behind a proxy', () => {
   })
 
   test.each<[string, string, Record<string, string>, string[]]>([
-    ['a proxy that is not configured', stranger, https, ['add the address of the proxy there']],
+    ['a proxy that is not configured', stranger, https, ['add its address to --behind-proxy']],
     ['a proxy that sends no X-Forwarded-Proto', proxy, {}, ['Configure the proxy to set this header']],
     [
       'two proxies that both add X-Forwarded-Proto',

@@ -46,18 +46,18 @@ const codes: readonly Row[] = [
   [
     /^NO_PASSWORD$/,
     'denied',
-    'the server requires a password, but none was found; set it in the address, in PGPASSWORD or in the password file (PGPASSFILE or ~/.pgpass) on a line for this host, port, database and user',
+    'the server requires a password; set it in the address, in PGPASSWORD or in the password file (PGPASSFILE or ~/.pgpass). The line in that file must match the host, port, database and user',
   ],
   [/^28P01$/, 'denied', 'the server rejects the password, or the role does not exist'],
   [
     /^28000$/,
     'denied',
-    "the server's pg_hba.conf rejects this role from this machine or for this system user (peer), or the role does not exist",
+    "the role does not exist, or the server's pg_hba.conf does not allow this connection; ask the administrator of the server",
   ],
   [
     /^08P01$/,
     'ends',
-    "it does not follow PostgreSQL's protocol; if it is PgBouncer, use 1.21 or newer with max_prepared_statements above 0",
+    "the server does not follow PostgreSQL's protocol; for PgBouncer, use 1.21 or newer with max_prepared_statements above 0",
   ],
   [
     /^3D000$/,

@@ -47,7 +47,7 @@ export function forwarding(
 }
 
 const strangerNotice =
-  'a request that claims HTTPS was rejected (https_required), because its address is not in --behind-proxy. If your proxy sent it, add the address of the proxy there. This is logged once.'
+  'a request that claims HTTPS was rejected (https_required), because the address of the sender is not in --behind-proxy. If the sender is your proxy, add its address to --behind-proxy. This is logged once.'
 const protocolNotice =
   'a request from an address in --behind-proxy was rejected (https_required), because its X-Forwarded-Proto was neither https nor http. Configure the proxy to set this header. This is logged once.'
 

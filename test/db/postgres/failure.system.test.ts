@@ -84,7 +84,7 @@ test('postgres: an unreachable server is reported as busy, and an outdated poole
   ])
   expect(openingRefusal(new DatabaseFailure('unreachable', '08P01'), name)).toMatchObject({
     kind: 'database_unusable',
-    message: `${place}: it does not follow PostgreSQL's protocol; if it is PgBouncer, use 1.21 or newer with max_prepared_statements above 0`,
+    message: `${place}: the server does not follow PostgreSQL's protocol; for PgBouncer, use 1.21 or newer with max_prepared_statements above 0`,
   })
   const error = new Refusal('field_invalid', 'no')
   expect(openingRefusal(error, name)).toBe(error)
