@@ -44,7 +44,7 @@ export function newestIdOf({ state, last }: LogEnds): number {
   return Math.max(last.id, state?.acts.head.id ?? 0, state?.refusals.head.id ?? 0)
 }
 
-/** A null state means that the seal is invalid. It stays null, because a new seal would hide the fault. */
+/** Without a valid seal, the state is null and stays null: a new seal would hide the fault. */
 export function linesFor(hashes: AuditHashes, ends: LogEnds, entries: readonly AuditEntry[]) {
   const span = { start: ends.last, head: ends.last }
   let state = ends.state ?? { acts: span, refusals: span }

@@ -5,13 +5,13 @@ import type { Connection } from './client/connection'
 const space = 0x416e7465
 
 /**
- * Advisory locks, which end with their transaction. Transactions take them in this order:
- * - audit: before appending to the audit log. Acts of staff thus run one after another.
- * - directory: submissions take it shared, in their first message. Acts that exclude submissions take it exclusively.
- *   Directory changes take it exclusively in their last message.
+ * Advisory locks. A transaction keeps its locks until it ends, and takes the locks in this order:
+ * - audit: before it appends to the audit log. Acts of staff thus run one after another.
+ * - directory: shared for a submission, in the first message. Exclusive for an act that excludes submissions.
+ *   Exclusive for a directory change, in the last message.
  * - members, addresses, keys and slots: see takingNamed.
- * - commit: in the message that commits, before changes are recorded. Versions are thus in commit order.
- * A transaction that creates or changes tables takes only `migration`.
+ * - commit: before it records changes, in the message with COMMIT. Versions are thus in commit order.
+ * A transaction that creates or changes tables takes only the lock `migration`.
  */
 const locks = { audit: 1, directory: 2, commit: 3, migration: 4 } as const
 

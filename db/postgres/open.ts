@@ -56,10 +56,10 @@ const [tryingMillis, pauseMillis] = [10_000, 500]
  * @throws Refusal database_unusable in each of these cases:
  *   - The server is not supported.
  *   - The database belongs to another program, or was copied to another place.
- *   - Its schema is newer, or it is older and `upgrade` is false.
- *   - It was created or upgraded with other migrations.
- *   - It is a sandbox database instead of a production database, or the reverse.
- *   - Its master key is another one.
+ *   - The schema is newer, or the schema is older and `upgrade` is false.
+ *   - The database was created or upgraded with other migrations.
+ *   - The database is for a sandbox instead of production, or the reverse.
+ *   - The database belongs to another master key.
  * @throws Refusal storage_busy if another process blocks the database for too long
  * @throws errors of `takeKey`
  */

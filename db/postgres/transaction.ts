@@ -35,7 +35,7 @@ export interface Transacting {
 const mostFailures = 3
 
 /**
- * Runs a transaction with retries. If the answer to COMMIT is lost, the next attempt first checks if the change was
+ * Runs a transaction, and retries after some failures. If the answer to COMMIT is lost, first checks if the change was
  * stored.
  * @throws DatabaseFailure `lost` if the outcome stays unknown; errors of the work
  */

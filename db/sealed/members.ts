@@ -33,7 +33,7 @@ export function profileColumns(vault: Vault, profile: MemberProfile, member: Sea
   }
 }
 
-/** Equal ids of two partners must have different hashes, so the partner is part of the hash. */
+/** Includes the partner, so that equal ids of two partners have different hashes. */
 export function externalUserIdHash(vault: Vault, partnerId: number, externalUserId: string): Buffer {
   return Buffer.from(vault.keyedHash('external id', JSON.stringify([partnerId, externalUserId])))
 }

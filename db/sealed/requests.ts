@@ -87,12 +87,12 @@ export function toKeptAnswer(vault: Vault, row: ReplayRow, partnerId: number, re
   return { requestId: row.id, submittedAt: row.submittedAt, receipt }
 }
 
-/** Equal keys of two partners must have different hashes, so the partner is part of the hash. */
+/** Includes the partner, so that equal keys of two partners have different hashes. */
 export function keyHash(vault: Vault, partnerId: number, { key }: Retry): Buffer {
   return Buffer.from(vault.keyedHash('idempotency key', JSON.stringify([partnerId, key])))
 }
 
-/** Equal bodies under two keys must have different hashes, so the key is part of the hash. */
+/** Includes the key, so that equal bodies under two keys have different hashes. */
 function bodyHash(vault: Vault, partnerId: number, { key, body }: Retry): Buffer {
   return Buffer.from(vault.keyedHash('request body', JSON.stringify([partnerId, key, body])))
 }

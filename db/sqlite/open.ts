@@ -40,10 +40,10 @@ const logBytes = 64 * 2 ** 20
  * @throws Refusal database_unusable in each of these cases:
  *   - The file is missing, or belongs to another program.
  *   - The log next to the file belongs to another database.
- *   - The schema is newer, or it is older and `upgrade` is false.
+ *   - The schema is newer, or the schema is older and `upgrade` is false.
  *   - The database was created or upgraded with other migrations.
- *   - It is a sandbox database instead of a production database, or the reverse.
- *   - Its master key is another one.
+ *   - The database is for a sandbox instead of production, or the reverse.
+ *   - The database belongs to another master key.
  * @throws Refusal storage_busy if another process locks the file for too long
  */
 export function openDatabase(opening: Opening): Database {

@@ -5,7 +5,7 @@ const messages = {
   /** The connection broke or timed out, and something may have been committed. */
   lost: 'the connection to the database was lost, and it is unknown if the change was stored',
   retry: 'the database could not process this now, so nothing was stored',
-  /** Also the failure of a call on a closed pool. */
+  /** Also used for calls on a closed pool. */
   busy: 'no connection to the database server became free in time, so nothing was stored',
   unreachable: 'the database server cannot be reached',
   full: 'the database server is out of connections, memory or disk space',
@@ -14,7 +14,7 @@ const messages = {
   denied: 'the database server rejects this program, or is not trusted',
   constraint: 'the change violates a constraint of the database',
   damaged: 'the disk of the database server fails, or its data is damaged',
-  /** Any other failure. It is a defect of this program. */
+  /** Any other failure, which is a defect of this program. */
   refused: 'the database server rejected a statement; report it',
 }
 

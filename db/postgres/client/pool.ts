@@ -68,7 +68,7 @@ export class Pool<On> {
     const place = await this.take(deadlineMillis * waitingShare)
     const { connection } = place
     const late = Promise.withResolvers<never>()
-    // If this process was suspended, the wait may have used up the time. The work still gets its share.
+    // The wait may have used up all time if this process was suspended. The work still gets the minimum time.
     const left = Math.max(endsAt - performance.now(), deadlineMillis * (1 - waitingShare))
     using _ = new Deadline(left, () => {
       late.reject(new DatabaseFailure(connection.whenBroken, 'ETIMEDOUT'))

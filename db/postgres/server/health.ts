@@ -11,7 +11,7 @@ const sizeMillis = 60_000
 /** Failures that do not affect readiness. They occur in normal operation too. */
 const passing: ReadonlySet<DatabaseFailure['meaning']> = new Set(['constraint', 'retry', 'busy'])
 
-/** Derives write readiness from the writes of callers and the heartbeats of this node. */
+/** Decides if the database is writable. Uses the outcome of all writes and of this node's heartbeats. */
 export class Health extends Readiness {
   /** Database size in bytes; null until measured. */
   size: number | null = null

@@ -12,8 +12,8 @@ export const headBytes = 100
 const [writeFormatAt, schemaCookieAt, userVersionAt, applicationIdAt] = [18, 40, 60, 68]
 const writeAheadLog = 2
 
-// The low byte of user_version is the schema number. The other bits are the transaction counter, which starts at a
-// random number. The counter shows which log belongs to a file.
+// The low byte of user_version is the schema number. The other bits are a transaction counter with a random start. The
+// counter shows which log belongs to a file.
 const schemaBits = 8
 const countMask = 0x7fffff
 

@@ -5,7 +5,7 @@ import type { Watch } from '../writer'
 import { beginQuickCheck, type QuickCheck } from './aside'
 import type { FileGuard } from './guard'
 
-/** Derives write readiness from SQLite's errors. */
+/** Decides if the database is writable. Uses SQLite's errors. */
 export class Health extends Readiness implements Watch {
   constructor(private readonly guard: FileGuard) {
     super()
