@@ -259,7 +259,7 @@ function inCircles(imports: readonly (readonly [file: string, imported: string])
   return left.length < imports.length ? inCircles(left) : [...files].toSorted()
 }
 
-/** The folder of a file below src or db, or the file itself if it is next to these folders. */
+/** The first folder below src or db that contains the file. For a file directly in src or db, the file itself. */
 function roomOf(file: string): string {
   return file.split('/').slice(0, 2).join('/')
 }

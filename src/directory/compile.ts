@@ -108,7 +108,7 @@ function readable(value: number | null): number {
   return value
 }
 
-/** The cached results for one zone. The keys are the list objects of providers. */
+/** The cached results for one zone. The keys are the lists of providers, compared by identity. */
 interface Known {
   readonly schedules: Map<
     Provider['workingHours'],

@@ -17,7 +17,7 @@ const mostCallers = 10_000
 /** Maximum reservations, in full budgets. Limits how long a client that ignores Retry-After can delay other clients. */
 const mostPromised = 10
 
-/** Amounts are multiplied by the rate's window in ms, so that they are whole numbers. */
+/** Amounts are multiplied by the rate's window in ms. This avoids fractions. */
 interface Bucket {
   /** Time of the last request, in ms. */
   at: number

@@ -9,7 +9,7 @@ import { addressBudgets } from './rate-limits'
 
 type ReadBearer = (sent: { query: object; headers: { authorization: string } }) => { readonly bearer: string }
 
-// Calls the plugin's function directly, because its hook takes as long as all other steps before an endpoint.
+// Calls the plugin's function directly, because its hook alone takes as long as all other steps together.
 const readBearer = bearer().event.transform?.[0]?.fn as unknown as ReadBearer
 
 /** Returns the token in the Authorization header (RFC 6750 §2.1); an empty text if there is none. */

@@ -43,7 +43,7 @@ export const rateRefusals = {
   rate_limited: 'the rate limit is exceeded; try again after Retry-After seconds',
 } as const satisfies Words
 
-/** Headers for authenticated callers that have a limit. */
+/** Headers for authenticated callers with a rate limit. */
 export const rateHeaders = {
   'RateLimit-Policy': {
     description:

@@ -21,7 +21,7 @@ export class Form {
     return this.#body
   }
 
-  /** Returns the bytes, cached from the second call on. Late responses call this; with PostgreSQL, all are late. */
+  /** Returns the bytes, and caches them from the second call on. Only asynchronous responses call this. */
   read(): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
     if (this.#body instanceof Uint8Array) return this.#body
     const reading = this.#body?.bytes() ?? Promise.resolve(new Uint8Array())

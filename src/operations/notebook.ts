@@ -36,7 +36,7 @@ export class Notebook {
 
   /** @param claimedId the partner that owns the key in the token header; the header may be forged */
   noteRefusal(reason: Kind, address: string, now: number, claimedId?: number): void {
-    // The partner is certain: the API reports partner_inactive only after it has verified the signature.
+    // The partner's identity is proven: the API reports partner_inactive only after it has verified the signature.
     const isProven = reason === 'partner_inactive'
     const line = { at: now, actor: address, action: 'authentication.refuse' as const }
     const claim = claimedId === undefined ? null : `partner ${claimedId}`

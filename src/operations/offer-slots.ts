@@ -66,7 +66,6 @@ export function findExampleSlot(
   return null
 }
 
-/** An alternative slot for a member. */
 export interface Offer {
   readonly provider: Provider
   /** ms */

@@ -218,7 +218,7 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
   return false
 }
 
-/** Counts the requests at risk with answers that staff have not read. */
+/** Counts the requests at risk whose answers staff have not read. */
 export async function countUnreadRisk(store: Store, ids: readonly number[]): Promise<number> {
   const atRisk: number[] = []
   for await (const { id, risk } of risksOf(store, ids)) if (isAtRisk(risk)) atRisk.push(id)

@@ -84,7 +84,7 @@ export async function readStatus(
   }
 }
 
-/** Does not ask a server with heartbeats (`seenAt`), because the server may listen only on another machine. */
+/** Does not connect to a server with heartbeats (`seenAt`): the server may run on another machine. */
 async function askOne({ isServing, note, seenAt }: FoundServer, ask: AskServer): Promise<ServerStatus> {
   if (!isServing) return { state: 'down', note, seenAt }
   if (seenAt !== null) return { state: note?.isReady === false ? 'unready' : 'up', note, seenAt }

@@ -347,7 +347,7 @@ describe('contract: the kid of a token', () => {
     { name: 'a member spelled Kid', header: { Kid: 'canary-kid' } },
   ]
   for (const { name, header } of notAnId) {
-    test(`${name} is missing_claim`, async () => {
+    test(`${name} is refused with missing_claim`, async () => {
       const token = signed({ alg: 'HS256', ...header })
       expectUnauthorized(await ask(`Bearer ${token}`), 'missing_claim', [token, 'canary-kid'])
     })

@@ -53,7 +53,7 @@ export async function openPlace(): Promise<Place & { readonly path: string; read
     openAgain: async (target = path) => openOne(target),
     async forgetChanges() {
       using database = new Database(path)
-      // Keeps two rows. A reader needs the row of the last version that it read.
+      // Keeps the rows of the last two versions. A reader needs the row of the version that it read last.
       const oldest = 'SELECT version FROM changes ORDER BY version DESC LIMIT 1 OFFSET 1'
       database.run(`DELETE FROM changes WHERE version < (${oldest})`)
     },

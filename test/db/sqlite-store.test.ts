@@ -55,7 +55,7 @@ test('db: reading a large directory yields to the event loop', async () => {
   }
 })
 
-test('db: retry receipts that expired or belong to an erased member are overwritten in the file', async () => {
+test('db: expired receipts for retries, and those of erased members, are overwritten in the file', async () => {
   await using place = await openPlace()
   const { store, maintenance, path } = place
   const { intake } = await fill(place)

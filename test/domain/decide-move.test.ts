@@ -113,7 +113,7 @@ describe('domain: transitions of a request', () => {
     ])
   })
 
-  test('of an unknown request are refused with record_unknown', () => {
+  test('a transition of an unknown request is refused with record_unknown', () => {
     const ends = [
       decideAcceptance(null, act),
       decideDecline(null, act),
@@ -393,7 +393,7 @@ describe('domain: assigning a provider', () => {
     const withoutSlot = { ...draft, startsAt: null, localOffsetMinutes: null }
     expect(endOf(decideAssignment(withoutSlot, { ...facts, held }))).toBe('done')
     expect(decideAssignment(draft, { ...facts, held })).toEqual(
-      new Refusal('slot_conflicts_with_yours', 'the member already has an overlapping slot with request 80'),
+      new Refusal('slot_conflicts_with_yours', 'request 80 of the member already holds an overlapping slot'),
     )
   })
 })

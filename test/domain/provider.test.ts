@@ -9,7 +9,7 @@ describe('domain: the form of a time-off boundary', () => {
     ['2026-12-24T10:00:00Z', 'instant'],
   ] as const)('of %s is %s', (text, form) => expect(absenceForm(text)).toBe(form))
 
-  // Boundaries are on whole minutes. An instant has only one spelling, so that instants sort as text.
+  // Boundaries are on whole minutes. Each instant is written in exactly one format, so that instants sort as text.
   test.each([
     '2026-12-24T10:00:30Z',
     '2026-12-24T10:00:00.0Z',

@@ -53,7 +53,7 @@ describe('files: a new durable file', () => {
     ['a file', (path: string) => writeFileSync(path, 'theirs')],
     ['a folder', (path: string) => mkdirSync(path)],
     ['a dangling link', (path: string) => symlinkSync('/nowhere/at/all', path)],
-  ])('a new file never replaces %s that has its name', (_, make) => {
+  ])('a new file never replaces %s that has the same name', (_, make) => {
     using folder = new Folder()
     make(folder.file('a'))
     expect(() => writeDurably(folder.file('a'), 'ours')).toThrow(expect.objectContaining({ code: 'EEXIST' }))

@@ -20,7 +20,7 @@ test.each(['0.0.0.0', '0', '::', '::ffff:10.0.0.1', '192.0.2.1', '128.0.0.1', 'f
   },
 )
 
-test('http: listening without HTTPS on a name with a loopback and another address is refused', async () => {
+test('http: refuses to listen without HTTPS on a host name that has a loopback and another address', async () => {
   const both = [{ address: '127.0.0.1' }, { address: '10.0.0.1' }]
   mock.module('node:dns/promises', () => ({ ...real, lookup: async () => both }))
   await expect(requireLoopback('both.example')).rejects.toThrow(

@@ -9,7 +9,7 @@ import { Nodes } from './nodes'
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000)
 
-/** Runs only in the long run, because it mounts a disk, fills it, and makes the database server crash. */
+/** Runs only in test:long, because it mounts a disk, fills it, and makes the database server crash. */
 const testInLong = isLong ? testOnPostgres : test.skip
 
 /** Moves a server's data to a small tmpfs. Returns null if no tmpfs can be mounted. Disposing unmounts it. */

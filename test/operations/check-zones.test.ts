@@ -51,7 +51,7 @@ test('operations: zoneDataNote is null for built-in zone data and for a current 
   expect(zoneDataNote(folderWith(apart, { edition: '2099a', age: 'current' }), now)).toBeNull()
 })
 
-test('operations: zoneDataNote lists the zones that differ if the zone data is older or of an unknown edition', () => {
+test('operations: if the zone data is older or of an unknown edition, zoneDataNote lists the zones that differ', () => {
   const changedZones = (...names: string[]) =>
     names.map((name) => utcExcept(name, '2026-01-01T00:00:00Z', '2028-01-01T00:00:00Z'))
   const { edition } = builtIn

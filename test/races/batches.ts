@@ -33,7 +33,7 @@ const everyProvider = { region_id: 31, page: 1, page_size: 20 }
 
 const firstDay = Date.parse('2026-12-01T08:00:00Z')
 
-/** An action of a partner or an operator, to run concurrently. Each day has its own persons, addresses and slots. */
+/** An action of a partner or an operator, to run concurrently. Actions with different `day`s share no persons, addresses or slots. */
 export type Move =
   | {
       readonly act: 'submit'

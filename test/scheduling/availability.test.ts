@@ -42,7 +42,7 @@ describe('scheduling: working time around the clock', () => {
   })
 })
 
-describe('scheduling: a chain of windows that overlap from date to date', () => {
+describe('scheduling: windows that each overlap the window of the next date', () => {
   // Two shifts that overlap for half an hour at each handover.
   const shifts = (different: Parameters<typeof daily>[2] = {}) =>
     practice({ workingHours: [daily('08:00', '20:00', different), daily('19:30', '08:30', different)] })
@@ -69,7 +69,7 @@ describe('scheduling: a chain of windows that overlap from date to date', () => 
     ]
   }
 
-  test('an endless chain keeps its slots after a clock change', () => {
+  test('if they never stop, the slots stay the same after a clock change', () => {
     for (let day = 3; day < 15; day++) {
       const later = `2026-11-${String(day).padStart(2, '0')}T12:00:00Z`
       expect([later, moved(shifts(), '2026-11-02T12:00:00Z', later)]).toEqual([later, []])

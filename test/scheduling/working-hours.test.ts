@@ -156,7 +156,7 @@ describe('scheduling: a chain of windows that never breaks', () => {
     expect(lookups() - before).toBeLessThan(6 * 25)
   })
 
-  test('without clock changes, a query looks up only a month and a week', () => {
+  test('without clock changes, a query reads the working hours of only one month and one week', () => {
     const { schedule, lookups } = counted({ ...endless, timeZone: 'UTC' })
     workingTime(schedule, monthFrom(minutes('2026-12-01T12:00:00Z')))
     expect(lookups()).toBeLessThan(60)

@@ -70,7 +70,7 @@ export class Site implements AsyncDisposable {
     return copy
   }
 
-  /** Drops all processes without stopping them, then opens the copy, or the same files if `copy` is null. */
+  /** Abandons all processes without a shutdown, like a crash. Then opens `copy`, or the same files if `copy` is null. */
   async crash(copy: string | null): Promise<void> {
     const gone = this.running.splice(0)
     if (copy === null) this.#dropped.push(...gone)

@@ -96,7 +96,7 @@ describeOnPostgres('support: a PostgreSQL server for tests', () => {
     expect(await asked({ fsync: true, settings })).toEqual([{ settings: "on it's" }])
   })
 
-  test('starting a test server throws its log if the server cannot start', async () => {
+  test('if a test server cannot start, the error contains its log', async () => {
     const starting = startPostgres({ settings: { wal_level: 'other' } })
     await expect(starting).rejects.toThrow('invalid value for parameter "wal_level": "other"')
   })

@@ -61,7 +61,7 @@ describe('zones: a TZif file', () => {
     expect(differences(read(slimToronto), builtIn('America/Toronto'))).toEqual([])
   })
 
-  test('a file applies its own changes before the footer', () => {
+  test('the listed transitions apply until the last one, and the rule of the footer after it', () => {
     const zone = read(slimToronto)
     expect(offsetAt(zone, minutes('1990-07-01T00:00:00Z'))).toBe(-300)
     expect(offsetAt(zone, minutes('2006-04-02T06:59:00Z'))).toBe(-300)
@@ -82,7 +82,7 @@ describe('zones: a TZif file', () => {
     }
   })
 
-  test('a file may end its changes with permanent summer time', () => {
+  test('the last change in a file may be to permanent summer time', () => {
     const zone = read({
       types: [-8 * hour, -7 * hour],
       changes: [[seconds('2026-03-08T10:00:00Z'), 1]],

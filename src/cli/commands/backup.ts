@@ -23,7 +23,7 @@ export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, a
   return [
     `revocations, deactivations and erasures after ${madeAt ?? 'the backup'} are undone`,
     'changes to requests and time off since then are undone too',
-    'to list them, name the replaced database with --against FILE',
+    'to list them, give the database of before the restore: --against FILE',
     'if that database is lost, check its exported audit log and your own notes',
   ]
 }
@@ -136,10 +136,9 @@ export function restoreCommand(): Command {
     settings: ['masterKeyFile', 'masterKeyFd'],
     options: [
       ['--identity-file <file>', 'a file with the age identities to decrypt the backup with'],
-      new Option(
-        '--passphrase-file <file>',
-        'a file with the passphrase to decrypt the backup with',
-      ).conflicts('identityFile'),
+      new Option('--passphrase-file <file>', 'a file that contains the passphrase of the backup').conflicts(
+        'identityFile',
+      ),
       required('--to <file>', 'the database file to create', fileName),
       [
         '--against <file>',

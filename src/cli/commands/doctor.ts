@@ -124,7 +124,7 @@ function listedFinding(
   // Deactivated providers are not reported, because searches leave them out anyway.
   const missed = unlisted.filter(({ active }) => active)
   const faults = missed.map(({ ref, fault }) => `${ref} is left out of searches: ${fault}`)
-  return finding('providers', firstOf(faults, mostNamed, '; '), 'all active providers are in searches')
+  return finding('providers', firstOf(faults, mostNamed, '; '), 'all active providers appear in searches')
 }
 
 function bookedFinding(moved: readonly ShiftedBooking[]): Finding {

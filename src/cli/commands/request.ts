@@ -39,7 +39,7 @@ export function noteCommands(): Command[] {
   return [
     onRequestId({
       name: 'note',
-      description: 'Add a note to a request, for staff only',
+      description: 'Add a note to a request (only staff can read it)',
       words: [['<text>', 'the note; - reads it from stdin, which keeps it out of the shell history']],
       options: [json('print the id of the note as JSON')],
       examples: ["anteroom request note 42 'Rings back after six.'", 'anteroom request note 42 -'],

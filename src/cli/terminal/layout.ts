@@ -72,7 +72,7 @@ export function layOut(
   }
 }
 
-/** Hides columns in the order of `goFirst` until the table fits. Then shows hidden columns again if there is room. */
+/** Hides columns in the order of `goFirst` until the table fits. A wide hidden column may free more room than needed: other hidden columns that fit are then shown again. */
 function columnsOut(columns: readonly Column[], goFirst: readonly Column[], width: number): Column[] {
   const fits = (out: readonly Column[]) => {
     const left = columns.filter((column) => !out.includes(column))

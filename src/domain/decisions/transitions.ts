@@ -175,7 +175,7 @@ function refusePlacement(
   const others = held.filter(({ requestId }) => requestId !== id)
   const conflict = startsAt === null ? undefined : overlappingWith(startsAt, others)
   if (!conflict) return null
-  const why = `the member already has an overlapping slot with request ${conflict.requestId}`
+  const why = `request ${conflict.requestId} of the member already holds an overlapping slot`
   return new Refusal('slot_conflicts_with_yours', why)
 }
 

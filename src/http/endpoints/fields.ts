@@ -53,7 +53,10 @@ export function presentSlot(startsAt: number) {
   return { utcStartTime: formatInstant(startsAt), utcEndTime: formatInstant(startsAt + slotMillis) }
 }
 
-export const ModalityName = Choice(modalities, { title: 'Modality', description: 'The form of a session' })
+export const ModalityName = Choice(modalities, {
+  title: 'Modality',
+  description: 'How a session takes place',
+})
 
 export const nullable = <T extends TSchema>(schema: T, description: string) =>
   Type.Union([schema, Type.Null()], { description })
@@ -85,7 +88,7 @@ export const exampleMember: Member = {
 /** Id of Ontario in the sandbox's directory. */
 export const exampleRegionId = 9
 
-/** Slot in examples if there is no sandbox, or no free slot. */
+/** The slot that examples use if there is no sandbox, or no free slot. */
 export const exampleSlot: RequestedSlot = { providerId: 1, startsAt: Date.UTC(2026, 11, 1, 14) }
 
 /** Formats an instant (ms), with milliseconds. Slot times have no milliseconds. */

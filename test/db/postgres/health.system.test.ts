@@ -141,7 +141,7 @@ test('postgres: a server with a wrong clock is listed as not ready', async () =>
 const note = { host: '127.0.0.1', port: 8080, machine: 'one', version: '1.0.0', startedAt: 5 }
 
 describeOnPostgres('postgres: the list of servers', () => {
-  test('a server is listed while its address is registered', async () => {
+  test('a server is listed for as long as its address is registered', async () => {
     await using made = await newTestDatabase()
     const [one, other] = [new Node(made.on), new Node(made.on)]
     await one.beat()
