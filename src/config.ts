@@ -1,6 +1,6 @@
 import { type CertificateFiles, isDatabaseAddress } from './domain/addresses'
 import { Refusal } from './domain/errors'
-import { type Limits, perMinute } from './domain/limits'
+import { type Limits, perHour, perMinute } from './domain/limits'
 import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
 import type { ServerOptions } from './serving'
 import {
@@ -52,8 +52,8 @@ export function requireOwnRuntime(environment: Environment = process.env): void 
 
 /** @throws Refusal settings_invalid, listing every fault */
 export function readStorageConfig(flags: Flags, environment: Environment = process.env): StorageConfig {
-  // Removes two flags of the command set-rates. They have the names of settings, but apply to one partner.
-  const { readsPerMinute: _, bookingsPerMinute: __, ...settings } = flags
+  // Removes the flags of the command set-rates. They have the names of settings, but apply to one partner.
+  const { readsPerMinute: _, bookingsPerMinute: __, intakesPerHour: ___, ...settings } = flags
   return toStorageConfig(environment, readSettings(environment, settings, ['database']))
 }
 
@@ -134,8 +134,10 @@ export type LimitValues = Pick<
   | 'nodes'
   | 'readsPerMinute'
   | 'bookingsPerMinute'
+  | 'intakesPerHour'
   | 'failedAuthenticationsPerMinute'
   | 'openRequests'
+  | 'openIntakes'
   | 'emailConflictsPerHour'
   | 'cacheMib'
 >
@@ -148,8 +150,10 @@ export function limitsOf(values: LimitValues): Limits {
     nodes: values.nodes,
     reads: rate(values.readsPerMinute),
     bookings: rate(values.bookingsPerMinute),
+    intakes: values.intakesPerHour === null ? null : perHour(values.intakesPerHour),
     failedAuthentications: rate(values.failedAuthenticationsPerMinute),
     openRequests: values.openRequests,
+    openIntakes: values.openIntakes,
     emailConflicts: values.emailConflictsPerHour,
     cachedBytes: values.cacheMib * mebibyte,
   })

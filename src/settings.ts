@@ -108,6 +108,13 @@ export const settings = {
     cap,
     { byDefault: '600', isReloaded: true },
   ),
+  intakesPerHour: setting(
+    '--intakes-per-hour',
+    '<n>',
+    'the maximum intakes of a partner in an hour, or off (default: 600)',
+    cap,
+    { byDefault: '600', isReloaded: true },
+  ),
   failedAuthenticationsPerMinute: setting(
     '--failed-authentications-per-minute',
     '<n>',
@@ -138,6 +145,13 @@ export const settings = {
     'the maximum open requests of a member with a future slot, or off (default: 10)',
     cap,
     { byDefault: '10', isReloaded: true },
+  ),
+  openIntakes: setting(
+    '--open-intakes',
+    '<n>',
+    'the maximum intakes of a member that have no provider, or off (default: 3)',
+    cap,
+    { byDefault: '3', isReloaded: true },
   ),
   emailConflictsPerHour: setting(
     '--email-conflicts-per-hour',

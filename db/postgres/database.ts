@@ -13,6 +13,7 @@ import { unusable } from '../findings/findings'
 import { logOver } from '../queries/audit'
 import { readOffers } from '../queries/offers'
 import { settingsOver } from '../settings'
+import { settleAuditQueue } from './audit-queue'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
@@ -26,7 +27,7 @@ import { recognize } from './server/recognize'
 import { openSession, type Session } from './session'
 import { directoryFeed, postgresStore, readOn } from './store'
 import { Submissions } from './submit'
-import { createActs } from './transaction'
+import { createActs, isWaiting } from './transaction'
 
 /** Connections per node. Submissions have a separate pool, because they wait for locks. */
 const [submissionPoolSize, poolSize] = [4, 4]
@@ -112,7 +113,12 @@ async function openEngine(server: Server, opening: Opening): Promise<Opened> {
     pool.use(({ connection }) => work(connection), deadlineMillis)
   try {
     const opened = await openDatabase(on, { ...opening, name: server.name })
-    vault = opened.vault
+    const { vault: sealing } = opened
+    vault = sealing
+    // A killed node may have left lines. If they cannot be appended now, another command or node appends them.
+    await on((connection) => settleAuditQueue(connection, sealing)).catch((error) => {
+      if (!isWaiting(error)) throw error
+    })
     const submissionPool = new Pool<Session>({ ...server, size: submissionPoolSize, make })
     const upgraded = opened.isUpgraded ? { copy: null } : null
     return { ...engineOf({ ...opening, ...opened, pool, submissionPool, on }), upgraded }

@@ -12,6 +12,7 @@ import {
 } from '../settings'
 import type { Connection } from './client/connection'
 import first from './migrations/0001-schema.sql' with { type: 'text' }
+import second from './migrations/0002-safe.sql' with { type: 'text' }
 import { hasLiveNodes } from './server/nodes'
 import { oldestCompatibleName, type Recognized } from './server/recognize'
 
@@ -22,7 +23,10 @@ export interface Migration {
 }
 
 /** Steps in order. The schema number of a database is the number of applied steps. A released step never changes. */
-export const ourMigrations: readonly Migration[] = [{ sql: first, oldestCompatible: 1 }]
+export const ourMigrations: readonly Migration[] = [
+  { sql: first, oldestCompatible: 1 },
+  { sql: second, oldestCompatible: 1 },
+]
 
 export const currentSchema = ourMigrations.length
 

@@ -5,6 +5,7 @@ import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
 import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { settingsOver } from '../settings'
+import { settleAuditQueue } from './audit-queue'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 import type { OnConnection } from './client/pool'
@@ -50,6 +51,16 @@ export async function readSource<T>(
 ): Promise<T> {
   const found = await on((connection) => requireDatabase(connection, { name: place, ...reading }))
   requireOurSchema(found.schema)
+  await on(async (connection) => {
+    const { vault } = await proveDatabase(
+      connection,
+      { name: place, ...reading },
+      await reading.takeKey(),
+      ourMigrations,
+    )
+    const settled = settleAuditQueue(connection, vault)
+    await (reading.whileServing ? settled.catch(() => {}) : settled)
+  })
   if (reading.whileServing) return on((reader) => readSnapshot(reader, null, place, reading, use), copyMillis)
   return on(async (blocker) => {
     await requireStopped(blocker)

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../src/domain/audit'
 import { slotMillis } from '../../src/domain/booking-request'
 import {
   emailConflictQuery,
@@ -46,6 +47,7 @@ const reading = `SELECT coalesce(member.id, nextval('members_id_seq')), nextval(
     WHERE ${holds} AND provider_id = $5::int8 AND int8range(starts_at, ends_at) && int8range($6::int8, $6::int8 + ${slotMillis}))::text,
   (SELECT json_agg(json_build_array(id, starts_at)) FROM booking_requests
     WHERE ${holds} AND member_id = member.id AND starts_at > $7::int8)::text,
+  (SELECT count(*) FROM booking_requests WHERE member_id = member.id AND state = 'unassigned'),
   (SELECT json_agg(json_build_array(version, noun, record_id) ORDER BY version) FROM changes
     WHERE version >= $8::int8 AND (noun <> 'taken' OR version = $8::int8))::text,
   (SELECT at FROM audit WHERE action = 'member.email-conflict' AND actor = $9::text AND at > $10::int8
@@ -62,7 +64,7 @@ type FoundRow = readonly [
     | [requestId: string, bodyHash: Buffer, sealedReceipt: Buffer, submittedAt: string]
     | [null, null, null, null],
   emailOwnerId: string | null,
-  ...lists: [holders: string | null, held: string | null, since: string | null],
+  ...lists: [holders: string | null, held: string | null, openIntakes: string, since: string | null],
   conflictAt: string | null,
 ]
 
@@ -71,7 +73,8 @@ export function submissionQueries(connection: Connection, vault: Vault) {
     /** @throws Refusal database_unusable if a sealed value cannot be opened */
     async read(draft: SubmissionDraft, keys: Keys): Promise<FoundFacts> {
       const [row] = (await connection.run(reading, parametersOf(draft, keys))) as unknown as [FoundRow]
-      const [memberId, requestId, , , , , , , , emailOwnerId, holders, held, since, conflictAt] = row
+      const [memberId, requestId, , , , , , , , emailOwnerId, holders, held, openIntakes, since, conflictAt] =
+        row
       const facts = {
         since: changesSince(draft, parse(since)),
         member: memberIn(vault, draft, keys, row),
@@ -80,6 +83,7 @@ export function submissionQueries(connection: Connection, vault: Vault) {
           return { requestId, memberId, startsAt }
         }),
         held: parse<[number, number]>(held).map(([requestId, startsAt]) => ({ requestId, startsAt })),
+        openIntakes: Number(openIntakes),
         conflictAt: numberOf(conflictAt),
         kept: keptIn(vault, draft, keys, row),
       }
@@ -90,6 +94,10 @@ export function submissionQueries(connection: Connection, vault: Vault) {
         sealedMembers: new Map(facts.member && [[facts.member.id, sealedMemberIn(draft, keys, row)]]),
       }
     },
+
+    /** Stores an audit line until settleAuditQueue appends it to the log. */
+    queue: (entry: AuditEntry): Promise<unknown> =>
+      connection.run('INSERT INTO audit_queue (entry) VALUES ($1)', [JSON.stringify(entry)]),
 
     isStored: async (recordKey: string): Promise<boolean> =>
       (await connection.run('SELECT 1 FROM booking_requests WHERE record_key = $1', [recordKey])).length > 0,

@@ -2,9 +2,11 @@ import type { BookingRequest, Replay } from '../../src/domain/booking-request'
 import { decideSubmission, type SubmissionDraft, submitterOf } from '../../src/domain/decisions/submission'
 import { Refusal } from '../../src/domain/errors'
 import { Distribution, durationBounds } from '../../src/domain/measures'
+import { pause } from '../../src/domain/ports/time'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import { linesOf } from '../../src/domain/ports/writes'
 import { changesOf } from '../queries/changes'
+import { settleAuditQueue } from './audit-queue'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
@@ -21,6 +23,9 @@ export type Answer = BookingRequest | Replay | Refusal | 'stale'
  * attempt.
  */
 const [allShare, oneShare, leastShare] = [0.95, 0.75, 0.2]
+
+/** Queued audit lines of this time (ms) are appended to the log together. */
+const settlingMillis = 1_000
 
 /** Receives the outcome of writes, for readiness. */
 export interface Watch {
@@ -43,6 +48,7 @@ export class Submissions {
   /** Always 1, because each submission is one transaction. */
   readonly groupSizes = new Distribution([1])
   readonly commitMillis = new Distribution(durationBounds)
+  #settling: Promise<void> | null = null
 
   constructor(
     private readonly pool: Pool<Session>,
@@ -71,8 +77,22 @@ export class Submissions {
     }
   }
 
+  /** Also appends the queued audit lines. */
   async drain(): Promise<void> {
     await Promise.allSettled(this.#underWay)
+    if (this.#settling) await this.#settle()
+  }
+
+  /** Lines that cannot be appended now stay queued for the next submission, node or command. */
+  #settle(): Promise<void> {
+    return this.pool.use(({ connection }) => settleAuditQueue(connection, this.vault)).catch(() => {})
+  }
+
+  #settleSoon(): void {
+    this.#settling ??= pause(settlingMillis).then(() => {
+      this.#settling = null
+      return this.#settle()
+    })
   }
 
   async #store(asked: PendingSubmission): Promise<Answer> {
@@ -96,7 +116,13 @@ export class Submissions {
         this.watch.noteFailed(error)
       },
     }
-    const answer = await transact(this.pool, how, (session) => decideAndWrite(session, asked, isAudited))
+    let isQueued = false
+    const answer = await transact(this.pool, how, async (session) => {
+      const done = await decideAndWrite(session, asked, isAudited)
+      isQueued = done.queued !== undefined && done.queued.length > 0
+      return done
+    })
+    if (isQueued) this.#settleSoon()
     this.watch.noteStored()
     this.groupSizes.note(1)
     this.commitMillis.note(performance.now() - beganAt)
@@ -118,11 +144,15 @@ async function decideAndWrite(
   const decision = decideSubmission(draft, found.facts)
   if (decision === 'stale') return unchanged(decision)
   if (decision instanceof Refusal) throw decision
-  if (decision.audit && !isAudited) return unchanged('to be audited')
+  // Only a refusal takes the audit lock, because the next refusal counts its line. Other lines are queued.
+  const isRefusal = decision.writes.length === 0
+  if (decision.audit && isRefusal && !isAudited) return unchanged('to be audited')
   const { ids, pending } = await records.write(decision.writes, knownOf(found, recordKey))
+  const lines = linesOf(decision, submitterOf(draft), ids[0])
   return {
     answer: decision.answer(ids),
-    lines: linesOf(decision, submitterOf(draft), undefined),
+    lines: isRefusal ? lines : [],
+    queued: isRefusal ? [] : lines,
     changed: changesOf(decision, ids),
     pending,
     ...(decision.writes.length > 0 && { recordKey }),

@@ -14,6 +14,8 @@ export interface Done<T> {
   readonly answer: T
   readonly lines: readonly AuditEntry[]
   readonly changed: readonly Changed[]
+  /** Lines for the audit queue, from work without the audit lock. */
+  readonly queued?: readonly AuditEntry[]
   readonly pending?: unknown
   readonly recordKey?: string
 }
@@ -60,12 +62,15 @@ export async function transact<T>(
     }
     attempted = lost = null
     const done = await work(session)
+    const queued = Promise.all((done.queued ?? []).map((entry) => session.submissions.queue(entry)))
+    // An error of an earlier statement is the one to report.
+    queued.catch(() => {})
     const [[line = null]] = await Promise.all([
       session.audit.append(done.lines),
       done.lines.length && done.pending,
     ])
     attempted = { ...done, line }
-    await commit(connection, done)
+    await commit(connection, { ...done, pending: Promise.resolve(done.pending).then(() => queued) })
     return done.answer
   }
   for (let failures = 0; ; ) {
@@ -156,7 +161,7 @@ export function isWorthAnotherAttempt(error: unknown): boolean {
 }
 
 /** True if another transaction held a lock for too long. */
-function isWaiting(error: unknown): boolean {
+export function isWaiting(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.code === '55P03'
 }
 

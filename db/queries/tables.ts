@@ -16,7 +16,7 @@ export const sqliteColumns = {
   flag: (name: string) => integer(name, { mode: 'boolean' }),
   bytes: (name: string) => blob(name, { mode: 'buffer' }),
   text: (name: string) => text(name),
-  /** Calls per minute. `off` is stored as 0. */
+  /** Calls per minute or hour. `off` is stored as 0. */
   rate: customType<{ data: number | 'off'; driverData: number }>({
     dataType: () => 'integer',
     toDriver: (rate) => (rate === 'off' ? 0 : rate),
@@ -46,6 +46,8 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       createdAt: whole('created_at').notNull(),
       readsPerMinute: rate('reads_per_minute'),
       bookingsPerMinute: rate('bookings_per_minute'),
+      intakesPerHour: rate('intakes_per_hour'),
+      networks: text('networks'),
     }),
     partnerKeys: table('partner_keys', {
       id: generatedId(),
@@ -125,6 +127,7 @@ export function tablesOf({ table, generatedId, ownId, whole, flag, bytes, text, 
       acceptedAt: whole('accepted_at'),
       declinedAt: whole('declined_at'),
       sealedScreeningAnswers: bytes('sealed_screening_answers'),
+      sealedSentProfile: bytes('sealed_sent_profile'),
       submittedAt: whole('submitted_at').notNull(),
     }),
     replays: table('replays', {

@@ -13,6 +13,10 @@ export function answersPlace(request: SealedRequest): SealedCell {
   return { table: 'booking_requests', column: 'sealed_screening_answers', recordKey, context }
 }
 
+export function sentProfileCell(request: SealedRequest): SealedCell {
+  return { ...answersPlace(request), column: 'sealed_sent_profile' }
+}
+
 export interface SealedRequest {
   readonly recordKey: string
   readonly memberId: number | null
@@ -61,8 +65,26 @@ export interface SealedReplay {
   readonly submittedAt: number
 }
 
+/** Sealed texts are padded to a multiple of this many bytes, because the length of answers would reveal their score. */
+const paddedTo: Record<string, number> = {
+  sealed_screening_answers: 1024,
+  sealed_profile: 512,
+  sealed_sent_profile: 512,
+}
+const usuallyPaddedTo = 256
+
+/** The first byte of a padded text. No text starts with it in UTF-8. The text's length follows, in 4 bytes. */
+const paddedMark = 0xff
+const headBytes = 5
+
 export function sealText(vault: Vault, text: string, place: SealedCell): Buffer {
-  return Buffer.from(vault.seal(Buffer.from(text), place))
+  const bytes = Buffer.from(text)
+  const step = paddedTo[place.column] ?? usuallyPaddedTo
+  const padded = Buffer.alloc(Math.ceil((headBytes + bytes.length) / step) * step)
+  padded[0] = paddedMark
+  padded.writeUInt32BE(bytes.length, 1)
+  bytes.copy(padded, headBytes)
+  return Buffer.from(vault.seal(padded, place))
 }
 
 /** Opens a sealed value. @throws Refusal database_unusable with the name of the record, if the value was altered */
@@ -81,5 +103,8 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** @throws the refusals of openSealed */
 export function openSealedText(...sealed: Parameters<typeof openSealed>): string {
-  return utf8.decode(openSealed(...sealed))
+  const bytes = Buffer.from(openSealed(...sealed))
+  // Earlier versions stored texts without padding.
+  if (bytes[0] !== paddedMark) return utf8.decode(bytes)
+  return utf8.decode(bytes.subarray(headBytes, headBytes + bytes.readUInt32BE(1)))
 }

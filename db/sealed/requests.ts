@@ -4,6 +4,7 @@ import type {
   RequestRecord,
   Retry,
   ScreeningAnswer,
+  SentProfile,
 } from '../../src/domain/booking-request'
 import type { KeptAnswer } from '../../src/domain/decisions/submission'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
@@ -17,29 +18,33 @@ import {
   type SealedReplay,
   type SealedRequest,
   sealText,
+  sentProfileCell,
 } from './binding'
 import { type MemberRow, openedOrUnreadable } from './members'
 
 interface RequestRow extends Omit<RequestRecord, 'member'>, SealedRequest {
   readonly endsAt: number | null
   readonly sealedScreeningAnswers: Buffer | null
+  readonly sealedSentProfile: Buffer | null
 }
 
-export type AnswersRow = SealedRequest & Pick<RequestRow, 'id' | 'sealedScreeningAnswers'>
+export type AnswersRow = SealedRequest &
+  Pick<RequestRow, 'id' | 'sealedScreeningAnswers' | 'sealedSentProfile'>
 
 export function requestColumns(
   vault: Vault,
-  { screeningAnswers, ...row }: Partial<Records['request']>,
+  { screeningAnswers, sentProfile, ...row }: Partial<Records['request']>,
   recordKey = newRecordKey(),
 ): Record<string, unknown> {
   if (screeningAnswers === undefined) return row
   // Answers never change. They are removed only if the member is erased.
-  if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null }
-  const place = answersPlace({ ...(row as SealedRequest), recordKey })
+  if (screeningAnswers === null) return { ...row, sealedScreeningAnswers: null, sealedSentProfile: null }
+  const request = { ...(row as SealedRequest), recordKey }
   return {
     ...row,
     recordKey,
-    sealedScreeningAnswers: sealText(vault, JSON.stringify(screeningAnswers), place),
+    sealedScreeningAnswers: sealText(vault, JSON.stringify(screeningAnswers), answersPlace(request)),
+    sealedSentProfile: sealText(vault, JSON.stringify(sentProfile), sentProfileCell(request)),
   }
 }
 
@@ -48,7 +53,7 @@ export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | 
 }
 
 export function factsOf(row: RequestRow): Omit<RequestRecord, 'member'> {
-  const { recordKey, memberId, endsAt, sealedScreeningAnswers, ...facts } = row
+  const { recordKey, memberId, endsAt, sealedScreeningAnswers, sealedSentProfile, ...facts } = row
   return facts
 }
 
@@ -57,6 +62,13 @@ export function openAnswers(vault: Vault, request: AnswersRow | undefined): Scre
   if (!request?.sealedScreeningAnswers) return []
   const place = answersPlace(request)
   return JSON.parse(openSealedText(vault, request.sealedScreeningAnswers, place, `request ${request.id}`))
+}
+
+/** Null for an older request and an erased member. @throws Refusal database_unusable if it cannot be opened */
+export function openSentProfile(vault: Vault, request: AnswersRow): SentProfile | null {
+  if (!request.sealedSentProfile) return null
+  const place = sentProfileCell(request)
+  return JSON.parse(openSealedText(vault, request.sealedSentProfile, place, `request ${request.id}`))
 }
 
 interface ReplayRow extends SealedReplay {

@@ -31,7 +31,7 @@ async function submit(
   writer: Writer,
   draft: Parameters<Store['submit']>[0],
 ): ReturnType<Store['submit']> {
-  const { slots, replays, members, changes, audit } = queries
+  const { slots, replays, requests, members, changes, audit } = queries
   const answer = await writer.write(() => {
     const { partnerId, externalUserId, slot, retry, submittedAt } = draft
     const member = members.find(partnerId, externalUserId)
@@ -41,6 +41,7 @@ async function submit(
       emailOwnerId: members.ownerOf(draft.member.email),
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
+      openIntakes: !slot && member ? requests.openIntakesOf(member.id) : 0,
       conflictAt: audit.conflictAt(emailConflictQuery(draft)),
       kept: retry && replays.find(partnerId, retry),
     })

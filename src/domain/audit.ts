@@ -31,6 +31,8 @@ export const auditActions = [
   'request.read-risk',
   'request.read-screening',
   'request.read-appointment',
+  'member.create',
+  'member.update',
   'member.look-up',
   'member.show',
   'member.find',

@@ -17,6 +17,16 @@ export interface ScreeningAnswer {
   readonly answer: string
 }
 
+/** The member's data as a partner sent it with a request. */
+export interface SentProfile {
+  readonly sent: MemberUpdate
+  /** The earlier values of the fields that the request changed. Empty for a new member. */
+  readonly before: Partial<MemberProfile>
+}
+
+/** A request's id and submission (ms), with the profile that the partner sent. */
+export type SentWith = SentProfile & { readonly id: number; readonly submittedAt: number }
+
 export interface RequestedSlot {
   readonly providerId: number
   readonly startsAt: number
@@ -76,6 +86,8 @@ export interface Submission {
   readonly screeningAnswers: readonly ScreeningAnswer[]
   /** Null if the partner sent no idempotency key. */
   readonly retry: Retry | null
+  /** Set if the partner's intake rate is used up. The checks of the member come first. */
+  readonly rateRefusal?: Refusal | null
 }
 
 /** Identifies the retries of a submission. */

@@ -7,18 +7,25 @@ export function perMinute(most: number): Rate {
   return { most, seconds: 60 }
 }
 
-/** A partner's own limit per minute. `off` removes the limit; null applies the service's limit. */
+/** A fifth of the hour's quota may come at once. */
+export function perHour(quota: number): Rate {
+  const most = Math.max(1, Math.round(quota / 5))
+  return { most, seconds: Math.ceil((3600 * most) / quota) }
+}
+
+/** A partner's own limit. `off` removes the limit; null applies the service's limit. */
 export type RateOverride = number | 'off' | null
 
 export interface PartnerRates {
   readonly readsPerMinute: RateOverride
   readonly bookingsPerMinute: RateOverride
+  readonly intakesPerHour: RateOverride
 }
 
 /** Returns the partner's own limit if there is one, otherwise the limit of the service. */
-export function rateFor(rate: Rate | null, override: RateOverride): Rate | null {
+export function rateFor(rate: Rate | null, override: RateOverride, per = perMinute): Rate | null {
   if (override === null) return rate
-  return override === 'off' ? null : perMinute(override)
+  return override === 'off' ? null : per(override)
 }
 
 /** Returns the share of one node in a rate for all nodes. The share is at least 1. */
@@ -35,10 +42,14 @@ export interface Limits {
   readonly reads: Rate | null
   /** Submissions per partner. */
   readonly bookings: Rate | null
+  /** Intakes without a provider per partner. */
+  readonly intakes: Rate | null
   /** Refused tokens per client address. */
   readonly failedAuthentications: Rate | null
   /** The maximum number of open requests per member. Only requests with a future slot count. */
   readonly openRequests: number | null
+  /** The intakes without a provider per member. */
+  readonly openIntakes: number | null
   /** E-mail conflicts per partner and hour. A conflict is a submission with the address of another member. */
   readonly emailConflicts: number | null
   /** The size of the cache of search pages. */
@@ -52,8 +63,10 @@ export const unlimited: Limits = {
   nodes: 1,
   reads: null,
   bookings: null,
+  intakes: null,
   failedAuthentications: null,
   openRequests: null,
+  openIntakes: null,
   emailConflicts: null,
   cachedBytes: usualCachedBytes,
 }

@@ -40,6 +40,8 @@ export interface Partner extends PartnerRates {
   readonly name: string
   readonly active: boolean
   readonly organization: Organization | null
+  /** The networks that may use its tokens, separated by commas; null for any. */
+  readonly networks: string | null
 }
 
 /** A key is in force from `startsAt` (ms) until `endsAt` (ms, exclusive). A partner has at most one key in force. */

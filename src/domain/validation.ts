@@ -21,6 +21,7 @@ export interface Fault {
 }
 
 interface TextOptions extends SchemaOptions {
+  /** An explicit 0 also accepts an empty text in place of one with the format. */
   readonly minLength?: number
   readonly maxLength?: number
   readonly format?: FormatName
@@ -34,7 +35,8 @@ const textKind = 'Text'
  */
 export function Text(options: TextOptions = {}): TUnsafe<string> {
   const format: Format | undefined = options.format && formats[options.format]
-  const pattern = format ? format.pattern : '^[^\\x00]*$'
+  const formatted = options.minLength === 0 ? `^$|${format?.pattern}` : format?.pattern
+  const pattern = format ? formatted : '^[^\\x00]*$'
   return Type.Unsafe<string>({ ...(pattern && { pattern }), ...options, [Kind]: textKind, type: 'string' })
 }
 
@@ -47,10 +49,10 @@ export function Choice<const Words extends readonly string[]>(words: Words, opti
 TypeRegistry.Set<TextOptions>(textKind, (options, value) => textFault(options, value) === null)
 TypeRegistry.Set<{ enum: string[] }>(choiceKind, ({ enum: words }, value) => words.includes(value as string))
 
-function textFault({ minLength = 0, maxLength = Infinity, format }: TextOptions, value: unknown) {
+function textFault({ minLength, maxLength = Infinity, format }: TextOptions, value: unknown) {
   if (typeof value !== 'string') return 'must be a string'
   if (!value.isWellFormed() || value.includes('\0')) return 'must not contain NUL or an unpaired surrogate'
-  if (value === '' && minLength > 0) return 'must not be empty'
+  if (value === '' && minLength !== undefined) return minLength > 0 ? 'must not be empty' : null
   // A character takes one or two UTF-16 units, so most texts need no counting.
   if (value.length > 2 * maxLength || (value.length > maxLength && [...value].length > maxLength))
     return `must have at most ${maxLength} characters`

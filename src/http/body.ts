@@ -35,6 +35,12 @@ export async function readBody(request: Request): Promise<Uint8Array> {
   }
 }
 
+/** Returns 0 for a body that is too large, or whose length is only known once it is read. */
+export function declaredBytes({ headers }: Request): number {
+  const length = Number(headers.get('content-length') ?? 0)
+  return length <= maximumBodyBytes ? length : 0
+}
+
 async function readChunks({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -10,13 +10,13 @@ import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { type ConcurrencyLimits, concurrencyLimits, FairQueue, overloaded } from './admission'
 import { refusing, tokenOf } from './authentication'
-import { parseJson, readBody } from './body'
+import { declaredBytes, parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
 import { readHeaders, readParams, readQuery, typoWarning } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
 import type { Forwarding } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
-import { partnerBudgets } from './rate-limits'
+import { intakeBudgets, partnerBudgets } from './rate-limits'
 import { respond } from './respond'
 
 const mostFaults = 20
@@ -41,7 +41,8 @@ export interface Serving {
 export type Admission = ReturnType<typeof admissionOf>
 
 export function admissionOf({ context, places = concurrencyLimits() }: Serving) {
-  return { spend: partnerBudgets(context), queue: new FairQueue(), ...places }
+  const [spend, spendIntake] = [partnerBudgets(context), intakeBudgets(context)]
+  return { spend, spendIntake, queue: new FairQueue(), ...places }
 }
 
 /** Rejects excess bookings with verified tokens before routing: a rejection must cost far less than a booking. */
@@ -118,6 +119,11 @@ export function routeOf(path: string): string {
 
 const noBytes = new Uint8Array()
 
+/** A call costs 1, and 1 more for each full 8 KiB of its body: stored data must not grow faster than the rate. */
+function costOfBody(bytes: number): number {
+  return 1 + Math.floor(bytes / mostBytesAtOnce)
+}
+
 class Gate {
   readonly #refuse: ReturnType<typeof refusing>
 
@@ -132,7 +138,7 @@ class Gate {
   /** Runs the checks in order (docs/architecture.md, Order of checks). Awaits only promises, for speed. */
   async answer(route: Route, { request, params, entry }: Incoming): Promise<Response> {
     const { context, isSandbox } = this.serving
-    const { spend, reads, bookings, queue } = this.admission
+    const { spend, spendIntake, reads, bookings, queue } = this.admission
     const token = tokenOf(request)
     let [place, partnerId] = [null as typeof reads | null, 0]
     try {
@@ -151,7 +157,10 @@ class Gate {
       if (!endpoint) throw this.#wrongMethod(route, partner, entry)
 
       const query = readQueryOf(endpoint, request.url)
-      const cost = query instanceof Refusal ? 1 : (endpoint.costOf?.(query) ?? 1)
+      const cost =
+        query instanceof Refusal
+          ? 1
+          : (endpoint.costOf?.(query) ?? costOfBody(endpoint.body ? declaredBytes(request) : 0))
       const refusal = spend(endpoint.budget, partner, cost, entry.headers)
       if (refusal) throw refusal
 
@@ -166,6 +175,9 @@ class Gate {
         // The token may have been revoked while the body arrived.
         identity = await identify(context, token)
         callerOf(identity)
+        const uncharged = costOfBody(bytes.length) - cost
+        const tooLarge = uncharged > 0 ? spend(endpoint.budget, partner, uncharged, entry.headers) : null
+        if (tooLarge) throw tooLarge
         if (bytes.length > mostBytesAtOnce) await queue.turn(partnerId)
         body = parseJson(bytes)
         if (isSandbox) warnOfTypos(body, endpoint.body, entry)
@@ -176,7 +188,8 @@ class Gate {
       const turn = queue.turnsOf(partnerId)
       const authenticated = { version, again: () => versionNow(context, token) }
       const caller = callerOf(identity)
-      const running = endpoint.handle({ ...given, caller, now, bytes, authenticated, turn })
+      const intake = () => spendIntake(caller.partner, entry.headers)
+      const running = endpoint.handle({ ...given, caller, now, bytes, authenticated, turn, intake })
       entry.isLate ||= running instanceof Promise
       const reply = running instanceof Promise ? await running : running
 

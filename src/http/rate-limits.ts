@@ -1,5 +1,5 @@
 import { Refusal } from '../domain/errors'
-import { type Rate, rateFor, shareOf } from '../domain/limits'
+import { perHour, type Rate, rateFor, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Clock } from '../domain/ports/time'
 import type { Context } from '../operations/context'
@@ -76,6 +76,26 @@ export function partnerBudgets({ limits, clock }: Context): SpendOfPartner {
     setRateHeaders(name, rate, budget, headers)
     return limitRefusal('rate_limited', budget)
   }
+}
+
+/** Charges one intake to the partner's intake rate. The headers show that rate only if it is used up. */
+export function intakeBudgets({ limits, clock }: Context) {
+  const limiter = new Limiter<number>()
+  return (partner: Partner, headers: Headers): IntakeBudget => {
+    const rate = shareOf(rateFor(limits.intakes, partner.intakesPerHour, perHour), limits.nodes)
+    if (!rate) return { refusal: null, giveBack() {} }
+    const budget = limiter.spend(partner.id, rate, 1, clock.now())
+    const refusal = limitRefusal('rate_limited', budget)
+    if (refusal) setRateHeaders('intakes', rate, budget, headers)
+    const giveBack = () => void (refusal || limiter.spend(partner.id, rate, -1, clock.now()))
+    return { refusal, giveBack }
+  }
+}
+
+export interface IntakeBudget {
+  readonly refusal: Refusal | null
+  /** For a submission that stored no intake. */
+  readonly giveBack: () => void
 }
 
 /** Returns one budget per client address. Sets rate limit headers only if the budget is used up. */

@@ -17,6 +17,8 @@ const partner = {
   organization: null,
   readsPerMinute: null,
   bookingsPerMinute: null,
+  intakesPerHour: null,
+  networks: null,
 }
 
 function newKey(different: Partial<PartnerKey> = {}): PartnerKey {

@@ -164,13 +164,13 @@ describe('contract: memberData fields with a format', () => {
     },
     {
       path: 'memberData.dob',
-      wrong: ['', '1990-02-31', '2026-12-03', '19900101', '1990-01-01T00:00:00Z', 'canary-date'],
-      right: [absentMember, '2000-02-29', '2026-11-30'],
+      wrong: ['1990-02-31', '2026-12-03', '19900101', '1990-01-01T00:00:00Z', 'canary-date'],
+      right: [absentMember, '', '2000-02-29', '2026-11-30'],
     },
     {
       path: 'memberData.phoneNumber',
-      wrong: ['', '+123456', '14165550100', '+1 800 CANARY 0', '+1 416 555 0100 ext 5', '+14165550100\n'],
-      right: [absentMember, '+1234567', '+123456789012345', '+44 (20) 7946.0018'],
+      wrong: ['+123456', '14165550100', '+1 800 CANARY 0', '+1 416 555 0100 ext 5', '+14165550100\n'],
+      right: [absentMember, '', '+1234567', '+123456789012345', '+44 (20) 7946.0018'],
     },
     {
       path: 'memberData.leaveVoicemail',

@@ -36,7 +36,7 @@ async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Pro
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
   const seen = await place.readSource(whileServing, async (source) => {
-    await book('second', Date.UTC(2026, 11, 2, 10))
+    await book('first', Date.UTC(2026, 11, 2, 10))
     const requests = source.tables.find(({ name }) => name === 'booking_requests')
     const log = (await source.verifyLog()).acts.head.id
     await connection.store.addOrganization('Meanwhile', { actor: 'olive', at: 0 })

@@ -237,7 +237,7 @@ describe('db: query plans of request lists for operators', () => {
 
   test('waiting requests are counted without reading members', () => {
     const counts = onRequests().filter((text) => text.startsWith('select count(*)'))
-    expect(counts).toHaveLength(5 * 2)
+    expect(counts).toHaveLength(5 * 2 + 1)
     expect(counts.filter((text) => text.includes('members'))).toEqual([])
   })
 })

@@ -285,7 +285,8 @@ export function storeContract(open: () => Promise<Place>): void {
         endOf(intake(name, { partnerId, limits, submittedAt: at, member: { ...update, email } }))
       expect(await send('new', 'ROBIN@example.com', now)).toBe('email_taken')
       expect(await send('kim', 'robin@example.com', now + minutes(20))).toBe('email_taken')
-      const lines = await store.listAudit(1_000, { record: `member ${robin.member.id}` })
+      const conflicts = { record: `member ${robin.member.id}`, actions: ['member.email-conflict'] as const }
+      const lines = await store.listAudit(1_000, conflicts)
       expect(lines.map(({ actor, at, action, outcome }) => [actor, at, action, outcome])).toEqual([
         [`partner ${partner.id}`, now, 'member.email-conflict', 'email_taken'],
         [`partner ${partner.id}`, now + minutes(20), 'member.email-conflict', 'email_taken'],
@@ -301,7 +302,7 @@ export function storeContract(open: () => Promise<Place>): void {
         ends.push(await send(name, email, now + minutes(59)))
       }
       expect(ends).toEqual([...Array(4).fill('email_conflicts_limited'), 'stored'])
-      expect(await store.listAudit(1_000, { record: `member ${robin.member.id}` })).toEqual(lines)
+      expect(await store.listAudit(1_000, conflicts)).toEqual(lines)
       expect(await store.findMember(partner.id, 'new')).toBeNull()
       expect(await send('new', 'robin@example.com', now, other.id)).toBe('email_taken')
       expect(await send('new', 'free@example.com', now + minutes(60))).toBe('stored')
@@ -321,7 +322,8 @@ export function storeContract(open: () => Promise<Place>): void {
       )
       const [limited, taken] = [Array(45).fill('email_conflicts_limited'), Array(5).fill('email_taken')]
       expect(ends.toSorted()).toEqual([...limited, ...taken])
-      expect(await place.store.listAudit(1_000, { record: `member ${robin.member.id}` })).toHaveLength(5)
+      const conflicts = { record: `member ${robin.member.id}`, actions: ['member.email-conflict'] as const }
+      expect(await place.store.listAudit(1_000, conflicts)).toHaveLength(5)
     })
 
     test('a submission that fails halfway changes nothing and does not affect concurrent submissions', async () => {
@@ -509,7 +511,7 @@ export function storeContract(open: () => Promise<Place>): void {
     test('new organizations and partners are returned as added, and active', async () => {
       await using place = await open()
       const { store } = place
-      const usual = { readsPerMinute: null, bookingsPerMinute: null }
+      const usual = { readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null, networks: null }
       const organization = await store.addOrganization('Harbour', act)
       expect(organization).toEqual({ id: expect.any(Number), name: 'Harbour', active: true })
       const partner = await store.addPartner('Harbourlight', organization.id, act)

@@ -72,7 +72,7 @@ describe('domain: a member', () => {
   })
 
   test('is erased last, after the links and answers of requests, the replays and the notes', () => {
-    const forgotten = { memberId: null, screeningAnswers: null }
+    const forgotten = { memberId: null, screeningAnswers: null, sentProfile: null }
     expect(done(decideErasure(member, [intake, booking], [31, 32]))).toEqual({
       writes: [
         { set: 'request', id: 11, to: forgotten },

@@ -15,7 +15,7 @@ import { act, done, now, organization, partner } from './values'
 const noOrganization = new Refusal('record_unknown', 'there is no such organization')
 const noPartner = new Refusal('record_unknown', 'there is no such partner')
 const answer = expect.any(Function)
-const usual = { readsPerMinute: null, bookingsPerMinute: null }
+const usual = { readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null, networks: null }
 
 describe('domain: an organization', () => {
   test('is added as active', () => {

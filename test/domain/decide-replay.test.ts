@@ -36,6 +36,7 @@ const facts: SubmissionFacts = {
   emailOwnerId: member.id,
   holders: [],
   held: [],
+  openIntakes: 0,
   conflictAt: null,
   kept: null,
 }

@@ -37,7 +37,7 @@ const intakeDraft: SubmissionDraft = {
   screeningAnswers: [{ question: 'Sleep?', answer: 'Several days' }],
   retry: null,
   submittedAt: now,
-  limits: { openRequests: 3, emailConflicts: 20 },
+  limits: { openRequests: 3, openIntakes: 2, emailConflicts: 20 },
   version,
 }
 
@@ -55,6 +55,7 @@ const facts: SubmissionFacts = {
   emailOwnerId: member.id,
   holders: [],
   held: [],
+  openIntakes: 0,
   conflictAt: null,
   kept: null,
 }
@@ -320,12 +321,13 @@ describe('domain: a submission stores', () => {
             acceptedAt: null,
             declinedAt: null,
             screeningAnswers: intakeDraft.screeningAnswers,
+            sentProfile: { sent: submitted, before: {} },
             submittedAt: now,
           },
         },
       ],
       taken: [],
-      audit: null,
+      audit: { action: 'member.create', noun: 'member', id: null },
     })
     expect((answer as typeof decided.answer)([41, 42]) as unknown).toEqual({
       id: 42,
@@ -364,11 +366,16 @@ describe('domain: a submission stores', () => {
           acceptedAt: null,
           declinedAt: null,
           screeningAnswers: draft.screeningAnswers,
+          sentProfile: {
+            sent: asked.member,
+            before: { firstName: 'Robin', phoneNumber: '+1 416 555 0100' },
+          },
           submittedAt: now + 1,
         },
       },
     ])
-    expect([decided.taken, decided.audit]).toEqual([[5], null])
+    const line = { action: 'member.update', noun: 'member', id: 7, outcome: 'done: firstName, phoneNumber' }
+    expect<unknown>([decided.taken, decided.audit]).toEqual([[5], line])
     expect(decided.answer([7, 42])).toEqual({
       id: 42,
       state: 'pending',
@@ -390,6 +397,7 @@ describe('domain: a submission stores', () => {
       emailOwnerId: fc.constantFrom(null, 7, 9),
       holders,
       held: fc.array(fc.constantFrom(...heldAt(-45, -30, 0, 45, 90, 135)), { maxLength: 4 }),
+      openIntakes: fc.constantFrom(0, 1, 2),
       conflictAt: fc.constantFrom(null, now - 1),
       kept: fc.constant(null),
     })

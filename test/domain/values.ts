@@ -51,6 +51,8 @@ export const partner: Partner = {
   active: true,
   readsPerMinute: null,
   bookingsPerMinute: null,
+  intakesPerHour: null,
+  networks: null,
   organization,
 }
 

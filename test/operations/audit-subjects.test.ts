@@ -41,11 +41,15 @@ test("operations: the audit lines about a member are the lines about the member 
     isErased: false,
   })
   expect(await linesAbout(1)).toEqual([
+    ['partner 1', 'member.create', 'member 1'],
     ['olive', 'request.show', 'request 1'],
     ['pat', 'member.show', 'member 1'],
     ['pat', 'request.read-screening', 'request 2'],
   ])
-  expect(await linesAbout(2)).toEqual([['pat', 'request.read-screening', 'request 3']])
+  expect(await linesAbout(2)).toEqual([
+    ['partner 1', 'member.create', 'member 2'],
+    ['pat', 'request.read-screening', 'request 3'],
+  ])
 })
 
 test("operations: the audit lines about an erased member do not include lines about the member's requests", async () => {
@@ -58,6 +62,7 @@ test("operations: the audit lines about an erased member do not include lines ab
   await noteAct(context, service.act(), 'member.erase', 'member 1', 'record_unknown')
   expect(await findMemberRecords(context, 1)).toEqual({ records: ['member 1'], isErased: true })
   expect(await linesAbout(1)).toEqual([
+    ['partner 1', 'member.create', 'member 1'],
     ['test', 'member.show', 'member 1'],
     ['test', 'member.erase', 'member 1'],
     ['test', 'member.export', 'member 1'],

@@ -1,5 +1,5 @@
 import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm'
-import type { RequestRecord, ScreeningAnswer } from '../../../src/domain/booking-request'
+import type { RequestRecord, ScreeningAnswer, SentWith } from '../../../src/domain/booking-request'
 import type {
   MaybePromise,
   ProviderSlot,
@@ -8,7 +8,7 @@ import type {
   WaitingCount,
 } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
-import { type AnswersRow, factsOf, openAnswers, toRecord } from '../../sealed/requests'
+import { type AnswersRow, factsOf, openAnswers, openSentProfile, toRecord } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 import { requestFilter } from './request-filter'
 
@@ -102,14 +102,21 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
 
 function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: QueryEngine, vault: Vault) {
   const open = placeholders('id', 'ids', 'most')
-  const { id, recordKey, memberId, submittedAt, sealedScreeningAnswers } = bookingRequests
-  const answers = { id, recordKey, memberId, submittedAt, sealedScreeningAnswers }
+  const { id, recordKey, memberId, state, submittedAt, sealedScreeningAnswers, sealedSentProfile } =
+    bookingRequests
+  const answers = { id, recordKey, memberId, submittedAt, sealedScreeningAnswers, sealedSentProfile }
   const ofMember = prepare(db.select().from(bookingRequests).where(eq(memberId, open.id)).orderBy(asc(id)))
   const answersOf = prepare(db.select(answers).from(bookingRequests).where(engine.isAmong(id, open.ids)))
   const answersAfter = prepare(
     db.select(answers).from(bookingRequests).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
   )
   const toAnswers = (row: AnswersRow | undefined) => openAnswers(vault, row)
+  const intakesOf = prepare(
+    db
+      .select({ count: count() })
+      .from(bookingRequests)
+      .where(and(eq(memberId, open.id), sql`${state} = 'unassigned'`)),
+  )
 
   return {
     /** Returns no answers for an erased member. @throws Refusal database_unusable if the answers cannot be opened */
@@ -131,8 +138,16 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     listUnreadable: (walk: Walk) =>
       unreadable(
         walk((id, most) => answersAfter({ id, most })),
-        toAnswers,
+        (row) => [toAnswers(row), openSentProfile(vault, row)],
       ),
+
+    /** The number of the member's intakes without a provider. */
+    openIntakesOf: (memberId: number): MaybePromise<number> =>
+      then(intakesOf({ id: memberId }), ([row]) => row?.count ?? 0),
+
+    /** Oldest first. Leaves out older requests, and data that cannot be opened. */
+    sentProfilesOf: (memberId: number): MaybePromise<SentWith[]> =>
+      then(ofMember({ id: memberId }), (rows) => rows.flatMap((row) => sentWith(vault, row))),
 
     /** Omits the member, because decryption for every request would be slow. */
     listOf: (memberId: number) => then(ofMember({ id: memberId }), (rows) => rows.map(factsOf)),
@@ -141,5 +156,14 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
       then(ofMember({ id: memberId }), (rows) =>
         rows.map((row) => ({ ...factsOf(row), screeningAnswers: toAnswers(row) })),
       ),
+  }
+}
+
+function sentWith(vault: Vault, row: AnswersRow): SentWith[] {
+  try {
+    const profile = openSentProfile(vault, row)
+    return profile ? [{ ...profile, id: row.id, submittedAt: row.submittedAt }] : []
+  } catch {
+    return []
   }
 }

@@ -113,6 +113,11 @@ function setRatesCommand(): Command {
         'the maximum number of booking requests in a minute; same values as --reads-per-minute',
         rateOverride,
       ],
+      [
+        '--intakes-per-hour <n>',
+        'the maximum number of intakes in an hour; same values as --reads-per-minute',
+        rateOverride,
+      ],
       json(),
     ],
     examples: ['anteroom partner set-rates Lantern --bookings-per-minute 60'],
@@ -199,30 +204,29 @@ async function lastUse(context: Records, partner: Partner): Promise<string> {
   return lastUsedAt === null ? 'whose token was never used' : `whose token was last used ${lastUsedAt}`
 }
 
-interface RateFlags {
-  readonly readsPerMinute?: ReturnType<typeof rateOverride>
-  readonly bookingsPerMinute?: ReturnType<typeof rateOverride>
-}
+type RateFlags = Partial<Record<keyof PartnerRates, ReturnType<typeof rateOverride>>>
 
 async function setRates(
   { context, flags, act }: Call<Records, RateFlags>,
   partner: Partner,
 ): Promise<Answer> {
-  const { readsPerMinute: reads, bookingsPerMinute: bookings } = flags
-  const rates: Partial<PartnerRates> = {
-    ...(reads && { readsPerMinute: reads === 'default' ? null : reads }),
-    ...(bookings && { bookingsPerMinute: bookings === 'default' ? null : bookings }),
-  }
-  if (Object.keys(rates).length === 0) {
-    throw new Refusal('settings_invalid', 'give --reads-per-minute, --bookings-per-minute or both')
+  const names = ['readsPerMinute', 'bookingsPerMinute', 'intakesPerHour'] as const
+  const given = names.filter((name) => flags[name] !== undefined)
+  const rates: Partial<PartnerRates> = Object.fromEntries(
+    given.map((name) => [name, flags[name] === 'default' ? null : flags[name]]),
+  )
+  if (given.length === 0) {
+    const fault = 'give at least one of --reads-per-minute, --bookings-per-minute and --intakes-per-hour'
+    throw new Refusal('settings_invalid', fault)
   }
   await setPartnerRates(context, partner, rates, act())
   const changed = { ...partner, ...rates }
   return { json: changed, text: `Partner ${partner.name}: ${ratesText(changed)}.` }
 }
 
-function ratesText({ readsPerMinute, bookingsPerMinute }: PartnerRates): string {
-  return `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} per minute`
+function ratesText({ readsPerMinute, bookingsPerMinute, intakesPerHour }: PartnerRates): string {
+  const perMinute = `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} per minute`
+  return `${perMinute}, intakes ${intakesPerHour ?? 'default'} per hour`
 }
 
 function organizationOf({ organization }: Partner): string {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { type LimitValues, limitsOf } from '../../config'
 import { builtInDirectory, withGenerated } from '../../directory-files/sandbox'
 import type { Act } from '../../domain/audit'
@@ -19,7 +19,7 @@ import { zoneDataNote } from '../../operations/maintenance'
 import { findExampleSlot } from '../../operations/offer-slots'
 import { dayMinutes, formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { databaseAt, openService, type Service } from '../../service'
-import { valuesOf } from '../../settings'
+import { settings, valuesOf } from '../../settings'
 import { cap, databaseFile, startingInstant, webAddress, wholeNumber } from '../arguments'
 import { json, plainCommand } from '../command'
 import { readJsonFile } from '../directory-files'
@@ -38,6 +38,27 @@ interface Options extends Partial<LimitValues> {
   readonly zones?: string
   readonly json?: boolean
 }
+
+/** Limits that are off by default in a sandbox. */
+const limitNames = [
+  'readsPerMinute',
+  'bookingsPerMinute',
+  'intakesPerHour',
+  'failedAuthenticationsPerMinute',
+  'openRequests',
+  'openIntakes',
+  'emailConflictsPerHour',
+] as const
+
+type LimitName = (typeof limitNames)[number]
+
+const limitOptions = limitNames.map((name) => {
+  const { flag, meaning } = settings[name]
+  return new Option(
+    `${flag} <n>`,
+    meaning.replace(/, or off \(default: \d+\)$/, ' (default: off)'),
+  ).argParser(cap)
+})
 
 export function sandboxCommand(): Command {
   return plainCommand({
@@ -59,23 +80,7 @@ export function sandboxCommand(): Command {
       ['--directory <file>', 'the directory file to load (default: built-in)'],
       ['--providers <n>', 'the number of providers to generate in addition', wholeNumber(0, 1_000_000), 0],
       ['--zones <folder>', 'a zoneinfo folder to use instead of the built-in time zones'],
-      ['--reads-per-minute <n>', 'the maximum reads of a partner in a minute (default: off)', cap],
-      [
-        '--bookings-per-minute <n>',
-        'the maximum booking requests of a partner in a minute (default: off)',
-        cap,
-      ],
-      [
-        '--failed-authentications-per-minute <n>',
-        'the maximum 401 responses to one address in a minute (default: off)',
-        cap,
-      ],
-      ['--open-requests <n>', 'the maximum open requests of a member with a future slot (default: off)', cap],
-      [
-        '--email-conflicts-per-hour <n>',
-        'the maximum e-mail addresses of other members that a partner may send in an hour (default: off)',
-        cap,
-      ],
+      ...limitOptions,
       json('print one line of JSON when the server is ready'),
     ],
     examples: [
@@ -147,14 +152,9 @@ function open(database: string, key: string, options: Options, create: boolean):
   })
 }
 
-/** In a sandbox, every limit that has an option is off by default. */
 const noLimits: LimitValues = {
   ...valuesOf({}),
-  readsPerMinute: null,
-  bookingsPerMinute: null,
-  failedAuthenticationsPerMinute: null,
-  openRequests: null,
-  emailConflictsPerHour: null,
+  ...(Object.fromEntries(limitNames.map((name) => [name, null])) as Record<LimitName, null>),
 }
 
 async function fill(database: string, key: string, options: Options, given: unknown): Promise<void> {

@@ -54,7 +54,7 @@ export function decideErasure(
 ): Decision<number[]> {
   if (!member) return unknownRecord('member')
   // All writes share one object, because engines combine adjacent writes with the same object into one statement.
-  const to = { memberId: null, screeningAnswers: null }
+  const to = { memberId: null, screeningAnswers: null, sentProfile: null }
   const anonymized = requests.map(({ id }): Write => ({ set: 'request', id, to }))
   // Also remove the responses stored for retries, because they contain personal data.
   const answers = removals(requests.map(({ id }) => id))

@@ -46,7 +46,8 @@ export function decidePartner(
 ): Decision<Partner> {
   if (organization === undefined) return unknownRecord('organization')
   if (known) return nameTaken('partner')
-  const named = { name, active: true, readsPerMinute: null, bookingsPerMinute: null }
+  const rates = { readsPerMinute: null, bookingsPerMinute: null, intakesPerHour: null }
+  const named = { name, active: true, networks: null, ...rates }
   const row = { ...named, organizationId: organization?.id ?? null, createdAt: at }
   return {
     ...outcome('partner.add', 'partner', null, [{ add: 'partner', row }]),

@@ -10,9 +10,17 @@ import {
 } from '../booking-request'
 import { Refusal } from '../errors'
 import type { Limits } from '../limits'
-import { emptyProfile, foldEmail, type Member, type MemberProfile } from '../member'
+import { emptyProfile, foldEmail, type Member, type MemberProfile, type MemberUpdate } from '../member'
 import type { Version } from '../ports/directory-feed'
-import { type Change, type Decision, isCallerStale, isStale, type Outcome, type Write } from '../ports/writes'
+import {
+  type AuditFact,
+  type Change,
+  type Decision,
+  isCallerStale,
+  isStale,
+  type Outcome,
+  type Write,
+} from '../ports/writes'
 
 /** A submission with the state of the slot, taken from a snapshot of the directory. */
 export interface SubmissionDraft extends Submission {
@@ -24,7 +32,7 @@ export interface SubmissionDraft extends Submission {
   /** Null for an intake. The assignment of the intake sets the number. */
   readonly authorizationNumber: string | null
   readonly submittedAt: number
-  readonly limits: Pick<Limits, 'openRequests' | 'emailConflicts'>
+  readonly limits: Pick<Limits, 'openRequests' | 'openIntakes' | 'emailConflicts'>
 }
 
 export interface SubmissionFacts extends RetryFacts {
@@ -37,6 +45,8 @@ export interface SubmissionFacts extends RetryFacts {
   readonly holders: readonly SlotHolder[]
   /** The member's slots with all providers. Past slots may be missing. */
   readonly held: readonly HeldSlot[]
+  /** The number of the member's intakes without a provider. */
+  readonly openIntakes: number
   /** The time (ms) of the e-mail conflict found with emailConflictQuery; null if none was found. */
   readonly conflictAt: number | null
 }
@@ -85,7 +95,9 @@ export function decideSubmission(
   // The draft saw the slot as taken, but the slot was released in the meantime.
   if (draft.slotState === 'taken' && facts.holders.length === 0) return 'stale'
   if (member && !member.active) return new Refusal('member_deactivated', 'the member is deactivated')
-  const refusal = slot && (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
+  const refusal = slot
+    ? (refuseSlot(draft, facts) ?? refuseHolding(draft, slot, facts))
+    : (refuseIntake(draft, facts) ?? draft.rateRefusal)
   return refusal || refuseEmail(draft, facts) || store(draft, facts)
 }
 
@@ -115,6 +127,12 @@ function refuseHolding(
   const most = limits.openRequests
   if (most === null || future.length < most) return null
   const why = `the member has ${most} open requests with a future slot, and may not have more`
+  return new Refusal('too_many_open_requests', why)
+}
+
+function refuseIntake({ limits: { openIntakes: most } }: SubmissionDraft, { openIntakes }: SubmissionFacts) {
+  if (most === null || openIntakes < most) return null
+  const why = `the member has ${most} intakes without a provider, and may not have more`
   return new Refusal('too_many_open_requests', why)
 }
 
@@ -151,6 +169,7 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
   const active = known?.active ?? true
   const changed = { profile, updatedAt: submittedAt }
   const row = { ...changed, partnerId, externalUserId, active, createdAt: submittedAt }
+  const before = valuesBefore(known, draft.member)
   const member: Write = known ? { set: 'member', id: known.id, to: changed } : { add: 'member', row }
   const state = slot ? ('pending' as const) : ('unassigned' as const)
   const startsAt = slot?.startsAt ?? null
@@ -164,6 +183,7 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
     endsAt: startsAt === null ? null : startsAt + slotMillis,
     localOffsetMinutes: draft.localOffsetMinutes,
     screeningAnswers: draft.screeningAnswers,
+    sentProfile: { sent: draft.member, before },
     submittedAt,
   }
   return {
@@ -173,13 +193,29 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
       ...replayWrites(draft, facts, { memberId, request, submittedAt }, profile),
     ],
     taken: slot ? [slot.providerId] : [],
-    audit: null,
+    audit: memberFact(known, before),
     answer: ([memberId, id]) => ({
       ...request,
       id: id as number,
       member: { id: memberId as number, partnerId, externalUserId, active, profile },
     }),
   }
+}
+
+/** Returns the stored values of the fields that a submission changes; empty for a new member. */
+function valuesBefore(known: Member | null, sent: MemberUpdate): Partial<MemberProfile> {
+  const stored = Object.entries(known?.profile ?? {}) as [keyof MemberProfile, string | null][]
+  const isChanged = (name: keyof MemberProfile, value: string | null) =>
+    name in sent && (sent[name] ?? '') !== (value ?? '')
+  return Object.fromEntries(stored.filter(([name, value]) => isChanged(name, value)))
+}
+
+/** The audit line shows the names of the changed fields, never their values. */
+function memberFact(known: Member | null, before: Partial<MemberProfile>): AuditFact | null {
+  if (!known) return { action: 'member.create', noun: 'member', id: null }
+  const names = Object.keys(before)
+  if (names.length === 0) return null
+  return { action: 'member.update', noun: 'member', id: known.id, outcome: `done: ${names.join(', ')}` }
 }
 
 /** How long a response is stored for retries. */

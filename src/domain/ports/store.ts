@@ -6,6 +6,7 @@ import type {
   RequestRecord,
   RequestState,
   ScreeningAnswer,
+  SentWith,
 } from '../booking-request'
 import type { SubmissionDraft } from '../decisions/submission'
 import type { PlacementFacts } from '../decisions/transitions'
@@ -121,6 +122,8 @@ interface RequestFacts {
   ): MaybePromise<
     (Omit<RequestRecord, 'member'> & { readonly screeningAnswers: readonly ScreeningAnswer[] })[]
   >
+  /** Oldest first. Leaves out older requests, and data that cannot be opened. */
+  sentProfilesOf(memberId: number): MaybePromise<readonly SentWith[]>
   /** Held slots in order of time. Starts are in ms, from `from` (inclusive) until `until` (exclusive). */
   slotsBetween(from: number, until: number): MaybePromise<ProviderSlot[]>
   /** The partner's requests since `since` (ms, inclusive), in order of submission. */

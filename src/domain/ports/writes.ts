@@ -6,6 +6,7 @@ import type {
   RequestState,
   Retry,
   ScreeningAnswer,
+  SentProfile,
 } from '../booking-request'
 import { Refusal } from '../errors'
 import type { PartnerRates } from '../limits'
@@ -19,6 +20,7 @@ export interface Records {
   organization: { readonly name: string; readonly active: boolean; readonly createdAt: number }
   partner: PartnerRates & {
     readonly name: string
+    readonly networks: string | null
     readonly organizationId: number | null
     readonly active: boolean
     readonly createdAt: number
@@ -58,6 +60,8 @@ export interface Records {
     readonly declinedAt: number | null
     /** Sealed when stored. Null for an erased person. */
     readonly screeningAnswers: readonly ScreeningAnswer[] | null
+    /** Sealed when stored; null for an older request, and once the person has been erased. */
+    readonly sentProfile: SentProfile | null
     readonly submittedAt: number
   }
   note: Omit<RequestNote, 'id'> & { readonly requestId: number }

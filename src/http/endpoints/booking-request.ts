@@ -7,29 +7,25 @@ import {
   slotMillis,
 } from '../../domain/booking-request'
 import { Refusal } from '../../domain/errors'
-import { isPastDate } from '../../domain/member'
 import type { Partner } from '../../domain/partner'
-import { Choice, Text } from '../../domain/validation'
+import { Text } from '../../domain/validation'
 import { submitBookingRequest } from '../../operations/submit-booking-request'
 import { formatInstant, parseInstant } from '../../scheduling/calendar'
 import { endpoint } from './endpoint'
 import {
-  CountryCode,
   ExternalUserId,
   exampleMember,
   exampleProfile,
   exampleTimes,
   Id,
-  LanguageTag,
   nullable,
   presentSlot,
   presentTimestamp,
   SlotTime,
 } from './fields'
+import { MemberData, toMemberUpdate } from './member-data'
 import { user } from './user'
 
-const Name = (description: string) => Text({ minLength: 1, maxLength: 200, description })
-const Line = (description: string) => Text({ maxLength: 500, description })
 const ScreeningText = (description: string) => Text({ minLength: 1, maxLength: 1000, description })
 
 const slotTime = (name: keyof typeof exampleTimes, description: string) =>
@@ -42,56 +38,6 @@ const BookingData = Type.Object(
     utcEndTime: slotTime('utcEndTime', 'Exactly as received from the search: 45 minutes after utcStartTime'),
   },
   { title: 'BookingData', description: 'The slot to book. A request without it is an intake' },
-)
-
-const MemberData = Type.Object(
-  {
-    email: Text({
-      format: 'email',
-      minLength: 1,
-      maxLength: 254,
-      description:
-        'E-mail address, unique among all members (case-insensitive), with at most 64 characters before the @',
-    }),
-    firstName: Name('First name'),
-    lastName: Name('Last name'),
-    country: CountryCode,
-    preferredName: Type.Optional(
-      Text({ maxLength: 200, description: 'The name to use when addressing the member' }),
-    ),
-    preferredPronouns: Type.Optional(Line('Pronouns, free text')),
-    dob: Type.Optional(Text({ format: 'date', description: 'Date of birth, not in the future' })),
-    gender: Type.Optional(Line('Gender, free text')),
-    maritalStatus: Type.Optional(Line('Marital status, free text')),
-    clientType: Type.Optional(Line('Type of client, free text')),
-    leaveVoicemail: Type.Optional(
-      Choice(['Yes', 'No'], { title: 'LeaveVoicemail', description: 'May the provider leave a voicemail?' }),
-    ),
-    phoneNumber: Type.Optional(
-      Text({
-        format: 'phone-number',
-        maxLength: 500,
-        description: 'A + and 7 to 15 digits, which may be separated by spaces, dots, hyphens or parentheses',
-      }),
-    ),
-    streetAddress: Type.Optional(Line('Street and number')),
-    suite: Type.Optional(Line('Suite or apartment; may be empty')),
-    city: Type.Optional(Line('City')),
-    state: Type.Optional(Line('State or province')),
-    zipCode: Type.Optional(Line('Postal code')),
-    reasonForSeekingSupport: Type.Optional(
-      Text({ maxLength: 4000, description: 'Reason why the member seeks support, free text' }),
-    ),
-    preferredModality: Type.Optional(Line('Preferred form of session, free text')),
-    preferredSpokenLanguage: Type.Optional({
-      ...LanguageTag,
-      description: 'BCP 47 tag of the preferred language. The default for a new member is en',
-    }),
-  },
-  {
-    title: 'MemberData',
-    description: 'Profile of the member. A later call changes only the fields that it contains',
-  },
 )
 
 const ScreeningAnswer = Type.Object(
@@ -204,11 +150,17 @@ export const bookingRequest = endpoint({
   examples: (slot) => ({ request: exampleRequests(slot), answer: exampleResponses(slot) }),
   handler:
     (context) =>
-    async ({ body, caller, now, authenticated, headers, bytes }) => {
+    async ({ body, caller, now, authenticated, headers, bytes, intake }) => {
       const retry = toRetry(headers[keyName], bytes)
-      const submission = { ...toSubmission(body, caller.partner, now), retry }
-      const stored = await submitBookingRequest(context, submission, now, authenticated)
+      const asked = toSubmission(body, caller.partner, now)
+      const budget = asked.slot ? null : intake()
+      const submission = { ...asked, retry, rateRefusal: budget?.refusal ?? null }
+      const stored = await submitBookingRequest(context, submission, now, authenticated).catch((error) => {
+        budget?.giveBack()
+        throw error
+      })
       const isReplay = 'isReplay' in stored
+      if (isReplay) budget?.giveBack()
       return {
         body: presentBookingRequest(stored),
         ...(isReplay && { headers: { 'Idempotency-Replayed': 'true' } }),
@@ -254,13 +206,10 @@ function toSubmission(
   now: number,
 ): Omit<Submission, 'retry'> {
   const { user, bookingData, memberData, phq9Data } = body
-  if (memberData.dob !== undefined && !isPastDate(memberData.dob, now)) {
-    throw new Refusal('field_invalid', 'memberData.dob: must not be in the future')
-  }
   return {
     partnerId: partner.id,
     externalUserId: user.external_user_id,
-    member: { ...knownMembers(memberData), country: memberData.country.toUpperCase() },
+    member: toMemberUpdate(memberData, now),
     slot: bookingData ? toSlot(bookingData) : null,
     screeningAnswers: phq9Data.map(({ question, answer }) => ({ question, answer })),
   }
@@ -275,12 +224,6 @@ function toSlot({ selfSchedulingProviderId, utcStartTime, utcEndTime }: typeof B
     )
   }
   return { providerId: selfSchedulingProviderId, startsAt }
-}
-
-/** Drops fields that the contract does not define. */
-function knownMembers(memberData: typeof MemberData.static): typeof MemberData.static {
-  const known = Object.entries(memberData).filter(([name]) => Object.hasOwn(MemberData.properties, name))
-  return Object.fromEntries(known) as typeof memberData
 }
 
 export function presentBookingRequest(request: Receipt): typeof BookingResponse.static {

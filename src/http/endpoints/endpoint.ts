@@ -8,7 +8,7 @@ import type { Authenticated } from '../../operations/submit-booking-request'
 import { bodyRefusals } from '../body'
 import { refusalsEverywhere, transportRefusals, type Words } from '../errors'
 import type { Counted } from '../log'
-import { type BudgetName, rateRefusals } from '../rate-limits'
+import { type BudgetName, type IntakeBudget, rateRefusals } from '../rate-limits'
 import type { Representation } from '../representation'
 
 type Members = TObject<TProperties>
@@ -26,6 +26,8 @@ export interface Call<Params, Headers, Query, Body> {
   readonly bytes: Uint8Array
   readonly authenticated: Authenticated
   readonly turn: Turn
+  /** Charges an intake to the partner. */
+  readonly intake: () => IntakeBudget
 }
 
 export interface Reply<Answer> {

@@ -116,6 +116,7 @@ describeOnPostgres('postgres: query plans of all statements', () => {
     expect(indexesOf(/^SELECT coalesce\(member\.id/)).toEqual([
       'audit_actor',
       'booking_requests_held',
+      'booking_requests_intakes',
       'booking_requests_slot',
       'changes_pkey',
       'members_email_hash_key',

@@ -12,7 +12,7 @@ import { newTestDatabase, type TestConnections } from './connections'
 const tables = Object.values(seenTables) as unknown as readonly PgTable[]
 const names = tables.map((table) => getTableName(table)).sort()
 /** Tables that only PostgreSQL has, because several nodes share a database. */
-const own = ['nodes']
+const own = ['nodes', 'audit_queue']
 
 const folder = new Folder()
 let embedded = undefined as unknown as Database
@@ -48,7 +48,7 @@ describeOnPostgres('postgres: the tables that queries declare', () => {
        FROM pg_attribute WHERE attrelid = 'public.${table}'::regclass AND attnum > 0 ORDER BY attname COLLATE "C"`,
     )
 
-  test('the declared tables and the node table are all tables of the database', async () => {
+  test('the declared tables, the node table and the audit queue are all tables of the database', async () => {
     const found = await rowsOf<{ relname: string }>(
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'p', 'm', 'f')
        ORDER BY relname COLLATE "C"`,
