@@ -202,15 +202,12 @@ export function commandsOn<
     })
 }
 
-type Switch<On, Found> = readonly [
-  description: string,
-  change: (context: On, record: Found, act: Act) => Promise<void>,
-  example: string,
-]
+type Switch = readonly [description: string, example: string]
 
 interface Switches<On, Found> {
-  readonly deactivate: Switch<On, Found>
-  readonly reactivate: Switch<On, Found>
+  readonly deactivate: Switch
+  readonly reactivate: Switch
+  readonly set: (context: On, record: Found, active: boolean, act: Act) => Promise<void>
   readonly question: (record: Found, context: On) => string | Promise<string>
   readonly nameOf: (record: Found) => string
   readonly noteOn?: (context: On, record: Found) => string
@@ -219,18 +216,18 @@ interface Switches<On, Found> {
 /** Makes the commands `deactivate` and `reactivate`. Only `deactivate` asks for confirmation. */
 export function switchCommands<On, Found extends { readonly id: number }>(
   make: (value: CommandValue<(call: Call<On>, record: Found) => Done>) => Command,
-  { deactivate, reactivate, question, nameOf, noteOn = () => '' }: Switches<On, Found>,
+  { deactivate, reactivate, set, question, nameOf, noteOn = () => '' }: Switches<On, Found>,
 ): Command[] {
   return [
     make({
       name: 'deactivate',
       description: deactivate[0],
       options: [json(), yes],
-      examples: [deactivate[2]],
+      examples: [deactivate[1]],
       async run({ context, flags, act }, record) {
         const note = noteOn(context, record)
         await confirm((await question(record, context)) + note, flags)
-        await deactivate[1](context, record, act())
+        await set(context, record, false, act())
         return { json: { id: record.id, active: false }, text: `${nameOf(record)} is deactivated.${note}` }
       },
     }),
@@ -238,9 +235,9 @@ export function switchCommands<On, Found extends { readonly id: number }>(
       name: 'reactivate',
       description: reactivate[0],
       options: [json()],
-      examples: [reactivate[2]],
+      examples: [reactivate[1]],
       async run({ context, act }, record) {
-        await reactivate[1](context, record, act())
+        await set(context, record, true, act())
         return { json: { id: record.id, active: true }, text: `${nameOf(record)} is active.` }
       },
     }),

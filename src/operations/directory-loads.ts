@@ -19,8 +19,8 @@ import type { Organization, Partner, PartnerKey } from '../domain/partner'
 import { minuteMillis } from '../scheduling/calendar'
 import { listDisplacedBookings, type UnavailableBooking } from './check-bookings'
 import { type Context, thenShow } from './context'
-import { deactivateMember } from './members'
-import { addOrganization, addPartner, deactivateOrganization, deactivatePartner } from './partners'
+import { setMemberActive } from './members'
+import { addOrganization, addPartner, setOrganizationActive, setPartnerActive } from './partners'
 import { submitBookingRequest } from './submit-booking-request'
 import { issueFirstToken, rotateToken } from './tokens'
 
@@ -115,11 +115,11 @@ export async function fillSandbox(context: Context, books: boolean, act: Act): P
   const closed = await organization('Old Orchard Wellness')
   await partner('Old Orchard', closed)
   await partner('Newcomer', null)
-  await deactivatePartner(context, inactive, act)
-  await deactivateOrganization(context, closed, act)
+  await setPartnerActive(context, inactive, false, act)
+  await setOrganizationActive(context, closed, false, act)
   await rotateToken(context, first, longAgo + 1, { ...act, at: longAgo + 1 })
   const { member } = await submit(context, first, deactivatedMember, null, act.at)
-  await deactivateMember(context, member, act)
+  await setMemberActive(context, member, false, act)
   if (books) await takeSlots(context, second, act.at)
 }
 

@@ -117,17 +117,8 @@ export function releaseEmail({ store }: Records, { id }: Member, act: Act): Prom
   )
 }
 
-/** From now on, the API answers look-ups and bookings of the member with HTTP 403. */
-export function deactivateMember(records: Records, member: Pick<Member, 'id'>, act: Act): Promise<void> {
-  return setMemberActive(records, member, false, act)
-}
-
-/** From now on, the API accepts look-ups and bookings of the member again. */
-export function reactivateMember(records: Records, member: Member, act: Act): Promise<void> {
-  return setMemberActive(records, member, true, act)
-}
-
-function setMemberActive(
+/** The API answers look-ups and bookings of a deactivated member with HTTP 403. */
+export function setMemberActive(
   { store }: Records,
   { id }: Pick<Member, 'id'>,
   active: boolean,

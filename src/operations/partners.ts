@@ -46,17 +46,13 @@ export function listOrganizations({ store }: Records): Promise<Organization[]> {
   return store.read(({ partners }) => partners.listOrganizations())
 }
 
-/** From now on, the API rejects the organization's partners with HTTP 403. */
-export function deactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
-  return setOrganizationActive(records, id, false, act)
-}
-
-/** From now on, the API accepts the organization's partners again. */
-export function reactivateOrganization(records: Records, { id }: Organization, act: Act): Promise<void> {
-  return setOrganizationActive(records, id, true, act)
-}
-
-function setOrganizationActive(records: Records, id: number, active: boolean, act: Act): Promise<void> {
+/** The API rejects the partners of a deactivated organization with HTTP 403. */
+export function setOrganizationActive(
+  records: Records,
+  { id }: Organization,
+  active: boolean,
+  act: Act,
+): Promise<void> {
   const changed = records.store.change(
     act,
     ({ partners }) => [partners.findOrganization(id)],
@@ -125,14 +121,14 @@ export function setPartnerRates(
   return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
 }
 
-/** From now on, the API rejects the partner's token with HTTP 401. */
-export function deactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
-  return changePartner(records, partner, act, (found) => decidePartnerState(found, false))
-}
-
-/** From now on, the API accepts the partner's token again. */
-export function reactivatePartner(records: Records, partner: Partner, act: Act): Promise<void> {
-  return changePartner(records, partner, act, (found) => decidePartnerState(found, true))
+/** The API rejects the token of a deactivated partner with HTTP 401. */
+export function setPartnerActive(
+  records: Records,
+  partner: Partner,
+  active: boolean,
+  act: Act,
+): Promise<void> {
+  return changePartner(records, partner, act, (found) => decidePartnerState(found, active))
 }
 
 function changePartner(

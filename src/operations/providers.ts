@@ -15,17 +15,13 @@ import { type ProviderName, requireRequest } from './find-records'
 import type { Clocks } from './members'
 import { type Offers, offersOn } from './offer-slots'
 
-/** Stops offering a provider's slots. Bookings stay. */
-export function deactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
-  return setProviderActive(context, provider, false, act)
-}
-
-/** Offers a deactivated provider's slots again. */
-export function reactivateProvider(context: Context, provider: ProviderName, act: Act): Promise<void> {
-  return setProviderActive(context, provider, true, act)
-}
-
-function setProviderActive(context: Context, { id }: ProviderName, active: boolean, act: Act): Promise<void> {
+/** Searches do not offer the slots of a deactivated provider. Bookings stay. */
+export function setProviderActive(
+  context: Context,
+  { id }: ProviderName,
+  active: boolean,
+  act: Act,
+): Promise<void> {
   const changed = context.store.change(
     act,
     ({ directory }) => [directory.findProviders([id])],
@@ -67,27 +63,21 @@ export function parseAway(context: Context, provider: Provider, words: TimeOff, 
   return absence
 }
 
-/** Stores an absence and returns the affected appointments. Adds an audit line for each member shown. */
+/**
+ * Stores an absence and returns the affected appointments. Adds an audit line for each member shown.
+ * @param isDryRun true to store nothing; still adds the audit lines
+ */
 export async function takeAway(
   context: Context,
   clocks: Clocks,
   provider: Provider,
   absence: TimeOff,
   act: Act,
+  isDryRun = false,
 ): Promise<Away> {
-  const { isKnown } = await addTimeOff(context, provider, absence, act)
-  return { isKnown, affected: await readConcerned(context, clocks, provider, absence, act) }
-}
-
-/** Like takeAway, but does not store the absence. Still adds an audit line for each member shown. */
-export async function previewAway(
-  context: Context,
-  clocks: Clocks,
-  provider: Provider,
-  absence: TimeOff,
-  act: Act,
-): Promise<Away> {
-  const isKnown = absencesOf(provider).some((one) => isSameAbsence(one, absence))
+  const isKnown = isDryRun
+    ? absencesOf(provider).some((one) => isSameAbsence(one, absence))
+    : (await addTimeOff(context, provider, absence, act)).isKnown
   return { isKnown, affected: await readConcerned(context, clocks, provider, absence, act) }
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
 import { listFreeSlots, type Offer } from '../../src/operations/offer-slots'
-import { parseAway, previewAway, removeTimeOff, takeAway } from '../../src/operations/providers'
+import { parseAway, removeTimeOff, takeAway } from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
 import { formatInstant } from '../../src/scheduling/calendar'
 import { builtInZones } from '../../src/zones/packed'
@@ -103,7 +103,7 @@ describe('operations: a provider who is away tomorrow', () => {
     const before = startsOf('ill')
     let preview: unknown
     const lines = await linesDuring(async () => {
-      preview = await previewAway(service.context, zones, named('ill'), tomorrow, service.act())
+      preview = await takeAway(service.context, zones, named('ill'), tomorrow, service.act(), true)
     })
     expect(lines).toEqual([['request.read-appointment', `request ${id}`]])
     expect([named('ill').staffTimeOff, startsOf('ill')]).toEqual([[], before])

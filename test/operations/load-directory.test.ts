@@ -14,7 +14,7 @@ import {
   readDirectoryTables,
 } from '../../src/operations/directory-loads'
 import { requireProvider, requireRequest } from '../../src/operations/find-records'
-import { addTimeOff, deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import { addTimeOff, setProviderActive } from '../../src/operations/providers'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -81,7 +81,7 @@ describe('operations: a suspension and time off that staff set', () => {
 
   test('a load keeps a suspended provider suspended, and keeps staff time off', async () => {
     const { context } = service
-    await deactivateProvider(context, find('on-1'), service.act())
+    await setProviderActive(context, find('on-1'), false, service.act())
     await addTimeOff(context, find('on-2'), illness, service.act())
     const freeOf = (ref: string) => {
       const listing = context.directory.findListing(find(ref).id)
@@ -105,13 +105,13 @@ describe('operations: a suspension and time off that staff set', () => {
     expect(freeOf('on-2')).toEqual(before)
     expect(before?.filter((start) => new Date(start * 60_000).toISOString() < '2026-12-05')).toHaveLength(4)
 
-    await reactivateProvider(context, find('on-1'), service.act())
+    await setProviderActive(context, find('on-1'), true, service.act())
     expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed.staySuspended).toEqual([])
   })
 
   test('an export leaves out the suspension and the staff time off, and loading the export again changes nothing', async () => {
     const { context } = service
-    await deactivateProvider(context, find('on-1'), service.act())
+    await setProviderActive(context, find('on-1'), false, service.act())
     await addTimeOff(context, find('on-1'), illness, service.act())
     const exported = exportDirectory(context)
     expect(exported.providers[0]).toMatchObject({ active: true, timeOff: file.providers[0]?.timeOff })
@@ -126,7 +126,7 @@ describe('operations: a suspension and time off that staff set', () => {
   })
 
   test('a suspended provider stays suspended if the file activates the provider', async () => {
-    await deactivateProvider(service.context, find('off'), service.act())
+    await setProviderActive(service.context, find('off'), false, service.act())
     const previewed = preview(read(fileWith({ off: { active: true } })))
     expect(previewed).toMatchObject({
       changes: [{ ref: 'off', kind: 'changed', fields: [{ field: 'active', from: false, to: true }] }],

@@ -3,12 +3,7 @@ import type { DirectoryFile } from '../../src/directory-files/document'
 import type { RequestedSlot } from '../../src/domain/booking-request'
 import { absenceOfRequest, listUnavailableBookings } from '../../src/operations/check-bookings'
 import { requireProvider } from '../../src/operations/find-records'
-import {
-  addTimeOff,
-  deactivateProvider,
-  reactivateProvider,
-  removeTimeOff,
-} from '../../src/operations/providers'
+import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
 import { assignProvider } from '../../src/operations/transitions'
 import { provider, region } from '../support/builders'
@@ -55,7 +50,7 @@ test('operations: listUnavailableBookings lists the future bookings of a suspend
   const [a, b] = [await book('a', 'on-1', first), await book('b', 'on-1', second)]
   await book('c', 'on-2', first)
   const on1 = requireProvider(service.context, 'on-1')
-  await deactivateProvider(service.context, on1, act)
+  await setProviderActive(service.context, on1, false, act)
   expect(unavailable()).toEqual([
     [a, 'on-1', first, 'provider_suspended'],
     [b, 'on-1', second, 'provider_suspended'],
@@ -64,7 +59,7 @@ test('operations: listUnavailableBookings lists the future bookings of a suspend
   expect(unavailable(first)).toEqual([[b, 'on-1', second, 'provider_suspended']])
   await declineRequest(service.context, b, act)
   expect(unavailable(first)).toEqual([])
-  await reactivateProvider(service.context, on1, act)
+  await setProviderActive(service.context, on1, true, act)
   expect(unavailable()).toEqual([])
   await service.load(directory({ active: false }))
   expect(unavailable()).toEqual([[a, 'on-1', first, 'provider_deactivated']])
@@ -110,9 +105,9 @@ test('operations: absenceOfRequest reports a request without a slot only if the 
   expect(absence()).toBeNull()
   await service.load(directory({ licenses: [] }))
   expect(absence()).toBeNull()
-  await deactivateProvider(context, on1, act)
+  await setProviderActive(context, on1, false, act)
   expect(absence()).toBe('provider_suspended')
-  await reactivateProvider(context, on1, act)
+  await setProviderActive(context, on1, true, act)
   await service.load(directory({ active: false }))
   expect(absence()).toBe('provider_deactivated')
 })

@@ -3,10 +3,10 @@ import { kidOf } from '../../src/auth/token'
 import type { Organization, Partner } from '../../src/domain/partner'
 import { countRefusalsToday } from '../../src/operations/find-records'
 import {
-  deactivateOrganization,
-  deactivatePartner,
   renameOrganization,
   renamePartner,
+  setOrganizationActive,
+  setPartnerActive,
   setPartnerOrganization,
 } from '../../src/operations/partners'
 import {
@@ -134,7 +134,7 @@ describe('operations: verifying a token by its kid', () => {
     ],
     [
       'a token of a deactivated partner',
-      ({ partner }) => deactivatePartner(service.context, partner, act),
+      ({ partner }) => setPartnerActive(service.context, partner, false, act),
       'partner_inactive',
       'the partner is deactivated',
     ],
@@ -146,7 +146,8 @@ describe('operations: verifying a token by its kid', () => {
     ],
     [
       'a token of a deactivated organization',
-      ({ partner }) => deactivateOrganization(service.context, partner.organization as Organization, act),
+      ({ partner }) =>
+        setOrganizationActive(service.context, partner.organization as Organization, false, act),
       'organization_deactivated',
       "the partner's organization is deactivated",
     ],

@@ -16,7 +16,7 @@ import {
 } from '../../src/operations/directory-loads'
 import { requireProviderName } from '../../src/operations/find-records'
 import { Notebook } from '../../src/operations/notebook'
-import { deactivateProvider } from '../../src/operations/providers'
+import { setProviderActive } from '../../src/operations/providers'
 import { listQueue } from '../../src/operations/requests'
 import { searchProviders } from '../../src/operations/search-providers'
 import { submitBookingRequest } from '../../src/operations/submit-booking-request'
@@ -147,7 +147,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
     expect(await endOf(book('on-1'))).toBe('stored')
     const partner = await place.store.addPartner('Another', null, act)
     await issueFirstToken(context, partner, act)
-    await deactivateProvider(context, requireProviderName(context, 'on-3'), act)
+    await setProviderActive(context, requireProviderName(context, 'on-3'), false, act)
     expect(await found()).toEqual(['on-1'])
     expect(reports).toEqual([report])
   })
@@ -164,7 +164,7 @@ describe.each(faults)('operations: a provider %s', (_, set, fault) => {
   test('an unreadable provider can be deactivated', async () => {
     damage(set, 'on-2')
     context = await start()
-    await deactivateProvider(context, requireProviderName(context, 'on-2'), act)
+    await setProviderActive(context, requireProviderName(context, 'on-2'), false, act)
     using database = new Database(place.path)
     expect(database.query("SELECT suspended FROM providers WHERE ref = 'on-2'").values()).toEqual([[1]])
     expect((await place.store.listAudit(1))[0]).toMatchObject({

@@ -2,14 +2,9 @@ import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
-import { deactivateMember, reactivateMember, releaseEmail } from '../../src/operations/members'
-import {
-  deactivateOrganization,
-  deactivatePartner,
-  reactivateOrganization,
-  reactivatePartner,
-} from '../../src/operations/partners'
-import { deactivateProvider, reactivateProvider } from '../../src/operations/providers'
+import { releaseEmail, setMemberActive } from '../../src/operations/members'
+import { setOrganizationActive, setPartnerActive } from '../../src/operations/partners'
+import { setProviderActive } from '../../src/operations/providers'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
 import { assignProvider, closeRequest, moveRequest } from '../../src/operations/transitions'
@@ -68,7 +63,7 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
       return assignProvider(context, asked.request, providerOf(context, asked), asked.startsAt, by)
     case 'deactivate':
     case 'reactivate':
-      return switches[asked.noun][asked.act](context, { id: asked.id } as never, by)
+      return setActive[asked.noun](context, { id: asked.id } as never, asked.act === 'reactivate', by)
     case 'release':
       return releaseEmail(context, { id: asked.member } as Member, by)
     case 'erase':
@@ -81,11 +76,11 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
   }
 }
 
-const switches = {
-  member: { deactivate: deactivateMember, reactivate: reactivateMember },
-  partner: { deactivate: deactivatePartner, reactivate: reactivatePartner },
-  organization: { deactivate: deactivateOrganization, reactivate: reactivateOrganization },
-  provider: { deactivate: deactivateProvider, reactivate: reactivateProvider },
+const setActive = {
+  member: setMemberActive,
+  partner: setPartnerActive,
+  organization: setOrganizationActive,
+  provider: setProviderActive,
 }
 
 function providerOf({ directory }: Context, { provider }: { provider: number }) {

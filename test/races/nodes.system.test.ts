@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
-import { deactivatePartner, reactivatePartner } from '../../src/operations/partners'
-import {
-  addTimeOff,
-  deactivateProvider,
-  parseTimeOff,
-  reactivateProvider,
-  removeTimeOff,
-} from '../../src/operations/providers'
+import { setPartnerActive } from '../../src/operations/partners'
+import { addTimeOff, parseTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
 import { issueFirstToken, revokeToken } from '../../src/operations/tokens'
 import { daily, expectRefusal, paths } from '../contract/contract'
 import { randomFrom, seed } from '../hostile/random'
@@ -196,12 +190,12 @@ describeOnPostgres('races: four nodes on one PostgreSQL database', () => {
     const allCodes = (code: string) => Array(nodeCount).fill(code)
     for (let round = 0; round < times(5, 100); round++) {
       const act = staff.act()
-      await deactivatePartner(context, victim.partner, act)
+      await setPartnerActive(context, victim.partner, false, act)
       expect(await codesAt()).toEqual(allCodes('partner_inactive'))
-      await reactivatePartner(context, victim.partner, act)
-      await deactivateProvider(context, provider, act)
+      await setPartnerActive(context, victim.partner, true, act)
+      await setProviderActive(context, provider, false, act)
       expect(await codesAt()).toEqual(allCodes('provider_unknown'))
-      await reactivateProvider(context, provider, act)
+      await setProviderActive(context, provider, true, act)
       await addTimeOff(context, provider, timeOff, act)
       expect(await codesAt()).toEqual(allCodes('slot_unavailable'))
       await removeTimeOff(context, provider, timeOff, act)

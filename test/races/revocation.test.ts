@@ -1,10 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import {
-  deactivateOrganization,
-  deactivatePartner,
-  reactivateOrganization,
-  reactivatePartner,
-} from '../../src/operations/partners'
+import { setOrganizationActive, setPartnerActive } from '../../src/operations/partners'
 import { issueFirstToken, revokeToken, rotateToken } from '../../src/operations/tokens'
 import { paths } from '../contract/contract'
 import { below, randomFrom, seed } from '../hostile/random'
@@ -36,8 +31,8 @@ const revocations: [
     'the partner is deactivated',
     'partner_inactive',
     async ({ partner, token }) => {
-      await deactivatePartner(service.context, partner, service.act())
-      return () => reactivatePartner(service.context, partner, service.act()).then(() => token)
+      await setPartnerActive(service.context, partner, false, service.act())
+      return () => setPartnerActive(service.context, partner, true, service.act()).then(() => token)
     },
   ],
   [
@@ -45,8 +40,8 @@ const revocations: [
     'organization_deactivated',
     async ({ organization, token }) => {
       if (!organization) throw new Error('the partner has no organization')
-      await deactivateOrganization(service.context, organization, service.act())
-      return () => reactivateOrganization(service.context, organization, service.act()).then(() => token)
+      await setOrganizationActive(service.context, organization, false, service.act())
+      return () => setOrganizationActive(service.context, organization, true, service.act()).then(() => token)
     },
   ],
   [
@@ -79,7 +74,7 @@ test.each(revocations)('races: no request in flight is stored after %s', async (
       service.post(paths.booking, booking(`${caller.partner.id}-${round}-${index}`), caller.token),
     )
     await turns(below(random, 10))
-    const changed = deactivatePartner(service.context, bystander.partner, service.act())
+    const changed = setPartnerActive(service.context, bystander.partner, false, service.act())
     await turns(below(random, 3))
     const giveBack = await revoke(caller)
     const stored = (await count()) - before

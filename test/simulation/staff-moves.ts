@@ -2,20 +2,13 @@ import type { DirectoryLoad } from '../../src/domain/decisions/compare-directory
 import type { Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
 import { loadDirectory } from '../../src/operations/directory-loads'
-import { deactivateMember, eraseMember, reactivateMember, releaseEmail } from '../../src/operations/members'
+import { eraseMember, releaseEmail, setMemberActive } from '../../src/operations/members'
 import {
-  deactivateOrganization,
-  deactivatePartner,
-  reactivateOrganization,
-  reactivatePartner,
+  setOrganizationActive,
+  setPartnerActive,
   setPartnerOrganization,
 } from '../../src/operations/partners'
-import {
-  addTimeOff,
-  deactivateProvider,
-  reactivateProvider,
-  removeTimeOff,
-} from '../../src/operations/providers'
+import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operations/providers'
 import {
   acceptRequest,
   declineRequest,
@@ -155,8 +148,7 @@ async function changeMember(world: World, move: MemberMove): Promise<Outcome> {
       expected: oracle.release(known.id),
     }
   }
-  const change = move.active ? reactivateMember : deactivateMember
-  const actual = (await resultOf(change(context, member, act))) ?? null
+  const actual = (await resultOf(setMemberActive(context, member, move.active, act))) ?? null
   return { actual, expected: oracle.switchMember(known.id, move.active) }
 }
 
@@ -217,8 +209,7 @@ async function changeProvider(world: World, move: ProviderMove): Promise<Outcome
   const known = oracle.directory.providerAt(move.provider)
   if (!known || !provider) return { actual: provider ?? null, expected: known ?? null }
   if (move.act === 'switch provider') {
-    const change = move.active ? reactivateProvider : deactivateProvider
-    const actual = (await resultOf(change(context, provider, act))) ?? null
+    const actual = (await resultOf(setProviderActive(context, provider, move.active, act))) ?? null
     return { actual, expected: oracle.switchProvider(known, move.active) }
   }
   if (move.act === 'add time off') {
@@ -243,15 +234,15 @@ async function changePartner(world: World, move: PartnerMove): Promise<Outcome> 
   if (move.act === 'switch organization') {
     const known = oracle.organizations[move.organization] as (typeof oracle.organizations)[number]
     const organization = (await actsOf(context).listOrganizations()).find(({ id }) => id === known.id)
-    const change = move.active ? reactivateOrganization : deactivateOrganization
-    const actual = await resultOf(change(context, organization as NonNullable<typeof organization>, act))
+    const actual = await resultOf(
+      setOrganizationActive(context, organization as NonNullable<typeof organization>, move.active, act),
+    )
     return { actual: actual ?? null, expected: oracle.switchOrganization(known, move.active) }
   }
   const known = oracle.partners[move.partner] as OraclePartner
   const partner = await partnerOf(context, known)
   if (move.act === 'switch partner') {
-    const change = move.active ? reactivatePartner : deactivatePartner
-    const actual = (await resultOf(change(context, partner, act))) ?? null
+    const actual = (await resultOf(setPartnerActive(context, partner, move.active, act))) ?? null
     return { actual, expected: oracle.switchPartner(known, move.active) }
   }
   if (move.act === 'join') {

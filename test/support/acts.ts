@@ -40,18 +40,14 @@ export function actsOf({
     renameOrganization: (id: number, name: string, act: Act) =>
       onboarding.renameOrganization(records, named(id), name, act),
     setOrganizationActive: (id: number, active: boolean, act: Act) =>
-      (active ? onboarding.reactivateOrganization : onboarding.deactivateOrganization)(
-        records,
-        named(id),
-        act,
-      ),
+      onboarding.setOrganizationActive(records, named(id), active, act),
     listPartners: () => onboarding.listPartners(records),
     addPartner: (name: string, organizationId: number | null, act: Act) =>
       onboarding.addPartner(records, name, orNull(organizationId), act),
     renamePartner: (id: number, name: string, act: Act) =>
       onboarding.renamePartner(records, named(id), name, act),
     setPartnerActive: (id: number, active: boolean, act: Act) =>
-      (active ? onboarding.reactivatePartner : onboarding.deactivatePartner)(records, named(id), act),
+      onboarding.setPartnerActive(records, named(id), active, act),
     setPartnerOrganization: (id: number, organizationId: number | null, act: Act) =>
       onboarding.setPartnerOrganization(records, named(id), orNull(organizationId), act),
     setPartnerRates: (id: number, rates: Partial<PartnerRates>, act: Act) =>
@@ -71,7 +67,7 @@ export function actsOf({
         { isLarge: true },
       ),
     setProviderActive: (id: number, active: boolean, act: Act) =>
-      (active ? providers.reactivateProvider : providers.deactivateProvider)(records, named(id), act),
+      providers.setProviderActive(records, named(id), active, act),
     addTimeOff: (id: number, absence: TimeOff, act: Act) => timeOff.storeTimeOff(records, id, absence, act),
     removeTimeOff: async (id: number, absence: TimeOff, act: Act): Promise<void> => {
       await timeOff.removeTimeOff(records, { id, timeOff: [] } as never, absence, act)
@@ -121,7 +117,7 @@ export function actsOf({
     findMemberByEmail: (email: string, act: Act) => members.findByEmail(records, email, act),
     releaseEmail: (id: number, act: Act) => members.releaseEmail(records, named(id), act),
     setMemberActive: (id: number, active: boolean, act: Act) =>
-      (active ? members.reactivateMember : members.deactivateMember)(records, named(id), act),
+      members.setMemberActive(records, named(id), active, act),
     exportMember: (id: number, act: Act) => members.exportMember(records, named(id), act),
     eraseMember: (id: number, act: Act) => members.storeErasure(records, id, act),
 

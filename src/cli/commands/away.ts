@@ -9,7 +9,6 @@ import {
   type Away,
   parseAway,
   parseTimeOff,
-  previewAway,
   removeTimeOff,
   takeAway,
 } from '../../operations/providers'
@@ -109,9 +108,8 @@ async function away(call: Call<Service, Flags>, ref: string, from: string, until
   const provider = requireProvider(context, ref)
   tried.id = provider.id
   const absence = parseAway(context, provider, { from, until }, context.clock.now())
-  const found = flags.dryRun
-    ? await previewAway(context, zones, provider, absence, makeAct())
-    : await takeAway(context, zones, provider, absence, call.act())
+  const act = flags.dryRun ? makeAct() : call.act()
+  const found = await takeAway(context, zones, provider, absence, act, flags.dryRun)
   return {
     json: presentAway(provider, absence, found, flags),
     text: awayText(provider, absence, found, flags),

@@ -7,15 +7,14 @@ import type { Records } from '../../operations/context'
 import { type MemberName, requireMember } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
 import {
-  deactivateMember,
   eraseMember,
   exportMember,
   type FoundMembers,
   findMembers,
   finishErasure,
   memberTimeAt,
-  reactivateMember,
   releaseEmail,
+  setMemberActive,
 } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
 import type { Service } from '../../service'
@@ -120,16 +119,12 @@ export function memberCommand(): Command {
     }),
     memberFindCommand(),
     ...switchCommands<Records, Person>(onMember, {
-      deactivate: [
-        'Block a member: look-ups and bookings get HTTP 403',
-        deactivateMember,
-        'anteroom member deactivate 42',
-      ],
+      deactivate: ['Block a member: look-ups and bookings get HTTP 403', 'anteroom member deactivate 42'],
       reactivate: [
         'Reactivate a member, so that look-ups and bookings work again',
-        reactivateMember,
         'anteroom member reactivate 42',
       ],
+      set: setMemberActive,
       question: ({ named }) => `Refuse look-ups of ${named} and bookings for them?`,
       nameOf: ({ id }) => `Member ${id}`,
     }),

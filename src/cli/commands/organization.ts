@@ -4,11 +4,10 @@ import type { Records } from '../../operations/context'
 import { requireOrganization } from '../../operations/find-records'
 import {
   addOrganization,
-  deactivateOrganization,
   listOrganizations,
   listPartners,
-  reactivateOrganization,
   renameOrganization,
+  setOrganizationActive,
 } from '../../operations/partners'
 import {
   type Call,
@@ -51,14 +50,13 @@ export function organizationCommand(): Command {
     ...switchCommands(onOrganization, {
       deactivate: [
         'Block an organization: all requests of its partners get HTTP 403',
-        deactivateOrganization,
         "anteroom organization deactivate 'North Care'",
       ],
       reactivate: [
         'Reactivate an organization, so that its partners can send requests again',
-        reactivateOrganization,
         "anteroom organization reactivate 'North Care'",
       ],
+      set: setOrganizationActive,
       question: askCutOff,
       nameOf: ({ name }) => `Organization ${name}`,
     }),

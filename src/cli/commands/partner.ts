@@ -6,10 +6,9 @@ import type { Records } from '../../operations/context'
 import { countRefusalsToday, requireOrganization, requirePartner } from '../../operations/find-records'
 import {
   addPartner,
-  deactivatePartner,
   listPartners,
-  reactivatePartner,
   renamePartner,
+  setPartnerActive,
   setPartnerOrganization,
   setPartnerRates,
 } from '../../operations/partners'
@@ -70,16 +69,9 @@ export function partnerCommand(): Command {
     setOrganizationCommand(),
     setRatesCommand(),
     ...switchCommands(onPartner, {
-      deactivate: [
-        "Refuse a partner's token with HTTP 401",
-        deactivatePartner,
-        'anteroom partner deactivate Lantern',
-      ],
-      reactivate: [
-        'Accept the token of a deactivated partner again',
-        reactivatePartner,
-        'anteroom partner reactivate Lantern',
-      ],
+      deactivate: ["Refuse a partner's token with HTTP 401", 'anteroom partner deactivate Lantern'],
+      reactivate: ['Accept the token of a deactivated partner again', 'anteroom partner reactivate Lantern'],
+      set: setPartnerActive,
       question: async (partner, context) =>
         `Deactivate partner ${partner.name}, ${await lastUse(context, partner)}?`,
       nameOf: ({ name }) => `Partner ${name}`,

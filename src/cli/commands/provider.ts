@@ -7,7 +7,7 @@ import type { Context } from '../../operations/context'
 import { explainSlot } from '../../operations/explain-slot'
 import { type ProviderName, requireProviderName, requireRegion } from '../../operations/find-records'
 import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../../operations/offer-slots'
-import { deactivateProvider, reactivateProvider } from '../../operations/providers'
+import { setProviderActive } from '../../operations/providers'
 import { slotMinutes } from '../../scheduling/availability'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { utcInstant, wholeNumber } from '../arguments'
@@ -77,16 +77,9 @@ export function providerCommand(): Command {
       run: why,
     }),
     ...switchCommands(onNamedProvider, {
-      deactivate: [
-        'Stop offering the slots of a provider',
-        deactivateProvider,
-        'anteroom provider deactivate on-001',
-      ],
-      reactivate: [
-        'Offer the slots of a deactivated provider again',
-        reactivateProvider,
-        'anteroom provider reactivate on-001',
-      ],
+      deactivate: ['Stop offering the slots of a provider', 'anteroom provider deactivate on-001'],
+      reactivate: ['Offer the slots of a deactivated provider again', 'anteroom provider reactivate on-001'],
+      set: setProviderActive,
       question: ({ ref }) => `Stop offering the slots of provider ${ref}?`,
       nameOf: ({ ref }) => `Provider ${ref}`,
       noteOn: heldOf,
