@@ -43,9 +43,16 @@ export function requestColumns(
   return {
     ...row,
     recordKey,
-    sealedScreeningAnswers: sealText(vault, JSON.stringify(screeningAnswers), answersPlace(request)),
+    sealedScreeningAnswers: sealText(vault, evenJson(screeningAnswers), answersPlace(request)),
     sealedSentProfile: sealText(vault, JSON.stringify(sentProfile), sentProfileCell(request)),
   }
+}
+
+/** JSON with spaces, so that each of the usual answers takes the same number of bytes. */
+function evenJson(answers: readonly ScreeningAnswer[]): string {
+  const bytesOf = ({ answer }: ScreeningAnswer) => Buffer.byteLength(JSON.stringify(answer))
+  const elements = answers.map((each) => JSON.stringify(each) + ' '.repeat(31 - ((bytesOf(each) - 1) % 32)))
+  return `[${elements.join()}]`
 }
 
 export function toRecord(vault: Vault, request: RequestRow, member: MemberRow | null): RequestRecord {

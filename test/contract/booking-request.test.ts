@@ -263,6 +263,34 @@ describe('contract: a second booking request of one member', () => {
     ])
   })
 
+  test('an empty phone number or date of birth removes the stored value, and the audit log names the fields', async () => {
+    const call = async (memberData: Record<string, unknown>) =>
+      (await book(booking('cleared', undefined, { ...memberData }))).body
+    const { member } = await call({ phoneNumber: '+14165550100', dob: '1990-01-02' })
+    expect((await call({ phoneNumber: '', dob: '' })).phoneNumber).toBe('')
+    expect((await call({ firstName: 'Rowan', suite: '' })).phoneNumber).toBe('')
+    const lines = await actsOf(service.context).listAudit(10, { record: `member ${member.id}` })
+    expect(lines.map(({ actor, action, outcome }) => [actor, action, outcome])).toEqual([
+      ['partner 1', 'member.create', 'done'],
+      ['partner 1', 'member.update', 'done: dob, phoneNumber'],
+      ['partner 1', 'member.update', 'done: firstName'],
+    ])
+    const sent = await service.context.store.read(({ requests }) => requests.sentProfilesOf(member.id))
+    expect(sent.map(({ before }) => before)).toEqual([
+      {},
+      { dob: '1990-01-02', phoneNumber: '+14165550100' },
+      { firstName: 'Robin' },
+    ])
+    expect(sent[1]?.sent).toEqual({
+      email: 'cleared@example.com',
+      firstName: 'Robin',
+      lastName: 'Sample',
+      country: 'CA',
+      phoneNumber: null,
+      dob: null,
+    })
+  })
+
   test('changes the language only if the request contains a language', async () => {
     const codes: string[] = []
     for (const preferredSpokenLanguage of ['de', undefined, 'pt-BR', undefined]) {

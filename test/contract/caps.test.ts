@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { perHour } from '../../src/domain/limits'
+import { closeRequest } from '../../src/operations/transitions'
 import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { type Answer, defaultNow, startService } from '../support/service'
@@ -52,7 +54,7 @@ describe('contract: limits for one member', () => {
     expect((await post(booking('other', at(second, '10:30')))).status).toBe(201)
   })
 
-  test('a member can have a limited number of future slots and any number of intakes', async () => {
+  test('a member can have a limited number of future slots, which does not limit intakes', async () => {
     for (const time of ['14:15', '15:00', '15:45']) {
       expect((await post(booking('eager', at(first, time)))).status).toBe(201)
     }
@@ -65,6 +67,62 @@ describe('contract: limits for one member', () => {
     service.setNow('2026-12-03T14:15:00Z')
     expect((await post(booking('eager', at(second, '16:30')))).status).toBe(201)
     service.setNow(defaultNow)
+  })
+})
+
+describe('contract: limits of intakes', () => {
+  beforeEach(async () => {
+    service = await startService({ directory, limits: { openIntakes: 2, intakes: perHour(15) } })
+  })
+  afterEach(() => service.stop())
+
+  const policyOf = ({ headers }: Answer) => [headers.get('ratelimit-policy'), headers.get('ratelimit')]
+
+  test('a member can have a limited number of intakes without a provider, and bookings besides', async () => {
+    const { providerId } = await entryOf(service, 31, 'First')
+    const ids: number[] = []
+    for (let count = 0; count < 2; count++) ids.push((await post(booking('eager'))).body.id)
+    const refused = await post(booking('eager'))
+    expectRefusal(refused, { status: 400, kind: 'too_many_open_requests', path: 'user.external_user_id' })
+    expect(refused.body.message).toBe(
+      'user.external_user_id: the member has 2 intakes without a provider, and may not have more',
+    )
+    const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
+    expect((await post(booking('eager', slot))).status).toBe(201)
+    expect((await post(booking('other'))).status).toBe(201)
+    await closeRequest(service.context, ids[0] as number, service.act())
+    service.setNow('2026-12-01T13:00:00Z')
+    expect((await post(booking('eager'))).status).toBe(201)
+  })
+
+  test('a partner beyond its intake rate gets 429 with that rate, and can still book', async () => {
+    const { providerId } = await entryOf(service, 31, 'First')
+    for (const name of ['m-1', 'm-2', 'm-3']) expect((await post(booking(name))).status).toBe(201)
+    const limited = await post(booking('m-4'))
+    expectRefusal(limited, { status: 429, kind: 'rate_limited' })
+    expect([limited.headers.get('retry-after'), ...policyOf(limited)]).toEqual([
+      '240',
+      '"intakes";q=3;w=720',
+      '"intakes";r=0;t=720',
+    ])
+    expect((await lookUp(service, 'm-4')).status).toBe(404)
+    const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }
+    const booked = await post(booking('m-4', slot))
+    expect([booked.status, ...policyOf(booked)]).toEqual([201, null, null])
+    expect((await post(booking('other'), (await service.addPartner('Other')).token)).status).toBe(201)
+    service.setNow('2026-12-01T12:04:00Z')
+    expect((await post(booking('m-5'))).status).toBe(201)
+    const { partner } = service.partner
+    await actsOf(service.context).setPartnerRates(partner.id, { intakesPerHour: 'off' }, service.act())
+    for (const name of ['m-6', 'm-7', 'm-8', 'm-9']) expect((await post(booking(name))).status).toBe(201)
+  })
+
+  test('an intake that stores nothing costs nothing of the intake rate', async () => {
+    for (let count = 0; count < 2; count++) await post(booking('eager'))
+    for (let count = 0; count < 4; count++) expect((await post(booking('eager'))).status).toBe(400)
+    expect((await post(booking('other'))).status).toBe(201)
+    const last = await post(booking('eager'))
+    expectRefusal(last, { status: 400, kind: 'too_many_open_requests', path: 'user.external_user_id' })
   })
 })
 

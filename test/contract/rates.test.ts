@@ -139,6 +139,26 @@ describe('contract: the cost of a call', () => {
     expect(rateHeadersOf(read)).toEqual(['"reads";q=1000;w=60', '"reads";r=999;t=1'])
   })
 
+  test.each([
+    ['8191 bytes', 8_191, 49, 2],
+    ['8192 bytes', 8_192, 48, 3],
+    ['256 KiB', 256 * 1024, 17, 40],
+  ])('a body of %s costs one booking and one more for each full 8 KiB', async (_, bytes, left, seconds) => {
+    const body = JSON.stringify(booking(`of-${bytes}`)).padEnd(bytes)
+    const chunks = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(body))
+        controller.close()
+      },
+    })
+    for (const sent of [body, chunks]) {
+      const { token } = await service.addPartner(`Partner of ${crypto.randomUUID()}`)
+      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+      const answer = await service.send(paths.booking, { method: 'POST', headers, body: sent })
+      expect(rateHeadersOf(answer)[1]).toBe(`"bookings";r=${left};t=${seconds}`)
+    }
+  })
+
   test('a call of a partner without an organization counts as a read', async () => {
     await start({ reads: perMinute(2) })
     const homeless = await service.addPartner('Homeless', null)

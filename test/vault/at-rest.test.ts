@@ -60,6 +60,53 @@ test('vault: screening answers and token secrets are not readable in any databas
   expect(hidden.filter(closed.holds).map(String)).toEqual([])
 })
 
+const items = Array.from(
+  { length: 9 },
+  (_, index) => `Item ${index + 1} of the questionnaire, as it is worded`,
+)
+const languages = [
+  ['Not at all', 'Several days', 'More than half the days', 'Nearly every day'],
+  ['Jamais', 'Plusieurs jours', 'Plus de la moitié du temps', 'Presque tous les jours'],
+]
+
+test('vault: the sealed lengths of 1,000 random screenings do not depend on the answers', async () => {
+  using folder = new Folder()
+  const path = folder.file('store.sqlite')
+  const { store, feed, close } = openTestEngine(path)
+  const partner = await store.addPartner('Lantern', null, act)
+  const version = await versionOf({ feed })
+  // Questions of different lengths, so that the totals are spread around the steps of the padding.
+  const padded = (extra: number) => items.map((item) => item + 'x'.repeat(extra % 40))
+  for (let round = 0; round < 1_000; round++) {
+    const words = languages[round % 2] as string[]
+    const screeningAnswers = padded(Math.floor(round / 50)).map((question) => ({
+      question,
+      answer: words[Math.floor(Math.random() * 4)] as string,
+    }))
+    const draft = draftOf(`m-${round}`, { screeningAnswers, version })
+    await store.submit({ ...draft, partnerId: partner.id })
+  }
+  await close()
+  using database = new Database(path, { readonly: true })
+  const lengths = database
+    .query<{ bytes: number }, []>(
+      'SELECT length(sealed_screening_answers) AS bytes FROM booking_requests ORDER BY id',
+    )
+    .all()
+    .map(({ bytes }) => bytes - sealedOverhead)
+  expect(lengths.filter((bytes) => bytes % 1024 !== 0)).toEqual([])
+  expect([...new Set(lengths)].sort()).toEqual([1024, 2048])
+  // Screenings with the same questions have the same length, whatever was answered.
+  const groups = Array.from(
+    { length: 20 },
+    (_, group) => new Set(lengths.slice(group * 50, group * 50 + 50)).size,
+  )
+  expect(groups).toEqual(Array(20).fill(1))
+})
+
+/** Bytes that sealing adds: format, key id, nonce and tag. */
+const sealedOverhead = 33
+
 /** The sealed and hashed values of each member in a database, by member id. */
 function sealedIn(path: string): (id: number) => Uint8Array[] {
   using database = new Database(path, { readonly: true })
