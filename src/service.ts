@@ -149,7 +149,7 @@ export async function restoreBackup(
   return place.restore({ ...restoring, takeKey, decrypt }, progress)
 }
 
-export interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
+interface Relocating extends Pick<ServiceOptions, 'purpose' | 'masterKey' | 'clock'> {
   readonly from: DatabaseSetting
   readonly to: DatabaseSetting
   /** True if servers of the source database may keep running. */

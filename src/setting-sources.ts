@@ -4,7 +4,7 @@ import { didYouMean } from './domain/did-you-mean'
 import { Refusal } from './domain/errors'
 import { Fault, type Flags, type Setting, type SettingName, settings } from './settings'
 
-export interface SettingsLine {
+interface SettingsLine {
   readonly line: number
   readonly name: string
   readonly value: string

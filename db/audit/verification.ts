@@ -22,7 +22,7 @@ export function auditHashes(vault: Vault): AuditHashes {
   }
 }
 
-export const chunkSize = 1_000
+const chunkSize = 1_000
 
 export interface LogEnds {
   /** Null if the seal is missing or invalid. */

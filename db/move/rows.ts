@@ -31,7 +31,7 @@ export async function sourceOver(
 }
 
 /** Operations of the target's engine. All run in the transaction that creates the target. */
-export interface Filling {
+interface Filling {
   readonly run: Run
   /** Adds rows. @throws Refusal database_unusable that names the row, if it violates a constraint */
   add(table: CopiedTable, lines: readonly string[]): MaybePromise<void>

@@ -31,7 +31,7 @@ const checkMillis = 30 * 60 * 1_000
 
 const pruneMillis = 60_000
 
-export interface MaintenanceParts {
+interface MaintenanceParts {
   readonly pool: Pool<Session>
   readonly on: OnConnection
   readonly acts: Acts

@@ -18,7 +18,7 @@ import {
 } from './migration'
 import { type Recognized, recognize } from './server/recognize'
 
-export interface Named {
+interface Named {
   /** The address without its password. */
   readonly name: string
   readonly purpose: Purpose

@@ -23,7 +23,7 @@ export interface Done<T> {
 /** Outcome of a write without a result, audit lines or directory changes. */
 export const noted = { answer: undefined, lines: [], changed: [] } as const
 
-export interface Transacting {
+interface Transacting {
   /** SQL statements, in lock order. */
   readonly locks: readonly string[]
   /**

@@ -178,7 +178,7 @@ export function archivesOf(log: WalkedLog, act: WithLog) {
  * Lists matching lines, oldest first. With `after`, lists the first lines after that id. Without `after`, lists the
  * newest lines.
  */
-export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
+function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'until', 'actor', 'record', 'action', 'afterAt', 'after', 'limit')
   const select = () => db.select().from(audit)
   const atOf = prepare(db.select({ at: audit.at }).from(audit).where(eq(audit.id, open.after)))
@@ -228,7 +228,7 @@ export function auditLists({ db, tables: { audit }, prepare }: QueryEngine) {
 }
 
 /** Counts failed authentications by record and outcome, most frequent first. Counts only the newest `most` lines. */
-export function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
+function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('since', 'most', 'record')
   const prepareCount = (isOne: boolean) => {
     const isRefusal = and(eq(audit.action, 'authentication.refuse'), gte(audit.at, open.since))
@@ -270,7 +270,7 @@ export function listReviewed({ db, tables: { audit }, prepare, isAmong, list }: 
 }
 
 /** Time of an e-mail conflict in ms; null if there is none. `back` 1 means the newest conflict. */
-export function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
+function conflictQuery({ db, tables: { audit }, prepare }: QueryEngine) {
   const open = placeholders('actor', 'after', 'offset')
   const isConflict = eq(audit.action, 'member.email-conflict')
   const conflict = prepare(

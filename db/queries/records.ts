@@ -14,14 +14,14 @@ import type { Tables } from './tables'
 type Row = Readonly<Record<string, unknown>>
 
 /** Values that the caller already has. They are not read or generated again. */
-export interface Known {
+interface Known {
   /** Ids for new records of each noun, in the order of the writes. */
   readonly ids?: Partial<Record<Noun, readonly number[]>>
   readonly requestKeys?: readonly string[]
   readonly members?: ReadonlyMap<number, SealedMember>
 }
 
-export interface Written {
+interface Written {
   /** Record id of each write. */
   readonly ids: readonly number[]
   /** Results that the caller awaits after it has sent COMMIT. */

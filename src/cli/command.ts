@@ -19,7 +19,7 @@ import {
 import { type Answer, type CommonFlags, printAnswer } from './terminal/output'
 import { confirm } from './terminal/question'
 
-export interface StorageFlag {
+interface StorageFlag {
   readonly said: [flag: string, value?: string]
   /** Number of command words before the flag. */
   readonly behind: number

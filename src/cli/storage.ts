@@ -22,7 +22,7 @@ export const storageSettings = ['settings', 'database', 'masterKeyFile', 'master
 /** Flags that are also accepted before the name of the command. */
 export const storageFlags: readonly string[] = storageSettings.map((name) => settings[name].flag)
 
-export function headingOf(name: SettingName): string | undefined {
+function headingOf(name: SettingName): string | undefined {
   return storageSettings.some((each) => each === name)
     ? 'Storage options (anywhere on the command line):'
     : undefined

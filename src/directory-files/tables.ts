@@ -24,7 +24,7 @@ type Element = Record<string, unknown>
 type ProviderElement = Element & Record<'licenses' | 'workingHours' | 'overrides' | 'timeOff', Element[]>
 
 /** The stored directory, and the refs of providers whose records cannot be read. */
-export type StoredDirectory = DirectoryFile & { readonly unreadable: ReadonlySet<unknown> }
+type StoredDirectory = DirectoryFile & { readonly unreadable: ReadonlySet<unknown> }
 
 /**
  * Reads CSV files as a directory. A table without a file stays as stored. For example, a single file of licenses
@@ -228,7 +228,7 @@ class DocumentBuilder {
 }
 
 /** Returns stubs of the regions and providers that tables refer to, for a check without a database. */
-export function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
+function assumeStored(rows: ReadonlyMap<TableName, readonly Row[]>) {
   const valuesOf = (table: TableName, column: string) =>
     (rows.get(table) ?? []).flatMap(({ values }) => values[column] ?? [])
   const refs = [...valuesOf('licenses', 'ref'), ...valuesOf('schedules', 'ref')]

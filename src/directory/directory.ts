@@ -16,7 +16,7 @@ import { Contents, type ContentsSources, nextTurn } from './contents'
 import { type Listing, licensesIn, toListing, type UnlistedProvider } from './listing'
 import type { Roster } from './roster'
 
-export interface DirectorySources extends ContentsSources {
+interface DirectorySources extends ContentsSources {
   readonly feed: DirectoryFeed
   readonly clock: Clock
 }

@@ -34,7 +34,7 @@ export type PartnerKind =
   | 'storage_failed'
 
 /** The refusals that only operator commands can receive. */
-export type OperatorKind =
+type OperatorKind =
   | 'name_taken'
   | 'token_exists'
   | 'record_unknown'
@@ -73,7 +73,7 @@ export class Refusal extends Error {
 }
 
 /** Names to suggest to an operator who entered an unknown name. Never contains names of members. */
-export interface Candidates {
+interface Candidates {
   readonly noun: 'organization' | 'partner' | 'provider'
   /** The unknown name. */
   readonly word: string
@@ -112,7 +112,7 @@ export interface RefusalCount {
   readonly lastAt: number
 }
 
-export interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
+interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
   readonly record: string | null
   readonly outcome: string
 }

@@ -56,7 +56,7 @@ export interface Limits {
   readonly cachedBytes: number
 }
 
-export const usualCachedBytes = 128 * 1024 * 1024
+const usualCachedBytes = 128 * 1024 * 1024
 
 /** For the sandbox and for commands. */
 export const unlimited: Limits = {

@@ -1,5 +1,5 @@
 /** `info`: normal operation. `warn`: an operator should check the cause. `error`: something fails. */
-export type Level = 'info' | 'warn' | 'error'
+type Level = 'info' | 'warn' | 'error'
 
 /** Reports one line to the operator. The level is `warn` by default. */
 export type Report = (line: string, level?: Level) => void

@@ -10,7 +10,7 @@ const bands = [
   { least: 0, severity: 'minimal' },
 ] as const
 
-export type Severity = (typeof bands)[number]['severity']
+type Severity = (typeof bands)[number]['severity']
 
 /** The item on thoughts of death or self-harm. `unclear` means that a person must read the answers. */
 export type NinthItem = 'non-zero' | 'zero' | 'unclear' | 'not asked'

@@ -184,4 +184,4 @@ export const formats = {
   },
 } as const satisfies Record<string, Format>
 
-export type FormatName = keyof typeof formats
+type FormatName = keyof typeof formats

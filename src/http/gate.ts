@@ -38,7 +38,7 @@ export interface Serving {
   readonly report?: Report
 }
 
-export type Admission = ReturnType<typeof admissionOf>
+type Admission = ReturnType<typeof admissionOf>
 
 export function admissionOf({ context, places = concurrencyLimits() }: Serving) {
   const [spend, spendIntake] = [partnerBudgets(context), intakeBudgets(context)]

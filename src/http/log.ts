@@ -107,7 +107,7 @@ export function writeDefectsTo(log: (line: string) => void): void {
 }
 
 /** Returns one line with the location of the error. Omits the error's message, which may contain health data. */
-export function describeDefect(what: string, error: unknown): string {
+function describeDefect(what: string, error: unknown): string {
   const name = error instanceof Error ? error.constructor.name : typeof error
   const code = (error as { code?: unknown } | null)?.code
   const frames = error instanceof Error ? (error.stack ?? '').match(/(?<=^\s+at ).*$/gm) : null

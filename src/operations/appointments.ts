@@ -10,7 +10,7 @@ import { type Clocks, type MemberTime, memberTimeAt } from './members'
 import { partnerNames } from './partners'
 import { noteReadings } from './requests'
 
-export interface AppointmentQuery {
+interface AppointmentQuery {
   /** `today`, `tomorrow` or a date. */
   readonly on: string
   /** Null for all providers. */
@@ -33,7 +33,7 @@ export interface Appointment {
 }
 
 /** A provider whose record cannot be read has only id and ref. */
-export type AppointedProvider = Pick<Provider, 'id' | 'ref'> &
+type AppointedProvider = Pick<Provider, 'id' | 'ref'> &
   Partial<Pick<Provider, 'firstName' | 'lastName' | 'timeZone'>>
 
 export interface Appointments {

@@ -21,7 +21,7 @@ export type AbsenceReason = 'provider_suspended' | 'provider_deactivated' | Abse
  * Returns the reason why a provider cannot hold a session at `startsAt` (ms), or null. If `startsAt` is null, checks only
  * that the provider is active.
  */
-export function absenceAt(
+function absenceAt(
   { provider, calendar, licenses }: Listing,
   isActive: (regionId: number) => boolean,
   startsAt: number | null,

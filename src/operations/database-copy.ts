@@ -10,7 +10,7 @@ import type { Context } from './context'
 import { type FoundPage, listRegions, searchProviders } from './search-providers'
 import { rotateToken } from './tokens'
 
-export interface Copying {
+interface Copying {
   readonly from: DatabaseLocation
   readonly to: DatabaseLocation
   readonly purpose: Purpose

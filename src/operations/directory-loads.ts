@@ -85,9 +85,9 @@ const states = [
   'rotated',
 ] as const
 
-export type SandboxState = (typeof states)[number]
+type SandboxState = (typeof states)[number]
 
-export interface SandboxPartner {
+interface SandboxPartner {
   readonly name: string
   readonly state: SandboxState
   readonly token: string

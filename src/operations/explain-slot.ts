@@ -19,9 +19,9 @@ export const slotReasons = [
   'not_listed' as const,
 ]
 
-export type SlotReason = (typeof slotReasons)[number]
+type SlotReason = (typeof slotReasons)[number]
 
-export interface SlotExplanation {
+interface SlotExplanation {
   readonly offered: boolean
   readonly reason: SlotReason | null
   /** Explanation for operators, in the provider's local time. */

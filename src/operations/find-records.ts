@@ -126,7 +126,7 @@ export function subjectsOfPartner({ id }: Partner): AuditSubject[] {
   return [{ record: name }, { actor: name }]
 }
 
-export interface MemberRecords {
+interface MemberRecords {
   /** Audit names of the member and the member's requests, for example `member 3`, `request 8`. */
   readonly records: readonly string[]
   /** True if the member was erased. The member's requests are then unknown. */

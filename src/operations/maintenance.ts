@@ -27,7 +27,7 @@ export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): P
   }
 }
 
-export interface KeyRotation {
+interface KeyRotation {
   /** The path of the new key; null if this run only finished an interrupted rotation. */
   readonly path: string | null
   /** True if the copy of the data key under the old master key was removed from the database files. */

@@ -44,7 +44,7 @@ export interface FoundMembers {
   readonly count: number
 }
 
-export interface FoundMember {
+interface FoundMember {
   readonly member: Member
   readonly by: MatchedBy
 }
@@ -153,7 +153,7 @@ async function heldOn({ members, requests, notes }: Facts, id: number): Promise<
   return { member, ...(await members.timesOf(id)), requests: all }
 }
 
-export interface Erasure {
+interface Erasure {
   /** Ids of the member's requests that keep a slot. */
   readonly holding: readonly number[]
   /** If false, the storage still contains traces of the erased data. */

@@ -88,7 +88,7 @@ export interface Offers {
 }
 
 /** A provider's absence (minutes) and the appointments in it. */
-export interface Replacement {
+interface Replacement {
   readonly absent: Listing
   readonly away: Interval
   /** The first and the last start of the appointments, in minutes. */

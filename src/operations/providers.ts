@@ -125,7 +125,7 @@ export function parseTimeOff(from: string, until: string): TimeOff {
   return { from, until }
 }
 
-export interface TimeOffAdded {
+interface TimeOffAdded {
   /** True if the absence was already stored. */
   readonly isKnown: boolean
   /** Booked slots that overlap the absence and are not over. These slots stay booked. */

@@ -190,7 +190,7 @@ async function listByRisk(store: Store, filter: RequestFilter): Promise<RequestR
   return ranked.sort((a, b) => (b.risk?.urgency ?? -1) - (a.risk?.urgency ?? -1))
 }
 
-export interface RequestRisk {
+interface RequestRisk {
   readonly id: number
   readonly risk: Risk | null
 }
@@ -198,7 +198,7 @@ export interface RequestRisk {
 const openedAtOnce = 1_000
 
 /** Yields the risk of each request, in order. Does not keep decrypted answers. */
-export async function* risksOf(store: Store, ids: readonly number[]): AsyncGenerator<RequestRisk> {
+async function* risksOf(store: Store, ids: readonly number[]): AsyncGenerator<RequestRisk> {
   for (let start = 0; start < ids.length; start += openedAtOnce) {
     const some = ids.slice(start, start + openedAtOnce)
     const answers = await store.read(({ requests }) => requests.readableAnswers(some))

@@ -10,7 +10,7 @@ import type { Region } from '../domain/region'
 import type { Availability } from '../scheduling/availability'
 import type { Context, Turn } from './context'
 
-export interface RegionPage extends Page<Region> {
+interface RegionPage extends Page<Region> {
   /** The regions of all pages. The array is the same object until regions change. */
   readonly all: readonly Region[]
 }

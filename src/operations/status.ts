@@ -16,16 +16,16 @@ export type ServerState = 'up' | 'unready' | 'silent' | 'down'
 export type AskServer = (server: ServerNote) => Promise<Exclude<ServerState, 'down'>>
 
 /** A planned token rotation. */
-export interface Cutover {
+interface Cutover {
   readonly partner: string
   /** ms */
   readonly at: number
 }
 
 /** Refused authentications of one kind. `partner` is the owner of the key; null for an unknown key. */
-export type RefusedBy = Omit<RefusalCount, 'partnerId'> & { readonly partner: string | null }
+type RefusedBy = Omit<RefusalCount, 'partnerId'> & { readonly partner: string | null }
 
-export interface Waiting {
+interface Waiting {
   readonly intakes: number
   /** Submission time of the oldest intake, in ms; null if there is none. */
   readonly oldestIntakeAt: number | null

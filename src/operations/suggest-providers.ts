@@ -11,7 +11,7 @@ import { type Whereabouts, whereaboutsOf } from './members'
 import { requireAssignable } from './transitions'
 
 /** A member's language and preferred modalities. */
-export interface Wish {
+interface Wish {
   /** BCP 47. */
   readonly language: string
   /** Parsed from the member's free text; empty if nothing is recognized. */
@@ -32,7 +32,7 @@ export interface Suggestion {
   readonly slots: readonly { readonly startsAt: number; readonly localTime: string }[]
 }
 
-export interface Licensee {
+interface Licensee {
   readonly listing: Listing
   /** The regions in which the member may be and the provider is licensed. */
   readonly places: readonly Region[]

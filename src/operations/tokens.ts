@@ -130,7 +130,7 @@ export async function verifyToken(context: Context, token: string, now: number):
 }
 
 /** The verdict on a token with this kid and a valid signature. A kid is not secret. */
-export interface KidVerdict extends TokenVerdict {
+interface KidVerdict extends TokenVerdict {
   /** Null for an unknown kid. */
   readonly known: { readonly key: KeyRecord; readonly refusedToday: readonly RefusalCount[] } | null
 }

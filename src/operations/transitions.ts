@@ -33,7 +33,7 @@ type PlacementDraft = Omit<AssignmentDraft, 'authorizationNumber'>
  * @throws Refusal record_unknown, move_unknown for a deactivated provider, slot_unavailable, storage_busy, and refusals of
  *   `refuse` and `decide`
  */
-export async function placeRequest(
+async function placeRequest(
   context: Context,
   requestId: number,
   provider: Provider,

@@ -50,7 +50,7 @@ export function toInstant(zone: TimeZone, local: number): number {
 }
 
 /** A range of local times that all have the same offset from UTC. A time that occurs twice means its first occurrence. */
-export interface FixedOffset {
+interface FixedOffset {
   readonly offset: number
   /** The first local time after the range. */
   readonly until: number

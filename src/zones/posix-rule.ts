@@ -1,5 +1,5 @@
 /** The clock changes of a year, in order. `offset` (minutes east of UTC) applies from `at` (minutes since 1970 in UTC). */
-export interface PosixRule {
+interface PosixRule {
   changesIn(year: number): { readonly at: number; readonly offset: number }[]
 }
 

@@ -6,7 +6,7 @@ import { DatabaseFailure, type Meaning, toFailure } from './failure'
 import { Deadline, timeouts } from './timeouts'
 
 /** Each row is an array. The driver returns int8 as text, bytea as Buffer, and json as a parsed value. */
-export type Rows = unknown[][]
+type Rows = unknown[][]
 
 export interface Opening {
   readonly address: DatabaseAddress

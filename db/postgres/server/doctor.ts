@@ -97,7 +97,7 @@ export function judgeSettings(settings: Readonly<Record<string, string>>): Findi
   return { check, state: 'note', detail, remedy: 'stop the server, then run pg_checksums --enable' }
 }
 
-export interface Standby {
+interface Standby {
   readonly name: string
   readonly isSynchronous: boolean
   /** Bytes of the write-ahead log that are not yet on the standby's disk. */

@@ -71,7 +71,7 @@ function cityOf(zone: string): string {
   return zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
 }
 
-export function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
+function nameOfProvider({ firstName, lastName }: Appointment['provider']): string | null {
   return firstName === undefined || lastName === undefined ? null : fullName({ firstName, lastName })
 }
 

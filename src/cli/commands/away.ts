@@ -67,7 +67,7 @@ function listAbsences(_call: Call<Context>, provider: Provider): Answer {
 }
 
 /** The source is `staff` if a command added the absence, and `directory` if a load added it. */
-export type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
+type SourcedAbsence = TimeOff & { readonly source: 'directory' | 'staff' }
 
 export function absencesBySource({ timeOff, staffTimeOff }: Provider): SourcedAbsence[] {
   return [

@@ -18,7 +18,7 @@ import { endCleanly } from './serve'
 const mostNamed = 20
 
 /** Returns the warning before a restore. @param diff null if the backup is not compared with a database */
-export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
+function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
   if (diff) return [`changes in ${against} since the backup are not in it:`, ...diffLines(diff)]
   return [
     `revocations, deactivations and erasures after ${madeAt ?? 'the backup'} are undone`,
@@ -28,7 +28,7 @@ export function beforeRestore(madeAt: string | null, diff: RestoreDiff | null, a
   ]
 }
 
-export function afterRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
+function afterRestore(madeAt: string | null, diff: RestoreDiff | null, against = ''): string[] {
   if (!diff)
     return [
       `Changes after ${madeAt ?? 'the backup'} are not in it: tokens revoked and members erased since then are back.`,

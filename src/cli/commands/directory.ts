@@ -43,7 +43,7 @@ import { confirm } from '../terminal/question'
 import { changeLimit, loadJson, loadQuestion, loadText, warnOfEmptied } from './directory-load'
 
 /** Checks files. If there is a database, also compares them with the stored directory. */
-export function directoryCheckCommand(filesMeaning: string): Command {
+function directoryCheckCommand(filesMeaning: string): Command {
   return storageCommand({
     name: 'check',
     description: 'Check files before a load, and list every fault with its place',

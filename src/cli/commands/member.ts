@@ -48,7 +48,7 @@ import { calledName, contactLines, personText, presentContact, presentExport } f
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, fields, rowsAnswer } from '../terminal/table'
 
-export function memberFindCommand(): Command {
+function memberFindCommand(): Command {
   return recordsCommand({
     name: 'find',
     description:

@@ -35,7 +35,7 @@ import {
 import { assignCommand, closeCommand, declineCommand, moveCommand } from './request-ends'
 import { namesOf, presentRow, requestListCommand } from './request-list'
 
-export function noteCommands(): Command[] {
+function noteCommands(): Command[] {
   return [
     onRequestId({
       name: 'note',
@@ -77,7 +77,7 @@ function presentRequestNote({ at, ...note }: RequestNote) {
   return { ...note, at: presentTimestamp(at) }
 }
 
-export function stateCommands(): Command[] {
+function stateCommands(): Command[] {
   return [
     assignCommand(),
     onAnyRequest({

@@ -81,7 +81,7 @@ function presentServerNote({ note }: ServerStatus) {
 }
 
 /** For example `2026-12-01T14:00:00Z (3 h ago)`. @param at in ms */
-export function agoText(at: number | null, now: number): string | null {
+function agoText(at: number | null, now: number): string | null {
   return at === null ? null : `${instantText(at)} (${ageText(at, now)} ago)`
 }
 

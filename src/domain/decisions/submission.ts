@@ -228,7 +228,7 @@ export interface KeptAnswer {
   readonly receipt: Receipt | null
 }
 
-export interface RetryFacts {
+interface RetryFacts {
   /** The response stored for this idempotency key; null if there is none. The response may have expired. */
   readonly kept: KeptAnswer | null
 }
@@ -238,7 +238,7 @@ export function expiredBy(now: number): number {
 }
 
 /** Answers a retry with the stored response, even if the request has changed. Returns null if this is not a retry. */
-export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
+function decideReplay(submittedAt: number, { kept }: RetryFacts): Decision<Replay> | null {
   if (!kept || kept.submittedAt <= expiredBy(submittedAt)) return null
   const { receipt } = kept
   if (!receipt) {
@@ -250,7 +250,7 @@ export function decideReplay(submittedAt: number, { kept }: RetryFacts): Decisio
 }
 
 /** Returns the writes that store a response for retries. Returns none without an idempotency key. */
-export function replayWrites(
+function replayWrites(
   { retry, partnerId }: Submission,
   { kept }: RetryFacts,
   answered: Pick<Extract<Write, { add: 'replay' }>['row'], 'memberId' | 'request' | 'submittedAt'>,

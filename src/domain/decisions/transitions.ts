@@ -236,16 +236,11 @@ function refuseText(text: string): Refusal | null {
   return new Refusal('field_invalid', `the text must have at most ${maxNoteLength} characters`)
 }
 
-export function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
+function refuseReason(request: RequestRecord, reason: string | undefined): Refusal | null {
   return reason === undefined ? null : (refuseErased(request) ?? refuseText(reason))
 }
 
-export function reasonNote(
-  request: RequestRecord,
-  kind: NoteKind,
-  act: Act,
-  reason: string | undefined,
-): Write[] {
+function reasonNote(request: RequestRecord, kind: NoteKind, act: Act, reason: string | undefined): Write[] {
   return reason === undefined ? [] : [noteOf(request, kind, reason, act)]
 }
 

@@ -89,7 +89,7 @@ export interface TokenInForce {
   readonly partner: string
 }
 
-export interface InBoth<T> {
+interface InBoth<T> {
   readonly backup: T
   readonly replaced: T
 }

@@ -19,7 +19,7 @@ import type { Change, Decision } from './writes'
 
 type AllRead<Asked extends readonly unknown[]> = { -readonly [K in keyof Asked]: Awaited<Asked[K]> }
 
-export interface ChangeOptions {
+interface ChangeOptions {
   /** True to block submissions during the change, because both may affect the same members or slots. */
   readonly isAlone?: boolean
   /** True if the change may write thousands of records. */

@@ -37,7 +37,7 @@ export interface Reply<Answer> {
   readonly counted?: Counted
 }
 
-export type Examples<Value> = Record<string, { readonly summary: string; readonly value: Value }>
+type Examples<Value> = Record<string, { readonly summary: string; readonly value: Value }>
 
 /** An OpenAPI Link Object. The parameters are expressions. */
 export interface Link {

@@ -191,7 +191,7 @@ function withWholeUrl(request: Request): Request {
 }
 
 /** True if closing the port would reset a connection (proc_pid_net(5)). Works on Linux only; false elsewhere. */
-export function hasWaiting(port: number): boolean {
+function hasWaiting(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0')
   // Fields of a line: local address, remote address, state (01 ESTABLISHED, 03 SYN_RECV, 0A LISTEN), tx_queue:rx_queue.
   const waiting = new RegExp(`:${hex} [0-9A-F]+:[0-9A-F]{4} (?:03|(?:01|0A) [0-9A-F]{8}:(?!0{8}))`)
@@ -227,7 +227,7 @@ const [mostWaits, waitMillis] = [1_000, 5]
  * Answers all requests that arrive before the port is closed, with Connection: close (RFC 9112 §9.6). Delays the last
  * responses until the port is closed: a client that waits for a response sends no new request.
  */
-export class Drain {
+class Drain {
   #arrived = 0
   #isDraining = false
   /** Resolves when the port is closed. Null while responses are not delayed. */

@@ -31,7 +31,7 @@ const [knownMillis, recordsKnownMillis] = [1_000, 15_000]
 /** Sampling interval of the event loop lag, in ms. */
 const beatMillis = 100
 
-export interface MetricsListening {
+interface MetricsListening {
   readonly port: number
   stop(): Promise<void>
 }
