@@ -1,9 +1,9 @@
 import { Refusal } from '../domain/errors'
+import { type BudgetState, Limiter } from '../domain/limiter'
 import { perHour, type Rate, rateFor, shareOf } from '../domain/limits'
 import type { Partner } from '../domain/partner'
 import type { Clock } from '../domain/ports/time'
 import type { Context } from '../operations/context'
-import { type BudgetState, Limiter } from './admission'
 import type { Words } from './errors'
 
 /** Returns the IPv4 address, also of IPv4-mapped IPv6 (RFC 4291 §2.5.5.2); else the IPv6 /64 network (RFC 6177). */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { Limiter } from '../../src/domain/limiter'
 import { perMinute } from '../../src/domain/limits'
-import { Limiter } from '../../src/http/admission'
 
 const now = Date.UTC(2026, 11, 1, 12)
 

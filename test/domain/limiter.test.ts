@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { type BudgetState, Limiter } from '../../src/domain/limiter'
 import { perMinute, type Rate, rateFor } from '../../src/domain/limits'
-import { type BudgetState, Limiter } from '../../src/http/admission'
 import { times } from '../support/long'
 
 const now = Date.UTC(2026, 11, 1, 12)
