@@ -14,8 +14,9 @@ import type { Partner } from '../domain/partner'
 import type { Facts, Store } from '../domain/ports/store'
 import type { ZoneData } from '../domain/ports/time'
 import { homeZonesOf, type Region, regionRef } from '../domain/region'
-import { minuteMillis } from '../scheduling/calendar'
-import { formatLocal, offsetAt, type TimeZone } from '../scheduling/time-zone'
+import { slotMinutes } from '../scheduling/availability'
+import { dayMinutes, minuteMillis } from '../scheduling/calendar'
+import { formatLocal, offsetAt, type TimeZone, toLocal } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
 import { wasErased } from './find-records'
 import { tryPurge } from './maintenance'
@@ -207,17 +208,31 @@ export interface MemberTime {
   readonly zones: readonly string[]
 }
 
-/** Returns a member's local time at `at` (ms); null if it cannot be determined. */
-export function memberTimeAt(
-  zones: Clocks,
-  profile: Pick<MemberProfile, 'country' | 'state'>,
-  at: number,
-): MemberTime | null {
-  const minute = at / minuteMillis
-  const found = homeZonesOf(profile, zones.zonesOf).flatMap((name): readonly TimeZone[] => {
-    const zone = zones.find(name)
+type Home = Pick<MemberProfile, 'country' | 'state'>
+
+/** Returns the possible time zones of a member, likeliest first; none if they cannot be determined. */
+export function memberZones(clocks: Clocks, home: Home): TimeZone[] {
+  return homeZonesOf(home, clocks.zonesOf).flatMap((name): readonly TimeZone[] => {
+    const zone = clocks.find(name)
     return zone ? [{ ...zone, name }] : []
   })
+}
+
+/** Returns true if a slot is from 08:00 to 21:00 in all zones of a member. @param start minutes */
+export function isDaytime(zones: readonly TimeZone[], start: number): boolean {
+  return zones.every((zone) => {
+    const minute = toLocal(zone, start) % dayMinutes
+    return 8 * 60 <= minute && minute + slotMinutes <= 21 * 60
+  })
+}
+
+/** Returns a member's local time at `at` (ms); null if it cannot be determined. */
+export function memberTimeAt(clocks: Clocks, home: Home, at: number): MemberTime | null {
+  return memberTimeIn(memberZones(clocks, home), at)
+}
+
+export function memberTimeIn(found: readonly TimeZone[], at: number): MemberTime | null {
+  const minute = at / minuteMillis
   const offset = (zone: TimeZone) => offsetAt(zone, Math.floor(minute))
   const [earliest] = found.toSorted((a, b) => offset(a) - offset(b))
   const [latest] = found.toSorted((a, b) => offset(b) - offset(a))

@@ -7,10 +7,10 @@ import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
-import { formatLocal } from '../scheduling/time-zone'
+import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import type { Context } from './context'
-import { type Clocks, type MemberTime, memberTimeAt, type Whereabouts, whereaboutsOf } from './members'
-import { licenseesIn, suits, wishOf } from './suggest-providers'
+import { type Clocks, isDaytime, memberZones, type Whereabouts, whereaboutsOf } from './members'
+import { daytimeFirst, licenseesIn, type Offer, offerAt, suits, wishOf } from './suggest-providers'
 
 /** A slot start in UTC and in the provider's local time. */
 export interface LocalStart {
@@ -66,16 +66,7 @@ export function findExampleSlot(
   return null
 }
 
-export interface Offer {
-  readonly provider: Provider
-  /** ms */
-  readonly startsAt: number
-  /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
-  readonly local: string
-  readonly memberTime: MemberTime | null
-}
-
-/** The alternatives for a member whose provider is away. */
+/** The alternatives for a member whose provider is away. Slots outside the member's daytime come last. */
 export interface Offers {
   /** The next slots with the same provider after the absence. */
   readonly afterwards: readonly Offer[]
@@ -114,31 +105,31 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
   const substitutesOf = cachedSubstitutes(context, replacement)
   const isNotOffered = ({ provider }: Listing, start: number) => !offered.has(`${provider.id} ${start}`)
 
-  function offer(listing: Listing, start: number, member: Member): Offer {
-    const { provider, calendar } = listing
+  function offer({ provider, calendar }: Listing, start: number, zones: readonly TimeZone[]): Offer {
     offered.add(`${provider.id} ${start}`)
-    const startsAt = start * minuteMillis
-    const local = formatLocal(calendar.schedule.zone, start)
-    return { provider, startsAt, local, memberTime: memberTimeAt(clocks, member.profile, startsAt) }
+    return offerAt(start, provider, calendar.schedule.zone, zones)
   }
 
   /** @param from the start of the appointment, in minutes */
   return (member: Member, from: number): Offers => {
     const whereabouts = whereaboutsOf(context.directory, member.profile)
     const { region } = whereabouts
+    const zones = memberZones(clocks, member.profile)
     const isLicensed = region === null || absent.licenses.some(({ regionId }) => regionId === region.id)
     const back = listFreeSlots(context, absent.provider, isLicensed ? region : null, now)
       .map((startsAt) => startsAt / minuteMillis)
       .filter((start) => start >= away.end && isNotOffered(absent, start))
     const soonest = substitutesOf(member, whereabouts)
       .flatMap(({ listing, slots }) => {
-        const start = slots.find((slot) => slot >= from && isNotOffered(listing, slot))
-        return start === undefined ? [] : { listing, start }
+        const open = slots.filter((slot) => slot >= from && isNotOffered(listing, slot))
+        const [start] = daytimeFirst(zones, open)
+        return start === undefined ? [] : { listing, start, night: isDaytime(zones, start) ? 0 : 1 }
       })
-      .sort((a, b) => a.start - b.start || a.listing.provider.id - b.listing.provider.id)
+      .sort((a, b) => a.night - b.night || a.start - b.start || a.listing.provider.id - b.listing.provider.id)
+    const afterwards = daytimeFirst(zones, back).slice(0, maxOffered)
     return {
-      afterwards: back.slice(0, maxOffered).map((start) => offer(absent, start, member)),
-      elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => offer(listing, start, member)),
+      afterwards: afterwards.map((start) => offer(absent, start, zones)),
+      elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => offer(listing, start, zones)),
       region,
       isLicensed,
     }

@@ -7,7 +7,15 @@ import { minuteMillis } from '../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../scheduling/time-zone'
 import type { Context } from './context'
 import { requireRequest } from './find-records'
-import { type Whereabouts, whereaboutsOf } from './members'
+import {
+  type Clocks,
+  isDaytime,
+  type MemberTime,
+  memberTimeIn,
+  memberZones,
+  type Whereabouts,
+  whereaboutsOf,
+} from './members'
 import { requireAssignable } from './transitions'
 
 /** A member's language and preferred modalities. */
@@ -28,8 +36,19 @@ export type Reason =
 export interface Suggestion {
   readonly provider: Provider
   readonly reasons: readonly Reason[]
-  /** The earliest free slots, in ms and in the provider's local time. */
-  readonly slots: readonly { readonly startsAt: number; readonly localTime: string }[]
+  /** The earliest free slots, but slots outside the member's daytime come last. */
+  readonly slots: readonly Offer[]
+}
+
+export interface Offer {
+  readonly provider: Provider
+  /** ms */
+  readonly startsAt: number
+  /** The provider's local time, for example `Tue 2026-12-01 09:00`. */
+  readonly local: string
+  readonly memberTime: MemberTime | null
+  /** False if it may be earlier than 08:00 or later than 21:00 for the member. */
+  readonly isDaytime: boolean
 }
 
 interface Licensee {
@@ -65,29 +84,55 @@ const shownSlots = 3
  * Returns the providers licensed in the region of an intake's member, best match first. @param now ms
  * @throws Refusal record_unknown, or move_unknown if the request is not an assignable intake
  */
-export async function suggestProviders(context: Context, id: number, now: number): Promise<Suggestions> {
+export async function suggestProviders(
+  context: Context,
+  clocks: Clocks,
+  id: number,
+  now: number,
+): Promise<Suggestions> {
   const request = await requireRequest(context, id)
   requireAssignable(request)
   const { member } = request
   const whereabouts = whereaboutsOf(context.directory, member.profile)
   const wish = wishOf(member)
-  const suggestions = rankCandidates(candidatesIn(context, whereabouts, now), wish)
+  const zones = memberZones(clocks, member.profile)
+  const suggestions = rankCandidates(candidatesIn(context, whereabouts, now), wish, zones)
   return { member, whereabouts, wish, suggestions }
 }
 
-/** Sorts by language, then modality, then the earliest free slot. */
-export function rankCandidates(candidates: readonly Candidate[], wish: Wish): Suggestion[] {
+/** Sorts by language, then modality, then the earliest free slot in the daytime. @param zones the member's time zones */
+export function rankCandidates(
+  candidates: readonly Candidate[],
+  wish: Wish,
+  zones: readonly TimeZone[],
+): Suggestion[] {
   return candidates
-    .map((candidate) => ({ candidate, reasons: reasonsFor(candidate, wish) }))
-    .sort((a, b) => compareFit(rankOf(a.reasons, a.candidate), rankOf(b.reasons, b.candidate)))
-    .map(({ candidate: { provider, freeSlots, zone }, reasons }) => ({
-      provider,
-      reasons,
-      slots: freeSlots.slice(0, shownSlots).map((minute) => ({
-        startsAt: minute * minuteMillis,
-        localTime: formatLocal(zone, minute),
-      })),
-    }))
+    .map((candidate) => {
+      const { provider, zone, freeSlots } = candidate
+      const slots = daytimeFirst(zones, freeSlots).slice(0, shownSlots)
+      const offers = slots.map((minute) => offerAt(minute, provider, zone, zones))
+      return { provider, reasons: reasonsFor(candidate, wish), slots: offers }
+    })
+    .sort((a, b) => compareFit(rankOf(a), rankOf(b)))
+}
+
+/** Puts the slots (minutes) outside the member's daytime last. */
+export function daytimeFirst(zones: readonly TimeZone[], slots: readonly number[]): number[] {
+  const [day, night] = [[] as number[], [] as number[]]
+  for (const slot of slots) (isDaytime(zones, slot) ? day : night).push(slot)
+  return [...day, ...night]
+}
+
+/** @param zone the provider's time zone @param zones the member's */
+export function offerAt(
+  minute: number,
+  provider: Provider,
+  zone: TimeZone,
+  zones: readonly TimeZone[],
+): Offer {
+  const startsAt = minute * minuteMillis
+  const times = { local: formatLocal(zone, minute), memberTime: memberTimeIn(zones, startsAt) }
+  return { provider, startsAt, ...times, isDaytime: isDaytime(zones, minute) }
 }
 
 export function wishOf({ profile }: Member): Wish {
@@ -162,10 +207,11 @@ function reasonsFor(candidate: Candidate, { language, modalities }: Wish): Reaso
 }
 
 /** Sort keys, most important first; smaller is better. */
-function rankOf(reasons: readonly Reason[], { freeSlots, provider }: Candidate): number[] {
+function rankOf({ reasons, slots: [first], provider }: Suggestion): number[] {
   const against = (about: Reason['about']) =>
     reasons.some((reason) => reason.about === about && reason.fits === false) ? 1 : 0
-  return [against('language'), against('modality'), freeSlots[0] ?? Number.MAX_SAFE_INTEGER, provider.id]
+  const start = [first?.isDaytime ? 0 : 1, first?.startsAt ?? Number.MAX_SAFE_INTEGER]
+  return [against('language'), against('modality'), ...start, provider.id]
 }
 
 function compareFit(a: readonly number[], b: readonly number[]): number {

@@ -325,7 +325,7 @@ describe('cli: request suggest', () => {
       readonly region: string
       readonly suggestions: readonly {
         readonly provider: string
-        readonly slots: readonly { readonly utcStartTime: string; readonly localTime: string }[]
+        readonly slots: readonly Readonly<Record<string, string>>[]
       }[]
     }
     const report = await practice.operator.ask<SuggestReport>('request', 'suggest', `${id}`)
@@ -333,7 +333,9 @@ describe('cli: request suggest', () => {
     expect(report.suggestions.map(({ provider }) => provider).toSorted()).toEqual(['on-1', 'on-2'])
     const [best] = report.suggestions
     const [slot] = best?.slots ?? []
-    expect(slot?.localTime).toMatch(/^[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}$/)
+    for (const time of [slot?.localTime, slot?.memberEarliestTime, slot?.memberLatestTime]) {
+      expect(time).toMatch(/^[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}$/)
+    }
     const words = ['--provider', best?.provider ?? '', '--slot', slot?.utcStartTime ?? '']
     expect((await act('assign', id, ...words)).code).toBe(0)
   })

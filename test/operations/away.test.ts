@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
-import { listFreeSlots, type Offer } from '../../src/operations/offer-slots'
+import { listFreeSlots } from '../../src/operations/offer-slots'
 import { parseAway, removeTimeOff, takeAway } from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
+import type { Offer } from '../../src/operations/suggest-providers'
 import { formatInstant } from '../../src/scheduling/calendar'
 import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
@@ -212,6 +213,36 @@ describe('operations: the alternative slots for an absence', () => {
       ['ill', '2026-12-02T14:45:00Z', 'Wed 2026-12-02 09:45'],
       ['ill', '2026-12-02T15:30:00Z', 'Wed 2026-12-02 10:30'],
       ['ill', '2026-12-02T16:15:00Z', 'Wed 2026-12-02 11:15'],
+    ])
+  })
+
+  test("alternative slots outside 08:00 to 21:00 of the member's local time come last", async () => {
+    await book('robin', '2026-12-02T14:00:00Z', { state: 'BC' })
+    const until = '2026-12-02T09:45'
+    const [{ offers } = { offers: null }] = (await take({ from: '2026-12-02T09:00', until })).affected
+    expect(described(offers?.afterwards)?.[0]).toEqual([
+      'ill',
+      '2026-12-02T15:30:00Z',
+      'Wed 2026-12-02 10:30',
+    ])
+    expect(described(offers?.elsewhere)).toEqual([
+      ['en-1', '2026-12-02T15:30:00Z', 'Wed 2026-12-02 10:30'],
+      ['en-2', '2026-12-02T15:30:00Z', 'Wed 2026-12-02 10:30'],
+    ])
+  })
+
+  test('alternative slots with a provider who is free only at night come last', async () => {
+    const early = { weekdays: ['wednesday' as const], start: '09:00', end: '10:00' }
+    const directory = {
+      regions: [region()],
+      providers: [provider('ill'), provider('a', { workingHours: [early] }), provider('b')],
+    }
+    await service.load(directory)
+    await book('robin', '2026-12-02T14:00:00Z', { state: 'BC' })
+    const [{ offers } = { offers: null }] = (await take()).affected
+    expect(offers?.elsewhere.map(({ provider: { ref }, isDaytime }) => [ref, isDaytime])).toEqual([
+      ['b', true],
+      ['a', false],
     ])
   })
 

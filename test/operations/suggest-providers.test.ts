@@ -7,6 +7,7 @@ import {
   rankCandidates,
   suggestProviders,
 } from '../../src/operations/suggest-providers'
+import { builtInZones } from '../../src/zones/packed'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -28,7 +29,7 @@ function candidate(ref: string, different: Partial<Candidate> = {}, languages = 
 }
 
 const rank = (candidates: Candidate[], language = 'en', modalities: Modality[] = []) =>
-  rankCandidates(candidates, { language, modalities }).map(({ provider: { ref } }) => ref)
+  rankCandidates(candidates, { language, modalities }, []).map(({ provider: { ref } }) => ref)
 
 describe('operations: the order of suggested providers', () => {
   test('is by language first, then by modality, then by the soonest slot', () => {
@@ -51,20 +52,68 @@ describe('operations: the order of suggested providers', () => {
   })
 
   test('ignores the modality if the member asked for none', () => {
-    const [suggestion] = rankCandidates([candidate('p1')], { language: 'en', modalities: [] })
+    const [suggestion] = rankCandidates([candidate('p1')], { language: 'en', modalities: [] }, [])
     expect(suggestion?.reasons).toContainEqual({ about: 'modality', fits: null, offered: ['in-video'] })
   })
 })
 
-test("operations: a suggestion shows the three soonest slots in UTC and in the provider's time zone", () => {
-  const freeSlots = [nextSlot, nextSlot + 45, nextSlot + 90, nextSlot + 135]
-  const [suggestion] = rankCandidates([candidate('p1', { freeSlots })], { language: 'en', modalities: [] })
-  expect(suggestion?.slots).toEqual([
-    { startsAt: Date.parse('2026-12-01T13:00:00Z'), localTime: 'Tue 2026-12-01 08:00' },
-    { startsAt: Date.parse('2026-12-01T13:45:00Z'), localTime: 'Tue 2026-12-01 08:45' },
-    { startsAt: Date.parse('2026-12-01T14:30:00Z'), localTime: 'Tue 2026-12-01 09:30' },
-  ])
-  expect(suggestion?.reasons).toContainEqual({ about: 'slots', fits: true, free: 4 })
+describe('operations: the slots of a suggestion', () => {
+  const vancouver = { name: 'America/Vancouver', transitions: [], offsets: [-480] }
+  const halifax = { name: 'America/Halifax', transitions: [], offsets: [-240] }
+  const wish = { language: 'en', modalities: [] }
+  // In Vancouver 05:00, 07:15, 08:00, 20:15 and 20:16.
+  const freeSlots = [0, 135, 180, 915, 916].map((minutes) => nextSlot + minutes)
+  const times = (zones: (typeof vancouver)[]) =>
+    rankCandidates([candidate('p1', { freeSlots })], wish, zones)[0]?.slots.map(({ startsAt, isDaytime }) => [
+      startsAt / 60_000 - nextSlot,
+      isDaytime,
+    ])
+
+  test("are the three soonest from 08:00 to 21:00 of the member's local time, then others", () => {
+    expect(times([vancouver])).toEqual([
+      [180, true],
+      [915, true],
+      [0, false],
+    ])
+  })
+
+  test('must be in the daytime of all time zones in which the member may be', () => {
+    expect(times([halifax, vancouver])?.[0]).toEqual([180, true])
+    expect(times([halifax, vancouver])?.[1]).toEqual([0, false])
+  })
+
+  test("are the three soonest if the member's time zone is unknown", () => {
+    expect(times([])).toEqual([0, 135, 180].map((minutes) => [minutes, true]))
+  })
+
+  test('have the local times of the provider and of the member', () => {
+    const early = candidate('p1', { freeSlots: [nextSlot] })
+    const [suggestion] = rankCandidates([early], wish, [vancouver])
+    expect(suggestion?.slots).toEqual([
+      {
+        provider: early.provider,
+        startsAt: Date.parse('2026-12-01T13:00:00Z'),
+        local: 'Tue 2026-12-01 08:00',
+        memberTime: {
+          earliest: 'Tue 2026-12-01 05:00',
+          latest: 'Tue 2026-12-01 05:00',
+          zones: ['America/Vancouver'],
+        },
+        isDaytime: false,
+      },
+    ])
+    expect(suggestion?.reasons).toContainEqual({ about: 'slots', fits: true, free: 1 })
+  })
+
+  test('decide the order: a provider with slots in the daytime, one with slots at night, one without', () => {
+    const candidates = [
+      candidate('p1', { freeSlots: [] }),
+      candidate('p2', { freeSlots: [nextSlot] }),
+      candidate('p3', { freeSlots: [nextSlot + 180] }),
+    ]
+    const ranked = rankCandidates(candidates, wish, [vancouver])
+    expect(ranked.map(({ provider: { ref } }) => ref)).toEqual(['p3', 'p2', 'p1'])
+  })
 })
 
 test.each<[string, Modality[]]>([
@@ -112,7 +161,7 @@ describe('operations: the suggestions for an intake', () => {
 
   async function suggestFor({ context, submit }: typeof service, profile: Partial<MemberUpdate>) {
     const { id } = await submit('m', { member: profile })
-    return suggestProviders(context, id, now)
+    return suggestProviders(context, builtInZones(), id, now)
   }
 
   const refs = ({ suggestions }: Awaited<ReturnType<typeof suggestFor>>) =>

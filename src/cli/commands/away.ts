@@ -3,7 +3,6 @@ import type { Provider, TimeOff } from '../../domain/provider'
 import { regionRef } from '../../domain/region'
 import type { Context } from '../../operations/context'
 import { requireProvider } from '../../operations/find-records'
-import type { Offer } from '../../operations/offer-slots'
 import {
   type AffectedAppointment,
   type Away,
@@ -12,6 +11,7 @@ import {
   removeTimeOff,
   takeAway,
 } from '../../operations/providers'
+import type { Offer } from '../../operations/suggest-providers'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
 import { type Call, commandGroup, commandsOn, json, serviceCommand, stateOf } from '../command'
@@ -126,14 +126,17 @@ function presentAway(provider: Provider, absence: TimeOff, { isKnown, affected }
       ...presentAppointment(appointment),
       region: offers?.region ? regionRef(offers.region) : null,
       isLicensedThere: offers?.region ? offers.isLicensed : null,
-      afterwards: (offers?.afterwards ?? []).map((offer) => presentOffer(appointment.request.id, offer)),
-      elsewhere: (offers?.elsewhere ?? []).map((offer) => presentOffer(appointment.request.id, offer, true)),
+      afterwards: (offers?.afterwards ?? []).map((offer) => presentMove(appointment.request.id, offer)),
+      elsewhere: (offers?.elsewhere ?? []).map((offer) => presentMove(appointment.request.id, offer, true)),
     })),
   }
 }
 
-function presentOffer(requestId: number, offer: Offer, isOther = false) {
-  const { provider, startsAt, local, memberTime } = offer
+function presentMove(requestId: number, offer: Offer, isOther = false) {
+  return { ...presentOffer(offer), command: moveOf(requestId, offer, isOther) }
+}
+
+export function presentOffer({ provider, startsAt, local, memberTime, isDaytime }: Offer) {
   return {
     provider: provider.ref,
     utcStartTime: formatInstant(startsAt),
@@ -141,7 +144,7 @@ function presentOffer(requestId: number, offer: Offer, isOther = false) {
     timeZone: provider.timeZone,
     memberEarliestTime: memberTime?.earliest ?? null,
     memberLatestTime: memberTime?.latest ?? null,
-    command: moveOf(requestId, offer, isOther),
+    isMemberDaytime: memberTime && isDaytime,
   }
 }
 
@@ -206,11 +209,14 @@ function offersText(title: string, requestId: number, offers: readonly Offer[], 
   return [`   ${title}:${offers.length === 0 ? ' no free slot in the next 30 days' : ''}`, lines]
 }
 
-/** For example `Tue 2026-12-01 09:00 Toronto, member's time 06:00 Vancouver`. */
-function bothTimes(slot: Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>): string {
+type Start = Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>
+
+/** For example `Tue 2026-12-01 09:00 Toronto, member's time 06:00 Vancouver (at night)`. */
+export function bothTimes(slot: Start & { readonly isDaytime?: boolean }): string {
   const providers = providerTimeText(slot, '')
-  const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, -6))
-  return theirs === null || providers.endsWith(theirs) ? providers : `${providers}, member's time ${theirs}`
+  const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, 14))
+  const members = theirs === null || providers.endsWith(theirs) ? '' : `, member's time ${theirs}`
+  return `${providers}${members}${slot.isDaytime === false ? ' (at night)' : ''}`
 }
 
 function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {

@@ -141,9 +141,10 @@ export function requestCommand(): Command {
       ],
       run: show,
     }),
-    onRequest({
+    serviceCommand({
       name: 'suggest',
       description: 'List suitable providers for an intake, the best first, with reasons',
+      words: [['<request>', 'id', recordId]],
       options: [['--limit <n>', 'the maximum number of providers', wholeNumber(1), 10], json()],
       examples: ['anteroom request suggest 42 --limit 3'],
       run: suggest,
@@ -186,10 +187,11 @@ async function presentShown(context: Context, request: RequestRecord, time: Memb
 }
 
 async function suggest(
-  { context, flags }: Call<Context, { limit: number }>,
-  { id }: RequestRecord,
+  { context: { context, zones }, flags, tried }: Call<Service, { limit: number }>,
+  id: number,
 ): Promise<Answer> {
-  const found = await suggestProviders(context, id, context.clock.now())
+  tried.id = (await requireRequest(context, id)).id
+  const found = await suggestProviders(context, zones, id, context.clock.now())
   await noteAct(context, makeAct(), 'request.suggest', `request ${id}`)
   return suggestionsAnswer(id, found, flags.limit)
 }

@@ -13,7 +13,7 @@ import type { AssignmentWarning } from '../../operations/transitions'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal } from '../../scheduling/time-zone'
 import { stateOf } from '../command'
-import { providerState } from '../commands/away'
+import { bothTimes, presentOffer, providerState } from '../commands/away'
 import { namesOf, presentRow } from '../commands/request-list'
 import { type Answer, instantText, type Text } from './output'
 import { contactLines, fullName, timeText } from './persons'
@@ -143,21 +143,18 @@ function presentNeeds({ member, whereabouts, wish }: Suggestions) {
 
 function presentSuggestion({ provider, reasons, slots }: Suggestion) {
   const { id, ref, firstName, lastName, timeZone } = provider
-  const starts = slots.map(({ startsAt, localTime }) => ({
-    utcStartTime: formatInstant(startsAt),
-    localTime,
-  }))
+  const starts = slots.map(presentOffer)
   return { provider: ref, providerId: id, firstName, lastName, timeZone, reasons, slots: starts }
 }
 
 /** Lists the reasons: for the provider (+), against the provider (-), or unknown (?). */
 function suggestionText(rank: number, { provider, reasons, slots }: Suggestion): Text {
-  const { ref, credentials, timeZone } = provider
+  const { ref, credentials } = provider
   return [
     '',
     `${rank}. ${ref}  ${fullName(provider)}${credentials ? `, ${credentials}` : ''}`,
     reasons.map((reason) => `   ${signOf(reason)} ${reasonText(reason)}`),
-    slots.map(({ startsAt, localTime }) => `       ${formatInstant(startsAt)}  ${localTime} in ${timeZone}`),
+    slots.map((slot) => `     ${formatInstant(slot.startsAt)}  ${bothTimes(slot)}`),
   ]
 }
 
@@ -175,7 +172,9 @@ function reasonText(reason: Reason): string {
     case 'modality':
       return `offers ${reason.fits === false ? 'only ' : ''}${reason.offered.join(', ') || 'no modality in this region'}`
     case 'slots':
-      return reason.fits ? `${reason.free} free slots, the soonest:` : 'no free slot in the next 30 days'
+      return reason.fits
+        ? `${reason.free} free slots, the best times first:`
+        : 'no free slot in the next 30 days'
   }
 }
 
