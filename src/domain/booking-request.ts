@@ -65,6 +65,12 @@ export interface RequestRecord extends Omit<BookingRequest, 'member'> {
   readonly member: Member | null
 }
 
+/** All of a member's request, with the profile that was sent with it: null for an older request. */
+export interface RequestWithAnswers extends Omit<RequestRecord, 'member'> {
+  readonly screeningAnswers: readonly ScreeningAnswer[]
+  readonly sentProfile: SentProfile | null
+}
+
 /** The kinds `decline` and `close` mark reasons for a decision. The kind `note` marks all other notes. */
 export type NoteKind = 'note' | 'decline' | 'close'
 

@@ -1,5 +1,6 @@
 import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
+import type { SentWith } from '../domain/booking-request'
 import {
   decideEmailRelease,
   decideErasure,
@@ -131,6 +132,11 @@ export function setMemberActive(
     (member) => decideMemberState(member, active),
     { isAlone: true },
   )
+}
+
+/** Returns what partners sent with a member's requests, oldest first. */
+export function readSentProfiles({ store }: Records, id: number): Promise<readonly SentWith[]> {
+  return store.read(({ requests }) => requests.sentProfilesOf(id))
 }
 
 /** Returns all data about a member, including screening answers. The audit log records the export. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { contactLines } from '../../src/cli/terminal/persons'
-import { member, profile } from '../domain/values'
+import { changeLines, contactLines, presentChanges } from '../../src/cli/terminal/persons'
+import type { SentWith } from '../../src/domain/booking-request'
+import { member, minutes, now, profile } from '../domain/values'
 
 const lines = (different: Partial<typeof profile>, time: Parameters<typeof contactLines>[1] = null) =>
   contactLines({ ...member, profile: { ...profile, ...different } }, time)
@@ -38,5 +39,43 @@ describe('cli: the contact details of a member', () => {
       reason: null,
       'e-mail': null,
     })
+  })
+})
+
+describe('cli: the changes that requests made to a member', () => {
+  const sentWith = (id: number, minutesAgo: number, before: SentWith['before']): SentWith => {
+    return { id, submittedAt: now - minutes(minutesAgo), sent: profile, before }
+  }
+
+  test('are listed newest first, with the names and the earlier values of the fields that identify or reach a person', () => {
+    const sent = [
+      sentWith(40, 5_000, {}),
+      sentWith(41, 120, { email: 'robin@example.com', phoneNumber: '+1 416 555 0100', gender: 'x' }),
+      sentWith(42, 30, { gender: 'y' }),
+      sentWith(43, 1, { preferredName: null, lastName: 'Sample', leaveVoicemail: 'No' }),
+    ]
+    expect(changeLines(sent, now)).toEqual([
+      'Voicemail, last name and preferred name changed 1 min ago by request 43; before: No, Sample, none',
+      'Phone and e-mail changed 2 h ago by request 41; before: +1 416 555 0100, robin@example.com',
+    ])
+    expect(presentChanges(sent).map(({ request, before }) => [request, before.gender])).toEqual([
+      [43, undefined],
+      [42, 'y'],
+      [41, 'x'],
+    ])
+    expect(presentChanges(sent)[0]).toEqual({
+      request: 43,
+      at: '2026-12-01T11:59:00.000Z',
+      before: { preferredName: null, lastName: 'Sample', leaveVoicemail: 'No' },
+    })
+  })
+
+  test('are limited to the newest five', () => {
+    const sent = [1, 2, 3, 4, 5, 6].map((id) => sentWith(id, 10 - id, { dob: '1990-01-01' }))
+    const shown = changeLines(sent, now)
+    expect([shown.length, shown[4]]).toEqual([
+      5,
+      'Date of birth changed 8 min ago by request 2; before: 1990-01-01',
+    ])
   })
 })

@@ -49,7 +49,7 @@ const auditOf = async (record: string) =>
   (await practice.operator.do('audit', 'export'))
     .trim()
     .split('\n')
-    .filter((line) => line.includes(`"${record}"`) && !line.includes('member.look-up'))
+    .filter((line) => line.includes(`"${record}"`) && !/member\.(look-up|create)/.test(line))
 
 function tracesOf(mark: Buffer): string[] {
   const { database } = practice.operator
@@ -58,15 +58,17 @@ function tracesOf(mark: Buffer): string[] {
     .filter((file) => existsSync(file) && readFileSync(file).includes(mark))
 }
 
-function newestSealed(): [answers: Buffer, profile: Buffer] {
+function newestSealed(): [answers: Buffer, profile: Buffer, sentProfile: Buffer] {
   using database = new Database(practice.operator.database, { readonly: true })
   const row = database
-    .query<Record<'answers' | 'profile', Uint8Array>, []>(
-      `SELECT sealed_screening_answers AS answers, sealed_profile AS profile FROM booking_requests
+    .query<Record<'answers' | 'profile' | 'sent', Uint8Array>, []>(
+      `SELECT sealed_screening_answers AS answers, sealed_profile AS profile, sealed_sent_profile AS sent FROM booking_requests
        JOIN members ON members.id = member_id ORDER BY booking_requests.id DESC LIMIT 1`,
     )
     .get()
-  return [Buffer.from(row?.answers ?? []), Buffer.from(row?.profile ?? [])]
+  // The end of each value, because a whole value may be split over several pages of the file.
+  const ends = [row?.answers, row?.profile, row?.sent].map((value) => Buffer.from(value ?? []).subarray(-64))
+  return ends as [Buffer, Buffer, Buffer]
 }
 
 describe('cli: the member commands', () => {
@@ -99,6 +101,7 @@ describe('cli: the member commands', () => {
         preferredModality: null,
         reasonForSeekingSupport: 'shown-reason '.repeat(250),
       },
+      changes: [],
     })
     const named = ['--partner', 'Lantern', '--external-id', 'shown-external']
     expect(await practice.operator.ask<object>('member', 'show', ...named)).toEqual(shown)
@@ -130,18 +133,27 @@ describe('cli: the member commands', () => {
       /^preferred name +Kit$/m,
       /^pronouns +they\/them$/m,
       /^date of birth +1990-02-01$/m,
-      /^phone +\+1 303 555 0100$/m,
+      /^phone +\+1 303 555 0199$/m,
       /^voicemail +NO$/m,
       /^time there +[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d \(America\/Denver\)$/m,
       /^language +Spanish$/m,
-      /^reason +a canary reason$/m,
+      /^reason +a canary$/m,
     ]
+    const redirected = { ...memberData, phoneNumber: '+1 303 555 0199', reasonForSeekingSupport: 'a canary' }
+    const second = await practice.service.post(booking('called', undefined, redirected), practice.token)
+    const changed = `Phone changed 0 min ago by request ${second.body.id}; before: +1 303 555 0100\n`
     const shown = await act('show', body.member.id)
     const request = await practice.operator.run(['request', 'show', `${body.id}`])
     for (const { code, stdout, stderr } of [shown, request]) {
       expect([code, stderr]).toEqual([0, ''])
       for (const line of lines) expect(stdout).toMatch(line)
+      expect(stdout).toContain(changed)
     }
+    const { changes } = await practice.operator.ask<{ changes: unknown }>('request', 'show', `${body.id}`)
+    const before = { phoneNumber: '+1 303 555 0100', reasonForSeekingSupport: 'a canary reason' }
+    expect(changes).toEqual([{ request: second.body.id, at: expect.any(String), before }])
+    const exported = JSON.parse(await practice.operator.do('member', 'export', `${body.member.id}`))
+    expect(exported.requests[1].sentProfile).toMatchObject({ sent: redirected, before })
     const log = await practice.operator.do('audit', 'export')
     expect(log).toContain(`"member.show","record":"member ${body.member.id}"`)
     expect(log).toContain(`"request.show","record":"request ${body.id}"`)
@@ -315,7 +327,7 @@ describeOfFile('cli: member erase', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('Earlier backups still contain the erased data')
     expect(stdout).toContain(`Requests that still hold a slot: ${id}.`)
-    expect(gone.map(tracesOf)).toEqual([[], []])
+    expect(gone.map(tracesOf)).toEqual([[], [], []])
     expect(stays.map(tracesOf)).not.toContainEqual([])
 
     expect([await lookUp('gone'), await lookUp('stays')]).toEqual([404, 200])

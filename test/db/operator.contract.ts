@@ -23,6 +23,7 @@ import {
   quebec,
   stored,
   takenOf,
+  update,
   versionOf,
   wholeDirectory,
 } from './furniture'
@@ -594,7 +595,9 @@ export function operatorContract(open: () => Promise<Place>): void {
       const { store } = place
       const { id, member, intake, book, first } = await fillWithIntake(place)
       await intake('kim')
-      const booked = await stored(book('robin', nine, { submittedAt: now + 7, screeningAnswers: [] }))
+      const sent = { ...update, phoneNumber: '+1 416 555 0100' }
+      const change = { submittedAt: now + 7, screeningAnswers: [], member: sent }
+      const booked = await stored(book('robin', nine, change))
       expect(await audited(store, () => store.exportMember(member.id, act))).toEqual([
         ['member.export', `member ${member.id}`],
       ])
@@ -610,11 +613,12 @@ export function operatorContract(open: () => Promise<Place>): void {
         declinedAt: null,
         submittedAt: now,
         screeningAnswers: answers,
+        sentProfile: { sent: update, before: {} },
         notes: [],
       }
       const held: unknown = await store.exportMember(member.id, act)
       expect(held).toEqual({
-        member,
+        member: booked.member,
         createdAt: now,
         updatedAt: now + 7,
         requests: [
@@ -630,6 +634,7 @@ export function operatorContract(open: () => Promise<Place>): void {
             localOffsetMinutes: 0,
             submittedAt: now + 7,
             screeningAnswers: [],
+            sentProfile: { sent, before: { phoneNumber: null } },
           },
         ],
       })

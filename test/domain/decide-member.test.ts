@@ -59,7 +59,7 @@ describe('domain: a member', () => {
       member,
       createdAt: now,
       updatedAt: now,
-      requests: [{ ...request, screeningAnswers: [], notes: [] }],
+      requests: [{ ...request, screeningAnswers: [], sentProfile: null, notes: [] }],
     }
     const decided = done(decideExport(held))
     expect(decided).toEqual({

@@ -154,7 +154,11 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
 
     listWithAnswers: (memberId: number) =>
       then(ofMember({ id: memberId }), (rows) =>
-        rows.map((row) => ({ ...factsOf(row), screeningAnswers: toAnswers(row) })),
+        rows.map((row) => ({
+          ...factsOf(row),
+          screeningAnswers: toAnswers(row),
+          sentProfile: openSentProfile(vault, row),
+        })),
       ),
   }
 }

@@ -13,6 +13,7 @@ import {
   findMembers,
   finishErasure,
   memberTimeAt,
+  readSentProfiles,
   releaseEmail,
   setMemberActive,
 } from '../../operations/members'
@@ -44,7 +45,15 @@ import {
   printNotice,
   verbatim,
 } from '../terminal/output'
-import { calledName, contactLines, personText, presentContact, presentExport } from '../terminal/persons'
+import {
+  calledName,
+  changeLines,
+  contactLines,
+  personText,
+  presentChanges,
+  presentContact,
+  presentExport,
+} from '../terminal/persons'
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, fields, rowsAnswer } from '../terminal/table'
 
@@ -205,16 +214,20 @@ async function show({ context: service }: Call<Service, Flags>, person: Person):
   const { id, partner } = person
   const state = stateOf(person)
   await noteAct(context, makeAct(), 'member.show', `member ${id}`)
-  const time = memberTimeAt(zones, person.profile, context.clock.now())
+  const now = context.clock.now()
+  const time = memberTimeAt(zones, person.profile, now)
+  const sent = await readSentProfiles(context, id)
+  const contact = presentContact(person, time)
+  const text = fields({
+    id,
+    state,
+    partner,
+    "partner's id": person.externalUserId,
+    ...contactLines(person, time),
+  })
   return {
-    json: { ...presentMember(person), partner, state, contact: presentContact(person, time) },
-    text: fields({
-      id,
-      state,
-      partner,
-      "partner's id": person.externalUserId,
-      ...contactLines(person, time),
-    }),
+    json: { ...presentMember(person), partner, state, contact, changes: presentChanges(sent) },
+    text: [text, changeLines(sent, now)],
   }
 }
 

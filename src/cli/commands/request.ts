@@ -5,7 +5,7 @@ import { absenceOfRequest, acknowledgeShift } from '../../operations/check-booki
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
-import { type MemberTime, memberTimeAt } from '../../operations/members'
+import { type MemberTime, memberTimeAt, readSentProfiles } from '../../operations/members'
 import { acceptRequest, addNote, countNotes, readNotes, readScreening } from '../../operations/requests'
 import { suggestProviders } from '../../operations/suggest-providers'
 import { formatInstant } from '../../scheduling/calendar'
@@ -24,7 +24,7 @@ import {
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
 import { type Answer, type CommonFlags, printNotice, type Text } from '../terminal/output'
-import { absenceTexts, personText, presentContact } from '../terminal/persons'
+import { absenceTexts, changeLines, personText, presentChanges, presentContact } from '../terminal/persons'
 import {
   presentRequest,
   providerOf,
@@ -163,10 +163,13 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
   const { member } = request
   const timeAt = (at: number | null) =>
     member && at !== null ? memberTimeAt(zones, member.profile, at) : null
-  const time = timeAt(context.clock.now())
-  const json = await presentShown(context, request, time)
+  const now = context.clock.now()
+  const time = timeAt(now)
+  const sent = member ? await readSentProfiles(context, member.id) : []
+  const json = { ...(await presentShown(context, request, time)), changes: presentChanges(sent) }
   const times = { time, slotTime: timeAt(request.startsAt) }
-  const text = await requestText(context, request, times, await countNotes(context, id))
+  const shown = await requestText(context, request, times, await countNotes(context, id))
+  const text = [shown, changeLines(sent, now)]
   if (!screening) return { json, text }
   const { answers, score } = screening
   return {

@@ -1,13 +1,14 @@
+import type { SentWith } from '../../domain/booking-request'
 import type { MemberExport } from '../../domain/decisions/members'
 import { languageName } from '../../domain/language'
-import type { Member } from '../../domain/member'
+import type { Member, MemberProfile } from '../../domain/member'
 import { presentTimestamp } from '../../http/endpoints/fields'
 import type { AbsenceReason } from '../../operations/check-bookings'
 import type { Records } from '../../operations/context'
 import type { MemberTime } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
-import { shorten } from './layout'
-import { formatJson } from './output'
+import { joined, shorten } from './layout'
+import { ageText, formatJson } from './output'
 
 export function contactLines({ profile }: Member, time: MemberTime | null) {
   return {
@@ -41,6 +42,38 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
     preferredModality: profile.preferredModality,
     reasonForSeekingSupport: profile.reasonForSeekingSupport,
   }
+}
+
+const changeNames: Partial<Record<keyof MemberProfile, string>> = {
+  phoneNumber: 'phone',
+  leaveVoicemail: 'voicemail',
+  email: 'e-mail',
+  firstName: 'first name',
+  lastName: 'last name',
+  preferredName: 'preferred name',
+  dob: 'date of birth',
+  country: 'country',
+  state: 'state',
+}
+const mostChanges = 5
+
+/** For example `Phone and e-mail changed 2 h ago by request 41; before: …`, newest first. @param now ms */
+export function changeLines(sent: readonly SentWith[], now: number): string[] {
+  const lines = sent.toReversed().flatMap(({ id, submittedAt, before }) => {
+    const changed = Object.entries(changeNames).filter(([name]) => name in before)
+    if (changed.length === 0) return []
+    const names = joined(changed.map(([, name]) => name))
+    const values = changed.map(([name]) => before[name as keyof MemberProfile] || 'none').join(', ')
+    const what = `${names[0]?.toUpperCase()}${names.slice(1)} changed ${ageText(submittedAt, now)} ago`
+    return `${what} by request ${id}; before: ${values}`
+  })
+  return lines.slice(0, mostChanges)
+}
+
+export function presentChanges(sent: readonly SentWith[]) {
+  return sent.toReversed().flatMap(({ id, submittedAt, before }) => {
+    return Object.keys(before).length > 0 ? { request: id, at: presentTimestamp(submittedAt), before } : []
+  })
 }
 
 /** Returns NO in capitals, because an unwanted voicemail discloses the contact to others. */

@@ -1,5 +1,5 @@
 import type { Act } from '../audit'
-import { holdsSlot, type RequestNote, type RequestRecord, type ScreeningAnswer } from '../booking-request'
+import { holdsSlot, type RequestNote, type RequestRecord, type RequestWithAnswers } from '../booking-request'
 import { Refusal } from '../errors'
 import type { Member } from '../member'
 import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
@@ -10,10 +10,7 @@ export interface MemberExport {
   readonly member: Member
   readonly createdAt: number
   readonly updatedAt: number
-  readonly requests: readonly (Omit<RequestRecord, 'member'> & {
-    readonly screeningAnswers: readonly ScreeningAnswer[]
-    readonly notes: readonly RequestNote[]
-  })[]
+  readonly requests: readonly (RequestWithAnswers & { readonly notes: readonly RequestNote[] })[]
 }
 
 export function decideMemberState(member: Member | null, active: boolean): Decision {

@@ -5,6 +5,7 @@ import type {
   RequestNote,
   RequestRecord,
   RequestState,
+  RequestWithAnswers,
   ScreeningAnswer,
   SentWith,
 } from '../booking-request'
@@ -117,11 +118,8 @@ interface RequestFacts {
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>
   /** Lists the requests of a member in order of id. The list of an erased person is empty. */
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>
-  listWithAnswers(
-    memberId: number,
-  ): MaybePromise<
-    (Omit<RequestRecord, 'member'> & { readonly screeningAnswers: readonly ScreeningAnswer[] })[]
-  >
+  /** Includes what was sent with each request. Throws if it cannot be decrypted. */
+  listWithAnswers(memberId: number): MaybePromise<RequestWithAnswers[]>
   /** Oldest first. Leaves out older requests, and data that cannot be opened. */
   sentProfilesOf(memberId: number): MaybePromise<readonly SentWith[]>
   /** Held slots in order of time. Starts are in ms, from `from` (inclusive) until `until` (exclusive). */
