@@ -18,7 +18,6 @@ import { describeOnPostgres, newDatabase } from '../../support/postgres-database
 import { act, fill, now, stored } from '../furniture'
 import { connectTo, openingOf, refusalOf } from './connections'
 import { openPostgresPlace } from './place'
-import { leaveStandbySlot } from './standby-slot'
 
 /** The maintenance of a database, which is created if it does not exist. Disposing closes it. */
 async function openMaintenance(url: string) {
@@ -166,11 +165,6 @@ const keepers: readonly Keeper[] = [
     await work()
     await server.run("ROLLBACK PREPARED 'one'")
   },
-  async function goneStandby(server, work) {
-    await leaveStandbySlot(server, 'gone')
-    await work()
-    await server.run("SELECT pg_drop_replication_slot('gone')")
-  },
   async function writer(server, work) {
     await using connections = connectTo(server.url, 1)
     await connections.on(async (connection) => {
@@ -284,7 +278,7 @@ describeOnPostgres('postgres: maintenance', () => {
     expect(await left()).toBe(0)
   })
 
-  test('a purge fails while a prepared transaction, an absent standby or a writer keeps deleted rows', async () => {
+  test('a purge fails while a prepared transaction or a writer keeps deleted rows', async () => {
     await using server = await startPostgres({ settings: { max_prepared_transactions: 1 } })
     await using opened = await openMaintenance(server.url)
     await opened.run(fillRows(9))
