@@ -41,7 +41,7 @@ async function submit(
       emailOwnerId: members.ownerOf(draft.member.email),
       holders: slot ? slots.touching(slot.providerId, slot.startsAt) : [],
       held: slot && member ? slots.heldBy(member.id, submittedAt) : [],
-      openIntakes: !slot && member ? requests.openIntakesOf(member.id) : 0,
+      openIntakes: !slot && member && draft.limits.openIntakes ? requests.openIntakesOf(member.id) : 0,
       conflictAt: audit.conflictAt(emailConflictQuery(draft)),
       kept: retry && replays.find(partnerId, retry),
     })

@@ -14,7 +14,10 @@ const workingHours = [{ weekdays: [...weekdays], start: '08:00', end: '16:00' }]
 // The default limits of production, but with rates so high that no caller reaches them.
 const endless = '100000000'
 const { limits } = readServerConfig(
-  { database: 'unused', baseUrl: 'http://localhost', readsPerMinute: endless, bookingsPerMinute: endless },
+  {
+    ...{ database: 'unused', baseUrl: 'http://localhost', openIntakes: 'off' },
+    ...{ readsPerMinute: endless, bookingsPerMinute: endless, intakesPerHour: 'off' },
+  },
   {},
 )
 
