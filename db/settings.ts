@@ -1,6 +1,7 @@
-import { emptyAudit, formatState } from '../src/domain/audit'
+import { type Act, emptyAudit, formatState } from '../src/domain/audit'
 import type { CopyNote, Purpose } from '../src/domain/ports/database-copy'
 import type { MaybePromise } from '../src/domain/ports/store'
+import type { ZoneEdition } from '../src/domain/ports/time'
 import type { MasterKey } from '../src/domain/ports/vault'
 import { auditHashes, auditStateName } from './audit/verification'
 import { unusable } from './findings/findings'
@@ -9,7 +10,7 @@ import { dataKeyName, isSealedUnder, newDataKey, openVault, resealed } from './s
 
 export const migrationsName = 'migrations'
 export const copyNoteName = 'copied'
-export const zoneDataName = 'zone_data'
+const zoneDataName = 'zone_data'
 export const lastDrillName = 'last_drill_at'
 const purposeName = 'purpose'
 
@@ -28,13 +29,19 @@ export function settingsOver(database: Running) {
     )
   const readText = (name: string) =>
     then(read(name), (value) => (value ? Buffer.from(value).toString() : null))
+  const readJson = <T>(name: string) =>
+    then(readText(name), (text): T | null => (text === null ? null : JSON.parse(text)))
   const write = (name: string, value: string | Uint8Array) =>
     then(database.run(upsert, [name, Buffer.from(value as string)]), () => {})
   return {
-    ...{ read, readText, write },
+    ...{ read, readText, write, readNumber: (name: string) => readJson<number>(name) },
     remove: (name: string) => then(database.run('DELETE FROM settings WHERE name = $1', [name]), () => {}),
     readPurpose: () => readText(purposeName),
-    readCopyNote: () => then(readText(copyNoteName), parseCopyNote),
+    readCopyNote: () => readJson<CopyNote>(copyNoteName),
+    readZoneData: () => readJson<ZoneEdition>(zoneDataName),
+    noteZoneData: ({ edition, folder }: ZoneEdition) =>
+      write(zoneDataName, JSON.stringify({ edition, folder })),
+    noteDrill: ({ at }: Act) => write(lastDrillName, `${at}`),
     markCopied: ({ to, at }: CopyNote) => write(copyNoteName, JSON.stringify({ to, at })),
     writeFirst(purpose: Purpose, masterKey: MasterKey) {
       const { sealed, vault } = newDataKey(purpose, masterKey)

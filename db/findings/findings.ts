@@ -1,10 +1,6 @@
 import type { AuditVerdict } from '../../src/domain/audit'
 import { Refusal } from '../../src/domain/errors'
-import type { Finding } from '../../src/domain/ports/maintenance'
-
-export function finding(check: string, fault: string | false | undefined, otherwise: string): Finding {
-  return { check, state: fault ? 'bad' : 'ok', detail: fault || otherwise }
-}
+import { type Finding, finding } from '../../src/domain/ports/maintenance'
 
 const mostNamed = 20
 

@@ -13,7 +13,7 @@ import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
 import { findSealed } from '../queries/sealed-values'
-import { copyNoteName, lastDrillName, settingsOver, zoneDataName } from '../settings'
+import { copyNoteName, lastDrillName, settingsOver } from '../settings'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
 import type { OnConnection, Pool } from './client/pool'
@@ -60,8 +60,8 @@ export function createMaintenance({
     }),
   )
   const findLastBackups = async (): Promise<LastBackups> => {
-    const drilled = await inSettings((settings) => settings.readText(lastDrillName))
-    return { backedUpAt: null, drilledAt: drilled === null ? null : Number(drilled), isByServer: true }
+    const drilledAt = await inSettings(({ readNumber }) => readNumber(lastDrillName))
+    return { backedUpAt: null, drilledAt, isByServer: true }
   }
   return {
     pruneAudit: archives.prune,
@@ -74,7 +74,7 @@ export function createMaintenance({
         return noted
       }),
     backUp: () => Promise.reject(unusable(backupWay)),
-    noteDrill: ({ at }) => inSettings((settings) => settings.write(lastDrillName, `${at}`)),
+    noteDrill: (act) => inSettings((settings) => settings.noteDrill(act)),
     rewrap: (next, act) =>
       acts.run(async ({ connection }) => {
         const answer = await settingsOver(connection).rewrapDataKey(purpose, masterKey, next)
@@ -107,12 +107,8 @@ export function createMaintenance({
         const line = { ...act, action: 'database.reactivate', record: null, outcome: 'done' } as const
         return { answer: undefined, lines: [line], changed: [] }
       }),
-    noteZoneData: ({ edition, folder }) =>
-      inSettings((settings) => settings.write(zoneDataName, JSON.stringify({ edition, folder }))),
-    async findZoneData() {
-      const noted = await inSettings((settings) => settings.readText(zoneDataName))
-      return noted === null ? null : JSON.parse(noted)
-    },
+    noteZoneData: (zones) => inSettings((settings) => settings.noteZoneData(zones)),
+    findZoneData: () => inSettings((settings) => settings.readZoneData()),
   }
 }
 

@@ -2,6 +2,7 @@ import { Database, SQLiteError } from 'bun:sqlite'
 import { requireCopied } from '../../src/domain/ports/database-copy'
 import {
   type Finding,
+  finding,
   isBackupTooOld,
   type LastBackups,
   type Maintenance,
@@ -9,11 +10,11 @@ import {
 } from '../../src/domain/ports/maintenance'
 import type { Protect } from '../../src/domain/ports/vault'
 import { dayMillis } from '../../src/scheduling/calendar'
-import { auditFinding, finding, named, unusable } from '../findings/findings'
+import { auditFinding, named, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
 import { whenNeeded } from '../queries/engine'
 import { findSealed } from '../queries/sealed-values'
-import { copyNoteName, lastDrillName, zoneDataName } from '../settings'
+import { copyNoteName, lastDrillName } from '../settings'
 import { checkpoint } from './file/checkpoint'
 import { faultsIn, makeBackup, publishCopy, toUnusable } from './file/copy'
 import { fileFindings } from './file/findings'
@@ -72,7 +73,7 @@ export function createMaintenance(
       if (!isDrill) await writer.write(() => settings.write(lastBackupName, String(act.at))).catch(() => {})
       return made.manifest
     },
-    noteDrill: ({ at }) => writer.write(() => settings.write(lastDrillName, String(at))),
+    noteDrill: (act) => writer.write(() => settings.noteDrill(act)),
     rewrap: (next, act) =>
       writer.write(() => {
         if (!settings.rewrapDataKey(purpose, masterKey, next)) return false
@@ -115,12 +116,8 @@ export function createMaintenance(
         settings.remove(copyNoteName)
         audit.append([{ ...act, action: 'database.reactivate', record: null, outcome: 'done' }])
       }),
-    noteZoneData: ({ edition, folder }) =>
-      writer.write(() => settings.write(zoneDataName, JSON.stringify({ edition, folder }))),
-    async findZoneData() {
-      const noted = settings.readText(zoneDataName)
-      return noted === null ? null : JSON.parse(noted)
-    },
+    noteZoneData: (zones) => writer.write(() => settings.noteZoneData(zones)),
+    findZoneData: async () => settings.readZoneData(),
   }
 }
 
@@ -195,9 +192,6 @@ function backupFinding(backups: LastBackups, now: number, oldest: number | null)
 }
 
 function lastBackups(database: Database): LastBackups {
-  const at = (name: string) => {
-    const noted = settingsOf(database).readText(name)
-    return noted === null ? null : Number(noted)
-  }
-  return { backedUpAt: at(lastBackupName), drilledAt: at(lastDrillName) }
+  const { readNumber } = settingsOf(database)
+  return { backedUpAt: readNumber(lastBackupName), drilledAt: readNumber(lastDrillName) }
 }

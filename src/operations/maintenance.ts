@@ -1,15 +1,8 @@
-import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
+import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine } from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
-import type {
-  ArchiveVerdict,
-  AuditPrune,
-  BackingUp,
-  Finding,
-  Manifest,
-  ServerNote,
-} from '../domain/ports/maintenance'
+import type { AuditPrune, BackingUp, Finding, Manifest, ServerNote } from '../domain/ports/maintenance'
 import type { Facts } from '../domain/ports/store'
 import { pause, type ZoneData, type ZoneEdition } from '../domain/ports/time'
 import type { Protection } from '../domain/ports/vault'
@@ -119,11 +112,6 @@ export async function noteDrill(records: Records, act: Act, isPassed: boolean): 
   else await noteAct(records, act, 'database.drill', null, 'failed')
 }
 
-/** Records the zone data in use, for commands that run next to the server. */
-export function noteZoneData({ maintenance }: Records, zones: ZoneEdition): Promise<void> {
-  return maintenance.noteZoneData(zones)
-}
-
 /** Stores the note of this server. At shutdown, null removes the note. Ignores write errors. */
 export function noteServer({ maintenance }: Records, note: ServerNote | null): Promise<void> {
   return maintenance.noteServer(note).catch(() => {})
@@ -199,16 +187,6 @@ export async function changeActive({ maintenance }: Records, change: () => Promi
   throw new Refusal('database_unusable', why)
 }
 
-/** Allows servers to open a copied database again. @throws Refusal record_unknown if the database was not copied */
-export function reactivateDatabase({ maintenance }: Records, act: Act): Promise<void> {
-  return maintenance.reactivate(act)
-}
-
-/** Checks the machine on which the database is stored. */
-export function checkHost({ maintenance }: Records): Promise<Finding[]> {
-  return maintenance.checkHost()
-}
-
 /** Adds an audit line for an act that changes no record: a read, or a refused attempt. */
 export function noteAct(
   { store }: Records,
@@ -241,11 +219,6 @@ export function auditHead({ store }: Records): Promise<AuditHead> {
   return store.read(({ audit }) => audit.head())
 }
 
-/** Verifies that no audit line was changed or removed. If `noted` is given, the log must contain this head. */
-export function verifyAudit({ maintenance }: Records, noted: AuditHead | null): Promise<AuditVerdict> {
-  return maintenance.verifyAudit(noted)
-}
-
 /**
  * Moves old audit lines to an archive. Returns their number.
  * @throws Refusal field_invalid for a future time or the path of another file, database_unusable if writing fails
@@ -254,13 +227,4 @@ export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, ac
   // A mistyped year would remove the whole log.
   if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
   return maintenance.pruneAudit(prune, act)
-}
-
-/** Verifies an archive of pruned lines. Checks that the audit log continues the archive. */
-export function checkArchive(
-  { maintenance }: Records,
-  path: string,
-  noted: AuditHead | null,
-): Promise<ArchiveVerdict> {
-  return maintenance.checkArchive(path, noted)
 }

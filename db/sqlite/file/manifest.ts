@@ -2,7 +2,6 @@ import type { Database } from 'bun:sqlite'
 import { version } from '../../../package.json'
 import type { ReportProgress } from '../../../src/domain/measures'
 import type { Content, Manifest } from '../../../src/domain/ports/maintenance'
-import { zoneDataName } from '../../settings'
 import { settingsOf } from '../query-engine'
 import { readPragma, schemaOf } from './head'
 
@@ -23,12 +22,11 @@ export async function addManifest(
   madeAt: number,
   progress: ReportProgress,
 ): Promise<Manifest> {
-  const zoneData = settingsOf(database).readText(zoneDataName)
   const manifest: Manifest = {
     version,
     madeAt,
     schema: schemaOf(readPragma(database, 'user_version')),
-    zoneData: zoneData === null ? null : JSON.parse(zoneData),
+    zoneData: settingsOf(database).readZoneData(),
     ...(await contentOf(database, progress)),
   }
   const insert = database.query('INSERT INTO settings (name, value) VALUES (?, ?)')

@@ -8,14 +8,7 @@ import {
 } from '../../domain/audit'
 import type { Records } from '../../operations/context'
 import { findMemberRecords, requirePartner, subjectsOfPartner } from '../../operations/find-records'
-import {
-  auditHead,
-  checkArchive,
-  everyAuditLine,
-  listAudit,
-  pruneAudit,
-  verifyAudit,
-} from '../../operations/maintenance'
+import { auditHead, everyAuditLine, listAudit, pruneAudit } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'
@@ -180,13 +173,13 @@ async function verify({
 }
 
 async function verifyLog(context: Records, noted: AuditHead | null) {
-  const verdict = await verifyAudit(context, noted)
+  const verdict = await context.maintenance.verifyAudit(noted)
   if (!verdict.intact) return [verdict, 'The log'] as const
   return [verdict, `The log is intact up to ${formatHead(verdict.head)}.`] as const
 }
 
 async function verifyArchive(context: Records, file: string, noted: AuditHead | null) {
-  const verdict = await checkArchive(context, file, noted)
+  const verdict = await context.maintenance.checkArchive(file, noted)
   if (!verdict.intact) return [verdict, 'The archive'] as const
   const { archive, next } = verdict
   const lines = `from after line ${archive.start.id} to ${formatHead(archive.head)}`

@@ -8,7 +8,7 @@ import { type CopyNote, describeCopy } from '../../domain/ports/database-copy'
 import { systemClock } from '../../domain/ports/time'
 import type { Records } from '../../operations/context'
 import { requireCopyNote } from '../../operations/find-records'
-import { reactivateDatabase, rotateMasterKey } from '../../operations/maintenance'
+import { rotateMasterKey } from '../../operations/maintenance'
 import { type Copied, copyBetween, databaseAt } from '../../service'
 import { fileName } from '../arguments'
 import {
@@ -149,7 +149,7 @@ async function reactivate({ context, flags, act }: Call<Records>): Promise<Answe
   const note = await requireCopyNote(context)
   const loss = `The database was ${describeCopy(note)}. Later changes to the copy are not in this database.`
   await confirm(`${loss} Stop serving the copy. Use this database again?`, flags)
-  await reactivateDatabase(context, act())
+  await context.maintenance.reactivate(act())
   const line = `The database is active. ${loss} Make sure that no server uses the copy.`
   return { json: { active: true, copied: presentCopyNote(note) }, text: line }
 }

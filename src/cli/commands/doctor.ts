@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../../config'
 import { Refusal } from '../../domain/errors'
-import { type Finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
+import { type Finding, finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
 import type { ZoneData } from '../../domain/ports/time'
 import {
   listShiftedBookings,
@@ -9,7 +9,7 @@ import {
   type ShiftedBooking,
   type UnavailableBooking,
 } from '../../operations/check-bookings'
-import { checkDatabase, checkHost, zoneDataNote } from '../../operations/maintenance'
+import { checkDatabase, zoneDataNote } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
@@ -41,7 +41,7 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
     const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
-    const all = [...ofDatabase, ...ofDirectory, ...(await checkHost(records))]
+    const all = [...ofDatabase, ...ofDirectory, ...(await records.maintenance.checkHost())]
     const findings = all.map((found) => withRemedy(found, remedies))
     printAnswer(flags, { json: findings, text: findingsText(findings) })
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
@@ -154,9 +154,4 @@ const mostNamed = 20
 
 function zoneFinding(zones: ZoneData, now: number): Finding {
   return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)
-}
-
-/** @param fault empty, false or null if the check passed */
-function finding(check: string, fault: string | false | null, fine: string): Finding {
-  return fault ? { check, state: 'bad', detail: fault } : { check, state: 'ok', detail: fine }
 }

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../domain/ports/time'
 import { removeBegun } from '../../files/durable'
 import { isPlainAddress, requireLoopback } from '../../http/listening/hosts'
 import type { RequestObserver } from '../../http/log'
-import { noteServer, noteZoneData, otherZoneDataNote, zoneDataNote } from '../../operations/maintenance'
+import { noteServer, otherZoneDataNote, zoneDataNote } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
 import { type Setting, type SettingName, serverSettings, settings } from '../../settings'
@@ -186,7 +186,7 @@ async function serveUntilStopped(
   const service = await openProduction(config, { upgrade: true, alone: true, report })
   const { certificate = null } = config
   try {
-    await noteZoneData(service.context, service.zones)
+    await service.context.maintenance.noteZoneData(service.zones)
     const now = service.context.clock.now()
     for (const note of notesOn(config)) report(note)
     const ofCertificate = certificate ? certificateNotes(certificate, config.baseUrl, now) : []

@@ -13,6 +13,11 @@ export interface Finding {
   readonly remedy?: string
 }
 
+/** @param fault empty, false or null if the check passed */
+export function finding(check: string, fault: string | false | null | undefined, fine: string): Finding {
+  return { check, state: fault ? 'bad' : 'ok', detail: fault || fine }
+}
+
 export interface Remedies {
   readonly whenNoted: Readonly<Record<string, string>>
   readonly whenBad: Readonly<Record<string, string>>
