@@ -41,8 +41,6 @@ export interface ServiceOptions extends DatabaseSetting {
   readonly clock: Clock
   readonly limits?: Limits
   readonly report: Report
-  /** Maximum writes in one transaction on SQLite. Only benchmarks set this. */
-  readonly largestGroup?: number | undefined
 }
 
 export interface Service extends Pick<Engine, 'close'> {
@@ -72,11 +70,11 @@ export async function openStorage(options: ServiceOptions) {
 }
 
 async function openWithKey(options: ServiceOptions) {
-  const { purpose, masterKey: source, create, upgrade = false, alone = false, largestGroup, clock } = options
+  const { purpose, masterKey: source, create, upgrade = false, alone = false, clock } = options
   const place = await databaseAt(options)
   const take = once(() => openKeyring({ source, place, purpose, create }))
   const takeKey = async () => masterKeyOf((await take()).key)
-  const opening = { purpose, takeKey, create, upgrade, alone, largestGroup }
+  const opening = { purpose, takeKey, create, upgrade, alone }
   const { store, maintenance, upgraded, ...opened } = await place.open(opening)
   const { key, keyring } = await take()
   if (upgraded?.copy) options.report(keptCopyNote(upgraded.copy))

@@ -35,6 +35,12 @@ function setting<Value, const More extends Details = object>(
   return { flag, argument, variable, meaning, parse, details }
 }
 
+const limit = (flag: string, what: string, byDefault: string) =>
+  setting(flag, '<n>', `the maximum ${what}, or off (default: ${byDefault})`, cap, {
+    byDefault,
+    isReloaded: true,
+  })
+
 export const settings = {
   settings: setting(
     '--settings',
@@ -94,33 +100,13 @@ export const settings = {
     'the addresses or networks (CIDR) of the proxies that terminate HTTPS, separated by commas',
     parseProxies,
   ),
-  readsPerMinute: setting(
-    '--reads-per-minute',
-    '<n>',
-    'the maximum reads of a partner in a minute, or off (default: 30000)',
-    cap,
-    { byDefault: '30000', isReloaded: true },
-  ),
-  bookingsPerMinute: setting(
-    '--bookings-per-minute',
-    '<n>',
-    'the maximum booking requests of a partner in a minute, or off (default: 600)',
-    cap,
-    { byDefault: '600', isReloaded: true },
-  ),
-  intakesPerHour: setting(
-    '--intakes-per-hour',
-    '<n>',
-    'the maximum intakes of a partner in an hour, or off (default: 600)',
-    cap,
-    { byDefault: '600', isReloaded: true },
-  ),
-  failedAuthenticationsPerMinute: setting(
+  readsPerMinute: limit('--reads-per-minute', 'reads of a partner in a minute', '30000'),
+  bookingsPerMinute: limit('--bookings-per-minute', 'booking requests of a partner in a minute', '600'),
+  intakesPerHour: limit('--intakes-per-hour', 'intakes of a partner in an hour', '600'),
+  failedAuthenticationsPerMinute: limit(
     '--failed-authentications-per-minute',
-    '<n>',
-    'the maximum 401 responses to one address in a minute, or off (default: 120)',
-    cap,
-    { byDefault: '120', isReloaded: true },
+    '401 responses to one address in a minute',
+    '120',
   ),
   nodes: setting(
     '--nodes',
@@ -139,26 +125,12 @@ export const settings = {
   noDocs: setting('--no-docs', null, 'do not serve /docs and /openapi.json', trueOrFalse, {
     byDefault: 'false',
   }),
-  openRequests: setting(
-    '--open-requests',
-    '<n>',
-    'the maximum open requests of a member with a future slot, or off (default: 10)',
-    cap,
-    { byDefault: '10', isReloaded: true },
-  ),
-  openIntakes: setting(
-    '--open-intakes',
-    '<n>',
-    'the maximum intakes of a member that have no provider, or off (default: 3)',
-    cap,
-    { byDefault: '3', isReloaded: true },
-  ),
-  emailConflictsPerHour: setting(
+  openRequests: limit('--open-requests', 'open requests of a member with a future slot', '10'),
+  openIntakes: limit('--open-intakes', 'intakes of a member that have no provider', '3'),
+  emailConflictsPerHour: limit(
     '--email-conflicts-per-hour',
-    '<n>',
-    'the maximum e-mail addresses of other members that a partner may send in an hour, or off (default: 20)',
-    cap,
-    { byDefault: '20', isReloaded: true },
+    'e-mail addresses of other members that a partner may send in an hour',
+    '20',
   ),
   cacheMib: setting(
     '--cache-mib',

@@ -51,7 +51,7 @@ function found(path: string): Found | null {
 }
 
 async function open(path: string, opening: Opening, migrations?: readonly Migration[]): Promise<Opened> {
-  const { purpose, takeKey, create, upgrade, alone, largestGroup } = opening
+  const { purpose, takeKey, create, upgrade, alone } = opening
   recognizeFile(path, create)
   // Takes the lock before an upgrade, so that no upgrade begins while a server runs.
   const lock = alone ? takeServeLock(path) : null
@@ -59,7 +59,7 @@ async function open(path: string, opening: Opening, migrations?: readonly Migrat
   try {
     const masterKey = await takeKey()
     const copy = upgrade && isOutdated(path, migrations) ? copyPathOf(path, migrations) : null
-    const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations }, largestGroup)
+    const engine = openEngine({ path, purpose, masterKey, create, upgrade, alone, migrations })
     if (alone) removeAbandoned(realpathSync(path))
     return {
       ...engine,

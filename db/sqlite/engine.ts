@@ -11,14 +11,13 @@ import { queriesOn, settingsOf } from './query-engine'
 import { directoryFeed, sqliteStore } from './store'
 import { Writer } from './writer'
 
-/** Opens the engine. @param largestGroup maximum writes per transaction; only benchmarks set it */
-export function openEngine(opening: Opening, largestGroup?: number): Engine {
+export function openEngine(opening: Opening): Engine {
   const database = openDatabase(opening)
   const vault = settingsOf(database).openVault(opening.purpose, opening.masterKey)
   const queries = queriesOn(database, vault)
   const guard = new FileGuard(opening.path, () => readPragma(database, 'user_version'))
   const health = new Health(guard)
-  const writer = new Writer(database, health, largestGroup)
+  const writer = new Writer(database, health)
   let check: QuickCheck | undefined
   let isClosed = false
   const schema = schemaOf(readPragma(database, 'user_version'))

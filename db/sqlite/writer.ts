@@ -47,7 +47,6 @@ export class Writer {
   constructor(
     private readonly database: Database,
     private readonly watch: Watch = unwatched,
-    private readonly most = largestGroup,
   ) {
     this.#dataVersion = database.query('PRAGMA data_version')
   }
@@ -122,7 +121,7 @@ export class Writer {
       this.#postpone(error)
       return
     }
-    const group = this.#queue.splice(0, this.most)
+    const group = this.#queue.splice(0, largestGroup)
     const answers = this.#commit(group, beganAt)
     this.#lastTook = performance.now() - beganAt
     for (const [index, job] of group.entries()) {

@@ -24,12 +24,10 @@ const { limits } = readServerConfig(
 export interface Bookable {
   readonly folder: string
   readonly database?: string | undefined
-  /** The largest number of writes in one transaction. */
-  readonly largestGroup?: number | undefined
 }
 
 /** Opens the service as `serve` does, on a new database without a directory. */
-export function openBookable({ folder, database = `${folder}/service.sqlite`, largestGroup }: Bookable) {
+export function openBookable({ folder, database = `${folder}/service.sqlite` }: Bookable) {
   return openService({
     purpose: 'production',
     database,
@@ -37,7 +35,6 @@ export function openBookable({ folder, database = `${folder}/service.sqlite`, la
     create: true,
     clock: systemClock,
     limits,
-    largestGroup,
     report: console.error,
   })
 }

@@ -44,8 +44,6 @@ export interface Opening {
   readonly upgrade: boolean
   /** True for a server. If the engine allows only one server, other servers are refused while the database is open. */
   readonly alone: boolean
-  /** The maximum number of writes in a transaction; for benchmarks only. */
-  readonly largestGroup?: number | undefined
 }
 
 export interface Upgrade {
