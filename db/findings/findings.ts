@@ -4,9 +4,9 @@ import { type Finding, finding } from '../../src/domain/ports/maintenance'
 
 const mostNamed = 20
 
-export function named(fault: string, records: readonly string[]): string {
+export function named(fault: string, records: readonly string[], separator = ', '): string {
   const more = records.length > mostNamed ? ` and ${records.length - mostNamed} more` : ''
-  return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(', ')}${more}` : ''
+  return records.length > 0 ? `${fault}: ${records.slice(0, mostNamed).join(separator)}${more}` : ''
 }
 
 export function auditFinding(verdict: AuditVerdict): Finding {

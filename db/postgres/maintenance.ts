@@ -13,6 +13,7 @@ import { verifyLog, type WalkedLog } from '../audit/verification'
 import { auditFinding, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
 import { findSealed } from '../queries/sealed-values'
+import { findUntraced } from '../queries/trails'
 import { copyNoteName, lastDrillName, settingsOver } from '../settings'
 import type { Connection } from './client/connection'
 import { toRefusal } from './client/failure'
@@ -88,6 +89,9 @@ export function createMaintenance({
         await whereReadable('settings', () => on(findSettings)),
         await whereReadable('sealed values', sealed),
         await whereReadable('audit log', async () => auditFinding(await verifyLog(log, null))),
+        await whereReadable('records', () =>
+          readOn(pool, (session) => findUntraced(session, now, isAll), checkMillis),
+        ),
         await whereReadable('backup', async () => backupFinding(await findLastBackups(), now)),
       ]
       return findings.map((found) => withRemedy(found, remedies))

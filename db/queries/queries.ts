@@ -12,6 +12,7 @@ import { replayQueries } from './requests/replays'
 import { noteQueries } from './requests/request-notes'
 import { slotQueries } from './requests/slots'
 import { newestSealed } from './sealed-values'
+import { trailQueries } from './trails'
 
 /** @param vaultOf returns the vault. The connection may be opened before the vault. */
 export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
@@ -29,6 +30,7 @@ export function prepareQueries(engine: QueryEngine, vaultOf: () => Vault) {
     newestSealed: whenCalled(() => newestSealed(engine)),
     audit: whenNeeded(() => auditQueries(engine, vaultOf())),
     replays: whenNeeded(() => replayQueries(engine, vaultOf())),
+    trails: whenNeeded(() => trailQueries(engine)),
   }
 }
 

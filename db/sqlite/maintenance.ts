@@ -14,6 +14,7 @@ import { auditFinding, named, unusable } from '../findings/findings'
 import { archivesOf } from '../queries/audit'
 import { whenNeeded } from '../queries/engine'
 import { findSealed } from '../queries/sealed-values'
+import { findUntraced } from '../queries/trails'
 import { copyNoteName, lastDrillName } from '../settings'
 import { checkpoint } from './file/checkpoint'
 import { faultsIn, makeBackup, publishCopy, toUnusable } from './file/copy'
@@ -88,6 +89,7 @@ export function createMaintenance(
         await whereReadable('orphans', () => orphansFinding(database)),
         await whereReadable('sealed values', () => findSealed(queries, isAll)),
         await whereReadable('audit log', async () => auditFinding(await audit.verify(null))),
+        await whereReadable('records', () => findUntraced(queries, now, isAll)),
         backupFinding(lastBackups(database), now, oldest),
       ]
     },

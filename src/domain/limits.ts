@@ -22,6 +22,12 @@ export interface PartnerRates {
   readonly intakesPerHour: RateOverride
 }
 
+/** For example `reads 60, bookings default per minute, intakes default per hour`. */
+export function ratesText({ readsPerMinute, bookingsPerMinute, intakesPerHour }: PartnerRates): string {
+  const perMinute = `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} per minute`
+  return `${perMinute}, intakes ${intakesPerHour ?? 'default'} per hour`
+}
+
 /** Returns the partner's own limit if there is one, otherwise the limit of the service. */
 export function rateFor(rate: Rate | null, override: RateOverride, per = perMinute): Rate | null {
   if (override === null) return rate

@@ -68,9 +68,9 @@ test('cli: request move frees the old slot for the next search, and each attempt
   expect(await linesOf(id)).toEqual([
     'request.accept done',
     'request.move not_confirmed',
-    'request.move done',
+    'request.move done: provider 2',
     'request.move move_unknown',
-    'request.move done',
+    'request.move done: provider 3',
   ])
 })
 

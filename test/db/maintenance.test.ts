@@ -35,6 +35,7 @@ test.each(['audit', 'members', 'licenses'])(
       'orphans',
       'sealed values',
       'audit log',
+      'records',
       'backup',
     ])
     const bad = findings.filter(({ state }) => state === 'bad')

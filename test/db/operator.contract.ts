@@ -822,9 +822,16 @@ export function operatorContract(open: () => Promise<Place>): void {
       ])
       expect(lines.map((line) => line.id)).toEqual(lines.map((_, index) => index + 1))
       const ofStaff = lines.filter(({ actor }) => !actor.startsWith('partner '))
-      expect(new Set(ofStaff.map(({ actor, outcome }) => `${actor} ${outcome}`))).toEqual(
-        new Set(['olive done']),
-      )
+      expect(new Set(ofStaff.map(({ actor }) => actor))).toEqual(new Set(['olive']))
+      const details = ofStaff.filter(({ outcome }) => outcome !== 'done')
+      expect(details.map(({ action, outcome }) => [action, outcome])).toEqual([
+        ['partner.add', `done: organization ${organization.id}`],
+        ['partner.set-organization', 'done: none'],
+        ['partner.set-rates', 'done: reads 1, bookings default per minute, intakes default per hour'],
+        ['request.assign', `done: provider ${first}`],
+        ['request.move', `done: provider ${first}`],
+        ['partner.add', `done: organization ${added.id}`],
+      ])
       expect(await store.listAudit(2)).toEqual(lines.slice(-2))
     })
 

@@ -346,7 +346,7 @@ describe('domain: assigning a provider', () => {
         },
       ],
       taken: [5],
-      audit: { action: 'request.assign', noun: 'request', id: 11 },
+      audit: { action: 'request.assign', noun: 'request', id: 11, outcome: 'done: provider 5' },
       answer: expect.any(Function),
     })
   })
@@ -450,7 +450,7 @@ describe('domain: moving a request to another slot', () => {
       expect(done(decideMove({ ...move, providerId: 6 }, { ...moving, request })) as unknown).toEqual({
         writes: [{ set: 'request', id: 12, to }],
         taken: [5, 6],
-        audit: { action: 'request.move', noun: 'request', id: 12 },
+        audit: { action: 'request.move', noun: 'request', id: 12, outcome: 'done: provider 6' },
         answer: expect.any(Function),
       })
     },

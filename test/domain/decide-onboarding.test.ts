@@ -38,9 +38,9 @@ describe('domain: an organization', () => {
 
 describe('domain: a partner', () => {
   test.each([
-    ['an organization', organization, 2],
-    ['no organization', null, null],
-  ] as const)('is added as active with %s', (_, theirs, organizationId) => {
+    ['an organization', organization, 2, 'done: organization 2'],
+    ['no organization', null, null, 'done: none'],
+  ] as const)('is added as active with %s', (_, theirs, organizationId, outcome) => {
     const decided = done(decidePartner(null, theirs, 'Harbourlight', act))
     expect(decided).toEqual({
       writes: [
@@ -50,7 +50,7 @@ describe('domain: a partner', () => {
         },
       ],
       taken: [],
-      audit: { action: 'partner.add', noun: 'partner', id: null },
+      audit: { action: 'partner.add', noun: 'partner', id: null, outcome },
       answer,
     })
     expect(decided.answer([9])).toEqual({
@@ -71,13 +71,13 @@ describe('domain: a partner', () => {
   })
 
   test.each([
-    ['another organization', organization, 2],
-    ['no organization', null, null],
-  ] as const)('can be assigned to %s', (_, theirs, organizationId) => {
+    ['another organization', organization, 2, 'done: organization 2'],
+    ['no organization', null, null, 'done: none'],
+  ] as const)('can be assigned to %s', (_, theirs, organizationId, outcome) => {
     expect(done(decidePartnerOrganization(partner, theirs))).toEqual({
       writes: [{ set: 'partner', id: 3, to: { organizationId } }],
       taken: [],
-      audit: { action: 'partner.set-organization', noun: 'partner', id: 3 },
+      audit: { action: 'partner.set-organization', noun: 'partner', id: 3, outcome },
       answer,
     })
   })
@@ -92,7 +92,10 @@ describe('domain: a partner', () => {
     expect(done(decidePartnerRates(partner, { readsPerMinute: 60, bookingsPerMinute: 'off' }))).toEqual({
       writes: [{ set: 'partner', id: 3, to: { readsPerMinute: 60, bookingsPerMinute: 'off' } }],
       taken: [],
-      audit: { action: 'partner.set-rates', noun: 'partner', id: 3 },
+      audit: {
+        ...{ action: 'partner.set-rates', noun: 'partner', id: 3 },
+        outcome: 'done: reads 60, bookings off per minute, intakes default per hour',
+      },
       answer,
     })
     expect(done(decidePartnerRates(partner, { bookingsPerMinute: null })).writes).toEqual([

@@ -89,6 +89,8 @@ const whenNoted = {
   settings: 'stop all other programs that use the database, then restart the service',
   'sealed values': 'if a token key is damaged, run anteroom token rotate; restore other values from a backup',
   'audit log': 'find out who could write to the database file, and compare it with a backup',
+  records:
+    'find out who could write to the database, then repeat the act that should be in force, for example anteroom token revoke',
   backup: 'anteroom backup FILE',
   bookings: 'anteroom request move ID --slot INSTANT, or anteroom request decline ID',
   'booked times': 'inform the member and the provider, then run anteroom request acknowledge ID',

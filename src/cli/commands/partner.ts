@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { Refusal } from '../../domain/errors'
-import type { PartnerRates } from '../../domain/limits'
+import { type PartnerRates, ratesText } from '../../domain/limits'
 import type { Partner } from '../../domain/partner'
 import type { Records } from '../../operations/context'
 import { countRefusalsToday, requireOrganization, requirePartner } from '../../operations/find-records'
@@ -214,11 +214,6 @@ async function setRates(
   await setPartnerRates(context, partner, rates, act())
   const changed = { ...partner, ...rates }
   return { json: changed, text: `Partner ${partner.name}: ${ratesText(changed)}.` }
-}
-
-function ratesText({ readsPerMinute, bookingsPerMinute, intakesPerHour }: PartnerRates): string {
-  const perMinute = `reads ${readsPerMinute ?? 'default'}, bookings ${bookingsPerMinute ?? 'default'} per minute`
-  return `${perMinute}, intakes ${intakesPerHour ?? 'default'} per hour`
 }
 
 function organizationOf({ organization }: Partner): string {

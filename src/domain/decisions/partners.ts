@@ -9,7 +9,16 @@ import {
   type Organization,
   type Partner,
 } from '../partner'
-import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
+import {
+  type Decision,
+  decideState,
+  outcome,
+  setting,
+  unknownRecord,
+  type Write,
+  withOutcome,
+} from '../ports/writes'
+import { organizationOutcome, ratesOutcome } from './audit-trail'
 
 /** @param known the organization that already has this name; null if the name is free */
 export function decideOrganization(
@@ -50,7 +59,10 @@ export function decidePartner(
   const named = { name, active: true, networks: null, ...rates }
   const row = { ...named, organizationId: organization?.id ?? null, createdAt: at }
   return {
-    ...outcome('partner.add', 'partner', null, [{ add: 'partner', row }]),
+    ...withOutcome(
+      outcome('partner.add', 'partner', null, [{ add: 'partner', row }]),
+      organizationOutcome(organization),
+    ),
     answer: ([id]) => ({ id: id as number, ...named, organization }),
   }
 }
@@ -71,12 +83,14 @@ export function decidePartnerOrganization(
   if (!partner) return unknownRecord('partner')
   if (organization === undefined) return unknownRecord('organization')
   const organizationId = organization?.id ?? null
-  return setting('partner.set-organization', 'partner', partner.id, { organizationId })
+  const set = setting('partner.set-organization', 'partner', partner.id, { organizationId })
+  return withOutcome(set, organizationOutcome(organization))
 }
 
 export function decidePartnerRates(partner: Partner | null, rates: Partial<PartnerRates>): Decision {
   if (!partner) return unknownRecord('partner')
-  return setting('partner.set-rates', 'partner', partner.id, rates)
+  const set = setting('partner.set-rates', 'partner', partner.id, rates)
+  return withOutcome(set, ratesOutcome({ ...partner, ...rates }))
 }
 
 function decideRename(

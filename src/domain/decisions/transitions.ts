@@ -21,6 +21,7 @@ import {
   setting,
   unknownRecord,
   type Write,
+  withOutcome,
 } from '../ports/writes'
 import { type HeldSlot, overlappingWith, type SlotHolder } from './submission'
 
@@ -197,7 +198,7 @@ function placementOutcome(
     declinedAt: null,
   }
   const taken = [...new Set([...providersOf(request), providerId])]
-  return setting(action, 'request', request.id, to, taken)
+  return withOutcome(setting(action, 'request', request.id, to, taken), `done: provider ${providerId}`)
 }
 
 const transitionsFrom = {

@@ -134,6 +134,11 @@ export function outcome(
   return { writes, taken, audit: { action, noun, id }, answer: () => {} }
 }
 
+/** Adds values that are no personal data to the audit line, for example `done: provider 7`. */
+export function withOutcome<Answer>(decided: Outcome<Answer>, text: string): Outcome<Answer> {
+  return { ...decided, audit: { ...(decided.audit as AuditFact), outcome: text } }
+}
+
 export function setting<N extends Noun>(
   action: AuditAction,
   noun: N,

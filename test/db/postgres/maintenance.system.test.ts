@@ -15,7 +15,7 @@ import { masterKeyOf } from '../../../src/vault/vault'
 import { FakeClock } from '../../support/held-time'
 import { type Postgres, runSql, startPostgres } from '../../support/postgres'
 import { describeOnPostgres, newDatabase } from '../../support/postgres-databases'
-import { act, fill, now, stored } from '../furniture'
+import { act, actAt, fill, now, stored } from '../furniture'
 import { connectTo, openingOf, refusalOf } from './connections'
 import { openPostgresPlace } from './place'
 
@@ -61,6 +61,7 @@ describeOnPostgres("postgres: doctor's checks", () => {
       settings: expect.stringMatching(/ok|note/),
       'sealed values': 'ok',
       'audit log': 'ok',
+      records: 'ok',
       backup: 'note',
       server: 'ok',
       connection: 'ok',
@@ -92,6 +93,34 @@ describeOnPostgres("postgres: doctor's checks", () => {
       detail: `cannot be opened: key ${key.kid}, member ${member.id}, request ${id}, note 1, the response to request ${id}`,
     })
   })
+})
+
+test('postgres: a check names a token, rates and a request that were changed without the service', async () => {
+  await using place = await openPostgresPlace()
+  const { intake, partner } = await fill(place)
+  const key = newKey()
+  await place.store.issueKey(partner.id, { ...key, startsAt: now }, act)
+  await place.store.revokeKeys(partner.id, actAt(now + 1))
+  await place.store.setPartnerRates(partner.id, { readsPerMinute: 60 }, act)
+  const { id } = await stored(intake('robin'))
+  const records = async (isAll: boolean) =>
+    (await place.maintenance?.check(now + 2, null, isAll))?.find(({ check }) => check === 'records')
+  expect(await records(true)).toEqual({ check: 'records', state: 'ok', detail: 'as the audit log says' })
+  await runSql(
+    place.url,
+    `UPDATE partner_keys SET ends_at = NULL, end_reason = NULL; UPDATE partners SET reads_per_minute = 0;
+     UPDATE booking_requests SET state = 'closed', declined_at = 0`,
+  )
+  const unset = 'bookings default per minute, intakes default per hour'
+  for (const isAll of [false, true])
+    expect(await records(isAll)).toEqual({
+      check: 'records',
+      state: 'bad',
+      detail:
+        `changed without the service: partner 1 (Harbourlight) has reads off, ${unset}, but audit line 6 ` +
+        `(partner.set-rates) says reads 60, ${unset}; partner 1 (Harbourlight): token ${key.kid} differs from ` +
+        `audit line 5 (token.revoke); request ${id} is closed, but no audit line says so`,
+    })
 })
 
 test('postgres: settings that can lose acknowledged writes are reported as bad', () => {
