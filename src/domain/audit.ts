@@ -33,6 +33,7 @@ export const auditActions = [
   'request.read-appointment',
   'member.create',
   'member.update',
+  'member.edit',
   'member.look-up',
   'member.show',
   'member.find',

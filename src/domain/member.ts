@@ -74,6 +74,17 @@ export interface Member {
 export type MemberUpdate = Pick<MemberProfile, 'email' | 'firstName' | 'lastName' | 'country'> &
   Partial<MemberProfile>
 
+/** The fields that staff can correct. */
+export type MemberEdit = Partial<Pick<MemberProfile, 'phoneNumber' | 'email' | 'firstName' | 'lastName'>>
+
+/** Returns the stored values of the fields that an update changes; empty for a new member. */
+export function valuesBefore(known: Member | null, sent: Partial<MemberProfile>): Partial<MemberProfile> {
+  const stored = Object.entries(known?.profile ?? {}) as [keyof MemberProfile, string | null][]
+  const isChanged = (name: keyof MemberProfile, value: string | null) =>
+    name in sent && (sent[name] ?? '') !== (value ?? '')
+  return Object.fromEntries(stored.filter(([name, value]) => isChanged(name, value)))
+}
+
 /** Returns the form in which e-mail addresses are compared: NFC, lower case. */
 export function foldEmail(email: string): string {
   return email.normalize('NFC').toLowerCase()

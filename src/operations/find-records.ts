@@ -1,9 +1,11 @@
-import type { AuditSubject } from '../domain/audit'
+import type { Act, AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
+import { decideFinding } from '../domain/decisions/members'
 import { Refusal, type RefusalCount } from '../domain/errors'
-import type { Member } from '../domain/member'
+import { type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
 import { type CopyNote, requireCopied } from '../domain/ports/database-copy'
+import type { Store } from '../domain/ports/store'
 import type { Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
@@ -168,3 +170,75 @@ export function countRefusalsToday(
 
 /** The fields of a provider that are known even if the record cannot be read. */
 export type ProviderName = Pick<Provider, 'id' | 'ref'>
+
+/** The number of members read at once, and the maximum number shown. */
+const [membersAtOnce, maxShown] = [1_000, 50]
+
+export interface FoundMembers {
+  /** At most 50, sorted by id. */
+  readonly found: readonly FoundMember[]
+  readonly count: number
+}
+
+export interface FoundMember {
+  readonly member: Member
+  readonly by: MatchedBy
+}
+
+/**
+ * Finds members by full e-mail address or external id. Without a clear match, searches parts of names, phone numbers and
+ * addresses. The audit log records the caller, the number found and each member shown. @param text not empty
+ */
+export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
+  const owner = text.includes('@') ? await findByEmail(records, text, act) : null
+  const named = await findNamed(records, text, owner)
+  // A text with a digit or an @ is no name. If an id or address equals this text, no other member can match.
+  const isClear = named.length > 0 && /[\d@]/.test(text)
+  const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
+  const line = { ...act, action: 'member.find' as const }
+  await records.store.appendAudit([
+    { ...line, record: null, outcome: `${all.count} found` },
+    ...all.found
+      // findByEmail has already recorded the owner of the address.
+      .filter(({ member }) => member.id !== owner?.id)
+      .map(({ member }) => ({ ...line, record: `member ${member.id}`, outcome: 'done' })),
+  ])
+  return all
+}
+
+/** Finds a member of any partner by e-mail address. The audit log records the caller. */
+export function findByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
+  return store.change(act, ({ members }) => [members.findByEmail(email)], decideFinding)
+}
+
+/** Finds exact matches, without reading all members. */
+async function findNamed({ store }: Records, text: string, owner: Member | null): Promise<FoundMember[]> {
+  const partners = await store.read((facts) => facts.partners.list())
+  const byExternalId = await Promise.all(
+    partners.map(({ id }) => store.read(({ members }) => members.find(id, text))),
+  )
+  return [
+    ...(owner ? [{ member: owner, by: 'e-mail' } as const] : []),
+    ...byExternalId.flatMap((member) =>
+      member && member.id !== owner?.id ? [{ member, by: "partner's id" } as const] : [],
+    ),
+  ]
+}
+
+async function lookThrough(store: Store, text: string, named: readonly FoundMember[]): Promise<FoundMembers> {
+  const matches = matcherOf(text)
+  const found: FoundMember[] = []
+  let count = 0
+  const readAfter = (id: number) => store.read(({ members }) => members.list(id, membersAtOnce))
+  let read = await readAfter(0)
+  while (read.length > 0) {
+    for (const member of read) {
+      const by = named.find((one) => one.member.id === member.id)?.by ?? matches(member)
+      if (by === null) continue
+      count++
+      if (found.length < maxShown) found.push({ member, by })
+    }
+    read = await readAfter(read.at(-1)?.id as number)
+  }
+  return { found, count }
+}

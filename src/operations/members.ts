@@ -2,17 +2,17 @@ import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { SentWith } from '../domain/booking-request'
 import {
+  decideEdit,
   decideEmailRelease,
   decideErasure,
   decideExport,
-  decideFinding,
   decideMemberState,
   type MemberExport,
 } from '../domain/decisions/members'
 import { Refusal } from '../domain/errors'
-import { foldName, type MatchedBy, type Member, type MemberProfile, matcherOf } from '../domain/member'
+import { foldName, type Member, type MemberEdit, type MemberProfile } from '../domain/member'
 import type { Partner } from '../domain/partner'
-import type { Facts, Store } from '../domain/ports/store'
+import type { Facts } from '../domain/ports/store'
 import type { ZoneData } from '../domain/ports/time'
 import { homeZonesOf, type Region, regionRef } from '../domain/region'
 import { slotMinutes } from '../scheduling/availability'
@@ -37,84 +37,25 @@ export async function lookUpMember(
   return member
 }
 
-/** The number of members read at once, and the maximum number shown. */
-const [membersAtOnce, maxShown] = [1_000, 50]
-
-export interface FoundMembers {
-  /** At most 50, sorted by id. */
-  readonly found: readonly FoundMember[]
-  readonly count: number
-}
-
-interface FoundMember {
-  readonly member: Member
-  readonly by: MatchedBy
-}
-
-/**
- * Finds members by full e-mail address or external id. Without a clear match, searches parts of names, phone numbers and
- * addresses. The audit log records the caller, the number found and each member shown. @param text not empty
- */
-export async function findMembers(records: Records, text: string, act: Act): Promise<FoundMembers> {
-  const owner = text.includes('@') ? await findByEmail(records, text, act) : null
-  const named = await findNamed(records, text, owner)
-  // A text with a digit or an @ is no name. If an id or address equals this text, no other member can match.
-  const isClear = named.length > 0 && /[\d@]/.test(text)
-  const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
-  const line = { ...act, action: 'member.find' as const }
-  await records.store.appendAudit([
-    { ...line, record: null, outcome: `${all.count} found` },
-    ...all.found
-      // findByEmail has already recorded the owner of the address.
-      .filter(({ member }) => member.id !== owner?.id)
-      .map(({ member }) => ({ ...line, record: `member ${member.id}`, outcome: 'done' })),
-  ])
-  return all
-}
-
-/** Finds a member of any partner by e-mail address. The audit log records the caller. */
-export function findByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
-  return store.change(act, ({ members }) => [members.findByEmail(email)], decideFinding)
-}
-
-/** Finds exact matches, without reading all members. */
-async function findNamed({ store }: Records, text: string, owner: Member | null): Promise<FoundMember[]> {
-  const partners = await store.read((facts) => facts.partners.list())
-  const byExternalId = await Promise.all(
-    partners.map(({ id }) => store.read(({ members }) => members.find(id, text))),
-  )
-  return [
-    ...(owner ? [{ member: owner, by: 'e-mail' } as const] : []),
-    ...byExternalId.flatMap((member) =>
-      member && member.id !== owner?.id ? [{ member, by: "partner's id" } as const] : [],
-    ),
-  ]
-}
-
-async function lookThrough(store: Store, text: string, named: readonly FoundMember[]): Promise<FoundMembers> {
-  const matches = matcherOf(text)
-  const found: FoundMember[] = []
-  let count = 0
-  const readAfter = (id: number) => store.read(({ members }) => members.list(id, membersAtOnce))
-  let read = await readAfter(0)
-  while (read.length > 0) {
-    for (const member of read) {
-      const by = named.find((one) => one.member.id === member.id)?.by ?? matches(member)
-      if (by === null) continue
-      count++
-      if (found.length < maxShown) found.push({ member, by })
-    }
-    read = await readAfter(read.at(-1)?.id as number)
-  }
-  return { found, count }
-}
-
 /** Clears a member's e-mail address for use by another member. @throws Refusal move_unknown if there is no address */
 export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
   return store.change(
     act,
     ({ members }) => [members.findById(id)],
     (member) => decideEmailRelease(member, act),
+    { isAlone: true },
+  )
+}
+
+/**
+ * Corrects or clears fields. The audit log records their names. @param asked as shown in the confirmation prompt
+ * @throws Refusal email_taken, move_unknown if nothing would change, not_confirmed if the member changed meanwhile
+ */
+export function editMember({ store }: Records, asked: Member, edit: MemberEdit, act: Act): Promise<void> {
+  return store.change(
+    act,
+    ({ members }) => [members.findById(asked.id), members.findByEmail(edit.email ?? '')],
+    (member, owner) => decideEdit(member, owner, asked, edit, act),
     { isAlone: true },
   )
 }

@@ -280,6 +280,58 @@ describe('cli: a released email address', () => {
   })
 })
 
+describe('cli: member edit', () => {
+  test('corrects or clears the phone, email address and name, and the audit log contains no value', async () => {
+    const { id } = (await submit('edited')).member
+    const other = (await submit('rival')).member
+    const words = ['--phone', '+1 416 555 0177', '--email', 'edited@example.com', '--last-name', 'Adjusted']
+    const env = { ...practice.operator.settings }
+    const asked = ['member', 'edit', `${id}`, ...words]
+    const { code, shown } = await runOnTerminal(asked, { columns: 400, answer: 'y\r', env })
+    expect([code, shown]).toEqual([
+      0,
+      expect.stringContaining(
+        `Change edited-first edited-last, Lantern's edited-external (member ${id}), phone from none to +1 416 555 0177, e-mail from edited-email@example.com to edited@example.com and last name from edited-last to Adjusted? [y/N]`,
+      ),
+    ])
+    const { contact, email } = await practice.operator.ask<never>('member', 'show', `${id}`)
+    expect([contact, email]).toMatchObject([
+      { name: 'edited-first Adjusted', phoneNumber: '+1 416 555 0177' },
+      'edited@example.com',
+    ])
+    const refused = async (...given: string[]) => {
+      const { code, stderr } = await act('edit', id, ...given, '--yes')
+      return [code, stderr]
+    }
+    expect(await refused('--email', 'RIVAL-email@example.com')).toEqual([
+      4,
+      'error: the e-mail address already belongs to a different member\n',
+    ])
+    expect(await refused('--last-name', 'Adjusted')).toEqual([
+      4,
+      'error: the member already has these values\n',
+    ])
+    expect(await refused()).toEqual([2, 'error: name at least one field to change\n'])
+    for (const [flag, value, fault] of [
+      ['--phone', '12', 'must be a phone number with a leading + and 7 to 15 digits'],
+      ['--email', 'a@b', 'must be an e-mail address'],
+      ['--first-name', ' ', 'must not be empty'],
+      ['--last-name', '', 'must not be empty'],
+    ] as const) {
+      expect(await refused(flag, value)).toEqual([2, expect.stringContaining(fault)])
+    }
+    expect((await act('edit', id, '--phone', '')).code).toBe(2)
+    const cleared = await practice.operator.ask<object>('member', 'edit', `${id}`, '--phone', '', '--yes')
+    expect(cleared).toEqual({ member: id, changed: ['phoneNumber'] })
+    const lines = (await auditOf(`member ${id}`)).filter((line) => line.includes('member.edit'))
+    expect(lines.map((line) => JSON.parse(line).outcome)).toEqual([
+      'done: phoneNumber, email, lastName',
+      ...['email_taken', 'move_unknown', 'field_invalid', 'not_confirmed', 'done: phoneNumber'],
+    ])
+    expect(await auditOf(`member ${other.id}`)).toEqual([])
+  })
+})
+
 describe('cli: member export', () => {
   test('an export contains all data of the member, and is audited', async () => {
     const { id, member } = await submit('told')

@@ -674,6 +674,29 @@ export function operatorContract(open: () => Promise<Place>): void {
       })
     })
 
+    test('an edited member is found by the new email address only, and the old one is free', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake } = await fill(place)
+      const { member } = await stored(intake('robin'))
+      const kim = await stored(intake('kim'))
+      const edit = { email: 'new@example.com', phoneNumber: '+1 416 555 0100' }
+      expect(await audited(store, () => store.editMember(member, edit, actAt(now + 1)))).toEqual([
+        ['member.edit', `member ${member.id}`],
+      ])
+      const edited = { ...member, profile: { ...member.profile, ...edit } }
+      expect(await store.findMemberByEmail('NEW@example.com', act)).toEqual(edited)
+      expect(await store.findMemberByEmail('robin@example.com', act)).toBeNull()
+      const taken = { email: 'New@example.com' }
+      expect(await endOf(store.editMember(kim.member, taken, act))).toBe('email_taken')
+      await store.editMember(kim.member, { email: 'robin@example.com' }, act)
+      expect(await store.findMemberById(kim.member.id)).toMatchObject({
+        profile: { email: 'robin@example.com' },
+      })
+      await store.editMember(edited, { email: '' }, act)
+      expect(await store.findMemberByEmail('new@example.com', act)).toBeNull()
+    })
+
     test('members are listed in pages', async () => {
       await using place = await open()
       const { store } = place

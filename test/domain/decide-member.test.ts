@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { requestStates } from '../../src/domain/booking-request'
 import {
+  decideEdit,
   decideEmailRelease,
   decideErasure,
   decideExport,
@@ -51,6 +52,35 @@ describe('domain: a member', () => {
       new Refusal('move_unknown', 'the member has no e-mail address'),
     )
     expect(decideEmailRelease(null, { actor: 'olive', at: now })).toMatchObject({ kind: 'record_unknown' })
+  })
+
+  test('is edited by staff, and the audit line contains the names of the changed fields only', () => {
+    const edit = { phoneNumber: null, email: 'new@example.com', firstName: 'Robin' }
+    const decided = done(decideEdit(member, null, member, edit, { actor: 'olive', at: now + 1 }))
+    expect(decided).toEqual({
+      writes: [{ set: 'member', id: 7, to: { profile: { ...member.profile, ...edit }, updatedAt: now + 1 } }],
+      taken: [],
+      audit: { action: 'member.edit', noun: 'member', id: 7, outcome: 'done: email, phoneNumber' },
+      answer,
+    })
+  })
+
+  test('is not edited without a change, with the email address of another member, or after a change by others', () => {
+    const act = { actor: 'olive', at: now }
+    const other = { ...member, id: 8 }
+    const email = { email: 'ROBIN@example.com' }
+    expect(decideEdit(null, null, member, email, act)).toMatchObject({ kind: 'record_unknown' })
+    expect(decideEdit(member, null, member, { lastName: 'Sample' }, act)).toEqual(
+      new Refusal('move_unknown', 'the member already has these values'),
+    )
+    expect(decideEdit(member, other, member, email, act)).toEqual(
+      new Refusal('email_taken', 'the e-mail address already belongs to a different member'),
+    )
+    expect(done(decideEdit(member, member, member, email, act)).writes).toHaveLength(1)
+    const moved = { ...member, profile: { ...member.profile, state: 'QC' } }
+    expect(decideEdit(moved, null, member, email, act)).toEqual(
+      new Refusal('not_confirmed', 'the member changed while the question was open, so nothing was done'),
+    )
   })
 
   test('is exported unchanged, with one audit line', () => {

@@ -15,6 +15,7 @@ import type { Maintenance } from '../../src/domain/ports/maintenance'
 import type { RequestFilter, RequestPart, Store } from '../../src/domain/ports/store'
 import type { TimeOff } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
+import { findByEmail } from '../../src/operations/find-records'
 import * as members from '../../src/operations/members'
 import * as onboarding from '../../src/operations/partners'
 import * as providers from '../../src/operations/providers'
@@ -114,7 +115,8 @@ export function actsOf({
       store.read(({ members }) => members.find(partnerId, externalUserId)),
     findMemberById: (id: number) => store.read(({ members }) => members.findForStaff(id)),
     listMembers: (after: number, most: number) => store.read(({ members }) => members.list(after, most)),
-    findMemberByEmail: (email: string, act: Act) => members.findByEmail(records, email, act),
+    findMemberByEmail: (email: string, act: Act) => findByEmail(records, email, act),
+    editMember: members.editMember.bind(null, records),
     releaseEmail: (id: number, act: Act) => members.releaseEmail(records, named(id), act),
     setMemberActive: (id: number, active: boolean, act: Act) =>
       members.setMemberActive(records, named(id), active, act),

@@ -23,7 +23,14 @@ interface Ran {
 /** Commands that ask for confirmation. The tests add --yes. */
 const asking = [
   ...['directory load', 'database reactivate', 'key rotate', 'token rotate', 'token cancel'],
-  ...['request move', 'request decline', 'member release-email', 'member deactivate', 'member erase'],
+  ...[
+    'request move',
+    'request decline',
+    'member edit',
+    'member release-email',
+    'member deactivate',
+    'member erase',
+  ],
 ]
 
 /** Runs the commands of documentation pages. Disposing removes the files. */

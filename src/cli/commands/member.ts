@@ -1,16 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError } from 'commander'
 import { Refusal } from '../../domain/errors'
-import type { Member } from '../../domain/member'
+import { type MemberEdit, valuesBefore } from '../../domain/member'
 import { presentMember } from '../../http/endpoints/user'
 import type { Records } from '../../operations/context'
-import { type MemberName, requireMember } from '../../operations/find-records'
+import { findMembers } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
 import {
+  editMember,
   eraseMember,
   exportMember,
-  type FoundMembers,
-  findMembers,
   finishErasure,
   memberTimeAt,
   readSentProfiles,
@@ -19,43 +18,24 @@ import {
 } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
 import type { Service } from '../../service'
-import { recordId } from '../arguments'
-import {
-  type Call,
-  type CommandValue,
-  commandGroup,
-  type commandsIn,
-  type Done,
-  json,
-  recordsCommand,
-  serviceCommand,
-  stateOf,
-  switchCommands,
-  yes,
-} from '../command'
+import { type Call, commandGroup, json, recordsCommand, stateOf, switchCommands, yes } from '../command'
+import { memberText, onMember, onMemberInService, type Person } from '../on-member'
 import { makeAct } from '../storage'
 import { beginOutput, type OutputFlags, outputPath, toOutput } from '../terminal/files'
-import { counted } from '../terminal/layout'
+import { counted, joined } from '../terminal/layout'
+import { foundColumns, presentFoundMember } from '../terminal/member-text'
+import { type Answer, formatJson, printAnswer, printLines, printNotice, verbatim } from '../terminal/output'
 import {
-  type Answer,
-  type CommonFlags,
-  formatJson,
-  printAnswer,
-  printLines,
-  printNotice,
-  verbatim,
-} from '../terminal/output'
-import {
-  calledName,
   changeLines,
+  changeNames,
   contactLines,
-  personText,
+  inQuestion,
   presentChanges,
   presentContact,
   presentExport,
 } from '../terminal/persons'
 import { confirm } from '../terminal/question'
-import { type Columns, columnsOf, fields, rowsAnswer } from '../terminal/table'
+import { fields, rowsAnswer } from '../terminal/table'
 
 function memberFindCommand(): Command {
   return recordsCommand({
@@ -88,38 +68,9 @@ async function find({ context }: Call<Records>, text: string): Promise<Answer> {
   return { json: answer.json, text: [answer.text, total] }
 }
 
-function presentFoundMember(
-  { member, by }: FoundMembers['found'][number],
-  partners: ReadonlyMap<number, string>,
-) {
-  return {
-    id: member.id,
-    state: stateOf(member),
-    partner: partners.get(member.partnerId) ?? null,
-    externalUserId: member.externalUserId,
-    name: calledName(member),
-    foundBy: by,
-  }
-}
-
-const foundColumns: Columns<ReturnType<typeof presentFoundMember>> = {
-  ...columnsOf('id', 'state', 'partner'),
-  "PARTNER'S ID": ({ externalUserId }) => externalUserId,
-  ...columnsOf('name'),
-  'FOUND BY': ({ foundBy }) => foundBy,
-}
-
-interface Flags extends CommonFlags, OutputFlags {
-  readonly partner?: string
-  readonly externalId?: string
-}
-
 export function memberCommand(): Command {
   return commandGroup('member', [
-    onMemberIn(
-      serviceCommand,
-      ({ context }) => context,
-    )({
+    onMemberInService({
       name: 'show',
       description: 'Show a member, with contact details and local time',
       options: [json()],
@@ -145,6 +96,20 @@ export function memberCommand(): Command {
       run: exportMemberData,
     }),
     onMember({
+      name: 'edit',
+      description: "Correct a member's phone, e-mail address or name",
+      options: [
+        ['--phone <number>', 'the new phone number; an empty text removes it', memberText('phoneNumber')],
+        ['--email <address>', 'the new e-mail address; an empty text removes it', memberText('email')],
+        ['--first-name <name>', 'the new first name', memberText('firstName')],
+        ['--last-name <name>', 'the new last name', memberText('lastName')],
+        yes,
+        json(),
+      ],
+      examples: ["anteroom member edit 42 --phone '+1 416 555 0123'", "anteroom member edit 42 --phone ''"],
+      run: edit,
+    }),
+    onMember({
       name: 'release-email',
       description: "Remove a member's e-mail address, so that another member can use it",
       options: [yes, json()],
@@ -155,61 +120,14 @@ export function memberCommand(): Command {
       name: 'erase',
       description: 'Erase a member permanently, including their screening answers',
       options: [yes, json()],
+      instead: ({ context }, id) => finishErasing(context, id),
       examples: ['anteroom member erase --partner Lantern --external-id P-123'],
       run: erase,
     }),
   ])
 }
 
-interface Person extends Member {
-  readonly partner: string | null
-  /** The name and both ids. Ends with a comma, because questions continue after the text. */
-  readonly named: string
-}
-
-/** Returns a function that makes commands on one member, given by id or by --partner and --external-id. */
-function onMemberIn<On extends Records | Service>(
-  make: ReturnType<typeof commandsIn<On>>,
-  recordsOf: (on: On) => Records,
-) {
-  return (value: CommandValue<(call: Call<On, Flags>, person: Person) => Done>): Command =>
-    make({
-      ...value,
-      words: [['[member]', 'the id of the member in this service', recordId]],
-      options: [
-        [
-          '--partner <partner>',
-          'the name or id of the partner; use with --external-id, instead of a member id',
-        ],
-        ['--external-id <id>', "the partner's id for the member; use with --partner"],
-        ...(value.options ?? []),
-      ],
-      run: async (call: Call<On, Flags>, id: number | undefined) => {
-        const records = recordsOf(call.context)
-        const wanted = memberNamed(id, call.flags)
-        const before = value.name === 'erase' ? await finishErasing(records, wanted) : null
-        if (before) return before
-        const member = await requireMember(records, wanted)
-        call.tried.id = member.id
-        const partner = (await partnerNames(records)).get(member.partnerId) ?? null
-        const named = `${await personText(records, member)} (member ${member.id}),`
-        return value.run(call, { ...member, partner, named })
-      },
-    })
-}
-
-const onMember = onMemberIn(recordsCommand, (records: Records) => records)
-
-/** @throws Refusal field_invalid unless the flags give either an id or a partner with an external id */
-function memberNamed(id: number | undefined, { partner, externalId }: Flags): MemberName {
-  if (id !== undefined && partner === undefined && externalId === undefined) return { id }
-  if (id === undefined && partner !== undefined && externalId !== undefined) {
-    return { partner, externalUserId: externalId }
-  }
-  throw new Refusal('field_invalid', 'name the member by id, or by both --partner and --external-id')
-}
-
-async function show({ context: service }: Call<Service, Flags>, person: Person): Promise<Answer> {
+async function show({ context: service }: Call<Service>, person: Person): Promise<Answer> {
   const { context, zones } = service
   const { id, partner } = person
   const state = stateOf(person)
@@ -231,7 +149,33 @@ async function show({ context: service }: Call<Service, Flags>, person: Person):
   }
 }
 
-async function release({ context, flags, act }: Call<Records, Flags>, person: Person): Promise<Answer> {
+interface EditFlags {
+  readonly phone?: string
+  readonly email?: string
+  readonly firstName?: string
+  readonly lastName?: string
+}
+
+async function edit({ context, flags, act }: Call<Records, EditFlags>, person: Person): Promise<Answer> {
+  const { phone, email, firstName, lastName } = flags
+  const given = { phoneNumber: phone === '' ? null : phone, email, firstName, lastName }
+  const edit: MemberEdit = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  )
+  if (Object.keys(edit).length === 0) throw new Refusal('field_invalid', 'name at least one field to change')
+  const before = valuesBefore(person, edit)
+  const names = Object.keys(before) as (keyof MemberEdit)[]
+  const changes = names.map((name) => {
+    const [from, to] = [before[name], edit[name]].map((value) => inQuestion(value || 'none'))
+    return `${changeNames[name]} from ${from} to ${to}`
+  })
+  if (names.length > 0) await confirm(`Change ${person.named} ${joined(changes)}?`, flags)
+  await editMember(context, person, edit, act())
+  const text = `Member ${person.id} has changed: ${joined(names.map((name) => changeNames[name] as string))}.`
+  return { json: { member: person.id, changed: names }, text }
+}
+
+async function release({ context, flags, act }: Call<Records>, person: Person): Promise<Answer> {
   const { id, named } = person
   await confirm(`Remove the e-mail address of ${named} so that another member can use it?`, flags)
   await releaseEmail(context, person, act())
@@ -240,7 +184,7 @@ async function release({ context, flags, act }: Call<Records, Flags>, person: Pe
 }
 
 async function exportMemberData(
-  { context, flags, act }: Call<Records, Flags>,
+  { context, flags, act }: Call<Records, OutputFlags>,
   member: Person,
 ): Promise<Answer | undefined> {
   const output = outputPath(flags)
@@ -257,10 +201,7 @@ async function exportMemberData(
   return undefined
 }
 
-async function erase(
-  { context, flags, act }: Call<Records, Flags>,
-  person: Person,
-): Promise<Answer | undefined> {
+async function erase({ context, flags, act }: Call<Records>, person: Person): Promise<Answer | undefined> {
   const { id, named } = person
   await confirm(`Erase ${named} with all their data? This cannot be undone.`, flags)
   const { holding, isPurged, keptIn } = await eraseMember(context, person, act())
@@ -277,14 +218,13 @@ async function erase(
   return undefined
 }
 
-/** Finishes an interrupted erasure. Returns null if no erasure was interrupted. */
-async function finishErasing(context: Records, named: MemberName): Promise<Answer | null> {
-  if (!('id' in named)) return null
-  const finished = await finishErasure(context, named.id)
-  if (finished === null) return null
-  requirePurged(named.id, finished.isPurged)
-  const json = { member: named.id, erased: true, holdingRequests: [], purged: finished.isPurged }
-  return { json, text: `Member ${named.id} was already erased. ${finished.keptIn}` }
+/** Finishes an interrupted erasure. Returns undefined if no erasure was interrupted. */
+async function finishErasing(context: Records, id: number | undefined): Promise<Answer | undefined> {
+  const finished = id === undefined ? null : await finishErasure(context, id)
+  if (id === undefined || finished === null) return undefined
+  requirePurged(id, finished.isPurged)
+  const json = { member: id, erased: true, holdingRequests: [], purged: finished.isPurged }
+  return { json, text: `Member ${id} was already erased. ${finished.keptIn}` }
 }
 
 function requirePurged(id: number, isPurged: boolean): void {

@@ -44,7 +44,7 @@ export function presentContact({ profile }: Member, time: MemberTime | null) {
   }
 }
 
-const changeNames: Partial<Record<keyof MemberProfile, string>> = {
+export const changeNames: Partial<Record<keyof MemberProfile, string>> = {
   phoneNumber: 'phone',
   leaveVoicemail: 'voicemail',
   email: 'e-mail',
@@ -121,7 +121,7 @@ const mostColumns = 60
 const nameLike = /^[\p{L}\p{M}\p{N} .,'’()_@+#-]*$/u
 
 /** Quotes partner text that could look like a part of the question. Leaves plain names unquoted. */
-function inQuestion(text: string): string {
+export function inQuestion(text: string): string {
   const shown = shorten(text, mostColumns)
   return nameLike.test(text) ? shown : formatJson(shown)
 }

@@ -1,8 +1,16 @@
 import type { Act } from '../audit'
 import { holdsSlot, type RequestNote, type RequestRecord, type RequestWithAnswers } from '../booking-request'
 import { Refusal } from '../errors'
-import type { Member } from '../member'
-import { type Decision, decideState, outcome, setting, unknownRecord, type Write } from '../ports/writes'
+import { type Member, type MemberEdit, valuesBefore } from '../member'
+import {
+  type AuditFact,
+  type Decision,
+  decideState,
+  outcome,
+  setting,
+  unknownRecord,
+  type Write,
+} from '../ports/writes'
 import { removals } from './submission'
 
 /** All data stored about a person. Instants in ms. */
@@ -32,6 +40,31 @@ export function decideEmailRelease(member: Member | null, { at }: Act): Decision
   if (profile.email === '') return new Refusal('move_unknown', 'the member has no e-mail address')
   const to = { profile: { ...profile, email: '' }, updatedAt: at }
   return setting('member.release-email', 'member', id, to)
+}
+
+/**
+ * Corrects or clears fields of a member. @param asked the member that the operator was asked about
+ * @param owner the member that has the new e-mail address; null for none
+ */
+export function decideEdit(
+  member: Member | null,
+  owner: Member | null,
+  asked: Member,
+  edit: MemberEdit,
+  { at }: Act,
+): Decision {
+  if (!member) return unknownRecord('member')
+  const names = Object.keys(valuesBefore(member, edit))
+  if (Object.keys(valuesBefore(member, asked.profile)).length > 0) {
+    return new Refusal('not_confirmed', 'the member changed while the question was open, so nothing was done')
+  }
+  if (names.length === 0) return new Refusal('move_unknown', 'the member already has these values')
+  if (owner && owner.id !== member.id) {
+    return new Refusal('email_taken', 'the e-mail address already belongs to a different member')
+  }
+  const to = { profile: { ...member.profile, ...edit }, updatedAt: at }
+  const audit = { action: 'member.edit', noun: 'member', id: member.id, outcome: `done: ${names.join(', ')}` }
+  return { ...setting('member.edit', 'member', member.id, to), audit: audit as AuditFact }
 }
 
 /** Allows an export. The audit log records who exported the data. */

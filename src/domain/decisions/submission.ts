@@ -10,7 +10,7 @@ import {
 } from '../booking-request'
 import { Refusal } from '../errors'
 import type { Limits } from '../limits'
-import { emptyProfile, foldEmail, type Member, type MemberProfile, type MemberUpdate } from '../member'
+import { emptyProfile, foldEmail, type Member, type MemberProfile, valuesBefore } from '../member'
 import type { Version } from '../ports/directory-feed'
 import {
   type AuditFact,
@@ -200,14 +200,6 @@ function store(draft: SubmissionDraft, facts: SubmissionFacts): Decision<Booking
       member: { id: memberId as number, partnerId, externalUserId, active, profile },
     }),
   }
-}
-
-/** Returns the stored values of the fields that a submission changes; empty for a new member. */
-function valuesBefore(known: Member | null, sent: MemberUpdate): Partial<MemberProfile> {
-  const stored = Object.entries(known?.profile ?? {}) as [keyof MemberProfile, string | null][]
-  const isChanged = (name: keyof MemberProfile, value: string | null) =>
-    name in sent && (sent[name] ?? '') !== (value ?? '')
-  return Object.fromEntries(stored.filter(([name, value]) => isChanged(name, value)))
 }
 
 /** The audit line shows the names of the changed fields, never their values. */
