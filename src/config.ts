@@ -83,6 +83,10 @@ export function readBackupMaxAge(flags: Flags, environment: Environment = proces
   return valuesOf(readSettings(environment, flags, [])).backupMaxAge ?? null
 }
 
+export function readClinicZone(flags: Flags, environment: Environment = process.env): string | undefined {
+  return readSettings(environment, flags, []).clinicZone
+}
+
 /** Returns a null `setting` if no database is set. @throws Refusal settings_invalid, listing every fault */
 export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
   const { database, zones } = readSettings(environment, flags, [])

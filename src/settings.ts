@@ -139,6 +139,12 @@ export const settings = {
     wholeNumber(0, 999_999),
     { byDefault: '128', isReloaded: true },
   ),
+  clinicZone: setting(
+    '--clinic-zone',
+    '<zone>',
+    "the time zone that today and tomorrow mean (default: each provider's own)",
+    text,
+  ),
   backupMaxAge: setting(
     '--backup-max-age',
     '<age>',
@@ -150,7 +156,7 @@ export const settings = {
 export type SettingName = keyof typeof settings
 
 export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
-  (name) => name !== 'backupMaxAge',
+  (name) => name !== 'backupMaxAge' && name !== 'clinicZone',
 )
 
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>

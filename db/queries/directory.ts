@@ -1,23 +1,20 @@
 import { asc, eq, getTableColumns, gt, sql } from 'drizzle-orm'
 import type { MaybePromise } from '../../src/domain/ports/store'
+import type { NamedProvider } from '../../src/domain/provider'
 import type { Region } from '../../src/domain/region'
 import { type FoundProviders, type ProviderRow, providerReader, readProviders } from '../sealed/providers'
 import { placeholders, type QueryEngine, then } from './engine'
 
 export function directoryQueries({ db, tables: { regions, providers }, ...engine }: QueryEngine) {
   const { ids, after, most, ref } = placeholders('ids', 'after', 'most', 'ref')
-  const { timeZone } = providers
+  const { id, firstName, lastName, timeZone } = providers
   const allRegions = engine.prepare(db.select().from(regions).orderBy(asc(regions.id)))
   const laterIds = engine.prepare(
-    db
-      .select({ id: providers.id })
-      .from(providers)
-      .where(gt(providers.id, after))
-      .orderBy(asc(providers.id))
-      .limit(most),
+    db.select({ id }).from(providers).where(gt(providers.id, after)).orderBy(asc(providers.id)).limit(most),
   )
-  const idOf = engine.prepare(db.select({ id: providers.id }).from(providers).where(eq(providers.ref, ref)))
-  const refs = engine.prepare(db.select({ ref: providers.ref }).from(providers))
+  const idOf = engine.prepare(db.select({ id }).from(providers).where(eq(providers.ref, ref)))
+  const named = { id, ref: providers.ref, firstName, lastName }
+  const names = engine.prepare(db.select(named).from(providers))
   const timeZones = engine.prepare(db.selectDistinct({ timeZone }).from(providers))
   // Raw SQL, because Drizzle would write the ids without their tables, which is ambiguous.
   const rowsOf = (table: string, columns: string, order: string) =>
@@ -39,7 +36,7 @@ export function directoryQueries({ db, tables: { regions, providers }, ...engine
 
     findId: (ref: string): MaybePromise<number | null> => then(idOf({ ref }), ([found]) => found?.id ?? null),
 
-    listProviderRefs: (): MaybePromise<string[]> => then(refs(), (rows) => rows.map(({ ref }) => ref)),
+    listProviderNames: (): MaybePromise<NamedProvider[]> => names(),
 
     listTimeZones: (): MaybePromise<string[]> =>
       then(timeZones(), (rows) => rows.map(({ timeZone }) => timeZone)),

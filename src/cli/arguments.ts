@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { isDatabaseAddress } from '../domain/addresses'
 import type { RateOverride } from '../domain/limits'
+import { absenceForm } from '../domain/provider'
 import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
 import * as settings from '../settings'
 
@@ -31,6 +32,15 @@ export function utcInstant(text: string): number {
   const at = parseInstant(text)
   if (at === null) throw new InvalidArgumentError('It must be a UTC time, for example 2026-12-01T14:00:00Z.')
   return at
+}
+
+export const slotForm =
+  "the start of the slot, in the provider's local time (2026-12-01T09:00) or in UTC (2026-12-01T14:00:00Z)"
+
+/** A local time or a UTC instant. parseStart converts it. */
+export function slotTime(text: string): string {
+  if (parseInstant(text) !== null || absenceForm(text) === 'local') return text
+  throw new InvalidArgumentError('It must be a time, for example 2026-12-01T09:00 or 2026-12-01T14:00:00Z.')
 }
 
 /** A date, in days since 1970-01-01. */

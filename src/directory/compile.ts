@@ -89,7 +89,7 @@ export function compileTimeOff({ from, until }: TimeOff, zone: TimeZone): Interv
 }
 
 /** Converts a local date-time, or a date (its midnight), to minutes since the local 1970-01-01T00:00. */
-function localMinuteOf(text: string): number {
+export function localMinuteOf(text: string): number {
   const [date = '', time = '00:00'] = text.split('T')
   return dayOf(date) * dayMinutes + timeOf(time)
 }

@@ -95,6 +95,8 @@ export interface Provider {
   readonly inPersonRegionIds: readonly number[]
 }
 
+export type NamedProvider = Pick<Provider, 'id' | 'ref' | 'firstName' | 'lastName'>
+
 export const defaultStaffFields: Pick<Provider, 'suspended' | 'staffTimeOff'> = {
   suspended: false,
   staffTimeOff: [],

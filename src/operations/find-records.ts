@@ -2,11 +2,11 @@ import type { Act, AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { decideFinding } from '../domain/decisions/members'
 import { Refusal, type RefusalCount } from '../domain/errors'
-import { type MatchedBy, type Member, matcherOf } from '../domain/member'
+import { foldName, type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
 import { type CopyNote, requireCopied } from '../domain/ports/database-copy'
 import type { Store } from '../domain/ports/store'
-import type { Provider } from '../domain/provider'
+import type { NamedProvider, Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
@@ -30,7 +30,7 @@ export async function requirePartner({ store }: Records, nameOrId: string): Prom
   return requireOne(await store.read(({ partners }) => partners.list()), nameOrId, 'partner')
 }
 
-/** Finds a provider by ref or id. Includes deactivated providers. @throws Refusal record_unknown */
+/** Finds a provider by ref, id or name. Includes deactivated providers. @throws Refusal record_unknown */
 export function requireProvider({ directory }: Context, refOrId: string): Provider {
   const all = directory.listProviders()
   const found = all.find(({ ref }) => ref === refOrId) ?? all.find(({ id }) => String(id) === refOrId)
@@ -38,22 +38,23 @@ export function requireProvider({ directory }: Context, refOrId: string): Provid
   const isUnreadable = directory
     .listUnreadable()
     .some(({ id, ref }) => ref === refOrId || String(id) === refOrId)
-  throw isUnreadable
-    ? unreadableProvider()
-    : unknownProvider(
-        refOrId,
-        all.map(({ ref }) => ref),
-      )
+  if (isUnreadable) throw unreadableProvider()
+  return requireNamed(all, refOrId)
 }
 
 /** Like requireProvider, but reads the database, for commands that load no directory. */
 export async function readProvider({ store }: Records, refOrId: string): Promise<Provider> {
   const named = await store.read(({ directory }) => directory.findId(refOrId))
   const id = named ?? (/^[1-9]\d{0,14}$/.test(refOrId) ? Number(refOrId) : 0)
-  const { providers, unreadable } = await store.read(({ directory }) => directory.findProviders([id]))
-  if (providers[0]) return providers[0]
-  if (unreadable.length > 0) throw unreadableProvider()
-  throw unknownProvider(refOrId, await store.read(({ directory }) => directory.listProviderRefs()))
+  const find = (id: number) => store.read(({ directory }) => directory.findProviders([id]))
+  let found = await find(id)
+  if (found.providers.length + found.unreadable.length === 0) {
+    found = await find(
+      requireNamed(await store.read((facts) => facts.directory.listProviderNames()), refOrId).id,
+    )
+  }
+  if (found.providers[0]) return found.providers[0]
+  throw unreadableProvider()
 }
 
 function unreadableProvider(): Refusal {
@@ -62,9 +63,18 @@ function unreadableProvider(): Refusal {
   })
 }
 
-function unknownProvider(word: string, known: readonly string[]): Refusal {
-  const candidates = { noun: 'provider', word, known } as const
-  return new Refusal('record_unknown', 'there is no provider with that ref or id', { candidates })
+/** Finds a provider by whole words of the name. Ignores case and accents. */
+function requireNamed<T extends NamedProvider>(all: readonly T[], word: string): T {
+  const nameOf = ({ firstName, lastName }: T) => `${firstName} ${lastName}`
+  const named = all.filter((one) => ` ${foldName(nameOf(one))} `.includes(` ${foldName(word)} `))
+  const [found, other] = named
+  if (found && !other) return found
+  if (found) {
+    const list = named.map((one) => `${one.ref} ${nameOf(one)}`).join(', ')
+    throw new Refusal('record_unknown', `several providers have that name: ${list}`, { action: 'its ref' })
+  }
+  const candidates = { noun: 'provider', word, known: all.flatMap((one) => [one.ref, nameOf(one)]) } as const
+  throw new Refusal('record_unknown', 'there is no provider with that ref, id or name', { candidates })
 }
 
 /** Like requireProvider, but includes providers whose record cannot be read. */
@@ -80,14 +90,14 @@ export function readProviders({ store }: Records, items: readonly { readonly pro
   return store.read(({ directory }) => directory.findProviders(ids))
 }
 
-/** Finds a region by code, such as CA-ON. Ignores upper and lower case. @throws Refusal region_unknown */
-export function requireRegion({ directory }: Context, ref: string): Region {
-  const found = directory.listAllRegions().find((region) => regionRef(region) === ref.toUpperCase())
-  if (!found)
-    throw new Refusal('region_unknown', 'there is no region with that code', {
-      action: 'write it like CA-ON',
-    })
-  return found
+/** Finds a region by code, such as CA-ON, or by name. Ignores case and accents. @throws Refusal region_unknown */
+export function requireRegion({ directory }: Context, word: string): Region {
+  const found = directory
+    .listAllRegions()
+    .filter((one) => [regionRef(one), one.localName].some((name) => foldName(name) === foldName(word)))
+  if (found[0] && found.length === 1) return found[0]
+  const fault = found[0] ? 'several regions have that name' : 'there is no region with that code or name'
+  throw new Refusal('region_unknown', fault, { action: 'write it like CA-ON' })
 }
 
 /** @throws Refusal record_unknown */

@@ -157,16 +157,18 @@ export interface MemberTime {
 
 type Home = Pick<MemberProfile, 'country' | 'state'>
 
-/** Returns the possible time zones of a member, likeliest first; none if they cannot be determined. */
-export function memberZones(clocks: Clocks, home: Home): TimeZone[] {
-  return homeZonesOf(home, clocks.zonesOf).flatMap((name): readonly TimeZone[] => {
+/** The possible time zones of a member, likeliest first; none if they cannot be determined. */
+export type Zones = readonly TimeZone[]
+
+export function memberZones(clocks: Clocks, home: Home): Zones {
+  return homeZonesOf(home, clocks.zonesOf).flatMap((name): Zones => {
     const zone = clocks.find(name)
     return zone ? [{ ...zone, name }] : []
   })
 }
 
 /** Returns true if a slot is from 08:00 to 21:00 in all zones of a member. @param start minutes */
-export function isDaytime(zones: readonly TimeZone[], start: number): boolean {
+export function isDaytime(zones: Zones, start: number): boolean {
   return zones.every((zone) => {
     const minute = toLocal(zone, start) % dayMinutes
     return 8 * 60 <= minute && minute + slotMinutes <= 21 * 60
@@ -178,7 +180,7 @@ export function memberTimeAt(clocks: Clocks, home: Home, at: number): MemberTime
   return memberTimeIn(memberZones(clocks, home), at)
 }
 
-export function memberTimeIn(found: readonly TimeZone[], at: number): MemberTime | null {
+export function memberTimeIn(found: Zones, at: number): MemberTime | null {
   const minute = at / minuteMillis
   const offset = (zone: TimeZone) => offsetAt(zone, Math.floor(minute))
   const [earliest] = found.toSorted((a, b) => offset(a) - offset(b))
@@ -203,10 +205,7 @@ export interface Whereabouts {
 }
 
 /** Finds a member's active region by state code (ON, CA-ON) or local name. Ignores case and accents. */
-export function whereaboutsOf(
-  directory: Directory,
-  { country, state }: Pick<MemberProfile, 'country' | 'state'>,
-): Whereabouts {
+export function whereaboutsOf(directory: Directory, { country, state }: Home): Whereabouts {
   const candidates = directory.listRegions(country)
   const [first] = candidates
   if (candidates.length === 1 && first?.code === country) return { region: first, candidates }

@@ -7,9 +7,9 @@ import type { Provider } from '../domain/provider'
 import type { Region } from '../domain/region'
 import { dayMinutes, formatInstant, minuteMillis } from '../scheduling/calendar'
 import type { Interval } from '../scheduling/interval'
-import { formatLocal, type TimeZone } from '../scheduling/time-zone'
+import { formatLocal } from '../scheduling/time-zone'
 import type { Context } from './context'
-import { type Clocks, isDaytime, memberZones, type Whereabouts, whereaboutsOf } from './members'
+import { type Clocks, isDaytime, memberZones, type Whereabouts, whereaboutsOf, type Zones } from './members'
 import { daytimeFirst, licenseesIn, type Offer, offerAt, suits, wishOf } from './suggest-providers'
 
 /** A slot start in UTC and in the provider's local time. */
@@ -105,7 +105,7 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
   const substitutesOf = cachedSubstitutes(context, replacement)
   const isNotOffered = ({ provider }: Listing, start: number) => !offered.has(`${provider.id} ${start}`)
 
-  function offer({ provider, calendar }: Listing, start: number, zones: readonly TimeZone[]): Offer {
+  function offer({ provider, calendar }: Listing, start: number, zones: Zones): Offer {
     offered.add(`${provider.id} ${start}`)
     return offerAt(start, provider, calendar.schedule.zone, zones)
   }

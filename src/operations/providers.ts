@@ -1,4 +1,4 @@
-import { compileTimeOff } from '../directory/compile'
+import { compileTimeOff, localMinuteOf } from '../directory/compile'
 import { type Listing, toInterval } from '../directory/listing'
 import type { Act } from '../domain/audit'
 import { decideProviderState, decideTimeOff, decideTimeOffRemoval } from '../domain/decisions/providers'
@@ -6,9 +6,9 @@ import { Refusal } from '../domain/errors'
 import type { TakenSlot } from '../domain/ports/directory-feed'
 import { absenceFault, absencesOf, isSameAbsence, type Provider, type TimeOff } from '../domain/provider'
 import { formats } from '../domain/validation'
-import { formatDate, minuteMillis } from '../scheduling/calendar'
+import { formatDate, formatInstant, minuteMillis, parseInstant } from '../scheduling/calendar'
 import { touches } from '../scheduling/interval'
-import { namedDay } from '../scheduling/time-zone'
+import { formatLocal, namedDay, toFirstInstant, toLastInstant, toLocal } from '../scheduling/time-zone'
 import { type Appointment, readHeld } from './appointments'
 import { type Context, thenShow } from './context'
 import { type ProviderName, requireRequest } from './find-records'
@@ -104,6 +104,28 @@ async function readConcerned(
     const { member } = appointment.request
     const offers = member && offersTo(member, appointment.startsAt / minuteMillis)
     return { appointment, offers }
+  })
+}
+
+/**
+ * Converts a UTC instant, or a local time of the provider, to ms.
+ * @throws Refusal field_invalid if the clock skips or repeats the local time, or move_unknown as parseAway
+ */
+export function parseStart(context: Context, provider: Provider, time: string): number {
+  const at = parseInstant(time)
+  if (at !== null) return at
+  const { zone } = requireListing(context, provider).calendar.schedule
+  const local = localMinuteOf(time)
+  const [first, last] = [toFirstInstant(zone, local), toLastInstant(zone, local)]
+  if (toLocal(zone, first) !== local) {
+    throw new Refusal('field_invalid', "the provider's clock skips that local time", {
+      action: `${formatLocal(zone, first)} or later`,
+    })
+  }
+  if (first === last) return first * minuteMillis
+  const [one, two] = [first, last].map((minute) => formatInstant(minute * minuteMillis))
+  throw new Refusal('field_invalid', "the provider's clock shows that local time twice", {
+    action: `${one} or ${two}`,
   })
 }
 

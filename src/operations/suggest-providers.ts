@@ -15,6 +15,7 @@ import {
   memberZones,
   type Whereabouts,
   whereaboutsOf,
+  type Zones,
 } from './members'
 import { requireAssignable } from './transitions'
 
@@ -84,28 +85,20 @@ const shownSlots = 3
  * Returns the providers licensed in the region of an intake's member, best match first. @param now ms
  * @throws Refusal record_unknown, or move_unknown if the request is not an assignable intake
  */
-export async function suggestProviders(
-  context: Context,
-  clocks: Clocks,
-  id: number,
-  now: number,
-): Promise<Suggestions> {
+export async function suggestProviders(context: Context, clocks: Clocks, id: number): Promise<Suggestions> {
   const request = await requireRequest(context, id)
   requireAssignable(request)
   const { member } = request
   const whereabouts = whereaboutsOf(context.directory, member.profile)
   const wish = wishOf(member)
   const zones = memberZones(clocks, member.profile)
-  const suggestions = rankCandidates(candidatesIn(context, whereabouts, now), wish, zones)
+  const candidates = candidatesIn(context, whereabouts, context.clock.now())
+  const suggestions = rankCandidates(candidates, wish, zones)
   return { member, whereabouts, wish, suggestions }
 }
 
 /** Sorts by language, then modality, then the earliest free slot in the daytime. @param zones the member's time zones */
-export function rankCandidates(
-  candidates: readonly Candidate[],
-  wish: Wish,
-  zones: readonly TimeZone[],
-): Suggestion[] {
+export function rankCandidates(candidates: readonly Candidate[], wish: Wish, zones: Zones): Suggestion[] {
   return candidates
     .map((candidate) => {
       const { provider, zone, freeSlots } = candidate
@@ -117,19 +110,14 @@ export function rankCandidates(
 }
 
 /** Puts the slots (minutes) outside the member's daytime last. */
-export function daytimeFirst(zones: readonly TimeZone[], slots: readonly number[]): number[] {
+export function daytimeFirst(zones: Zones, slots: readonly number[]): number[] {
   const [day, night] = [[] as number[], [] as number[]]
   for (const slot of slots) (isDaytime(zones, slot) ? day : night).push(slot)
   return [...day, ...night]
 }
 
 /** @param zone the provider's time zone @param zones the member's */
-export function offerAt(
-  minute: number,
-  provider: Provider,
-  zone: TimeZone,
-  zones: readonly TimeZone[],
-): Offer {
+export function offerAt(minute: number, provider: Provider, zone: TimeZone, zones: Zones): Offer {
   const startsAt = minute * minuteMillis
   const times = { local: formatLocal(zone, minute), memberTime: memberTimeIn(zones, startsAt) }
   return { provider, startsAt, ...times, isDaytime: isDaytime(zones, minute) }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readCsv } from '../../src/directory-files/csv'
 import { booking } from '../support/builders'
 import { readCalendar } from '../support/calendar'
+import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
 /** Health data that a provider does not need in order to meet the member. */
@@ -79,6 +80,15 @@ describe('cli: appointments', () => {
       expect(text).toContain('Byron')
       expect(text).not.toMatch(/canary|1990-02-03|Several days|interest/)
     }
+  })
+
+  test("in 80 columns, the table keeps the provider and the member's time, and hides the phone number first", async () => {
+    const env = { ...practice.operator.settings }
+    const { shown } = await runOnTerminal(['appointments', '--on', day, '--provider', '2'], { env })
+    const all = await runOnTerminal(['appointments', '--on', day], { env })
+    expect(Bun.stripANSI(shown)).toMatch(/\nREQUEST +TIME +MEMBER'S TIME +PERSON +VOICEMAIL +STATE/)
+    expect(Bun.stripANSI(all.shown)).toMatch(/\nREQUEST +TIME +MEMBER'S TIME +PERSON +PROVIDER +STATE/)
+    expect(Bun.stripANSI(all.shown)).toMatch(/\n2 +\d\d:\d\d Toronto +\d\d:\d\d Edmonton /)
   })
 
   test('appointments can be limited to one provider and shown in another time zone', async () => {

@@ -130,7 +130,7 @@ describe('cli: the error of an unknown name', () => {
       expect([words, code, what]).toEqual([
         words,
         3,
-        expect.stringMatching(/^error: there is no [a-z ]+ id$/),
+        expect.stringMatching(/^error: there is no [a-z, ]+ (id|name)$/),
       ])
       return hint
     }

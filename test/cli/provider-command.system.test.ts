@@ -167,7 +167,7 @@ describe('cli: the provider commands while the service runs', () => {
   test('an unknown provider and an invalid instant are refused with their exit codes', async () => {
     expect(await run('show', 'nobody')).toMatchObject({
       code: 3,
-      stderr: 'error: there is no provider with that ref or id\nTry: anteroom provider list\n',
+      stderr: 'error: there is no provider with that ref, id or name\nTry: anteroom provider list\n',
     })
     expect(await run('slots', 'on-1', '--region', 'ZZ')).toMatchObject({ code: 3 })
     expect(await run('why', 'on-1', '2026-12-01')).toMatchObject({ code: 2, stdout: '' })

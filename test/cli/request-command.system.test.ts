@@ -166,7 +166,7 @@ describe('cli: request assign', () => {
       /not available\nTry: anteroom provider why on-2 /,
     )
     await expectRefused(intake, ['assign', intake, ...to('nobody')], 3, /no provider/)
-    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /must be a UTC time/)
+    await expectRefused(intake, ['assign', intake, ...to('on-2', 'soon')], 2, /must be a time/)
     await expectRefused(intake, ['assign', intake], 2, /--provider/)
     await expectRefused(intake, ['assign', 999, ...to('on-2')], 3, /no request/)
     await expectRefused(intake, ['assign', 'x', ...to('on-2')], 2, /whole number/)
@@ -336,7 +336,10 @@ describe('cli: request suggest', () => {
     for (const time of [slot?.localTime, slot?.memberEarliestTime, slot?.memberLatestTime]) {
       expect(time).toMatch(/^[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} \d{2}:\d{2}$/)
     }
-    const words = ['--provider', best?.provider ?? '', '--slot', slot?.utcStartTime ?? '']
-    expect((await act('assign', id, ...words)).code).toBe(0)
+    const local = slot?.localTime?.slice(4).replace(' ', 'T') ?? ''
+    const words = ['--provider', best?.provider ?? '', '--slot', local, '--json']
+    expect(JSON.parse((await act('assign', id, ...words)).stdout)).toMatchObject({
+      utcStartTime: slot?.utcStartTime,
+    })
   })
 })

@@ -44,7 +44,9 @@ test('cli: request move frees the old slot for the next search, and each attempt
   const words = ['move', id, '--slot', second]
   expect(await act(...words)).toMatchObject({ code: 2, stdout: '' })
   expect(await practice.slotsOf('on-2')).not.toContain(first)
-  const moved = await ask(...words, '--yes')
+  const { local } = await practice.operator.ask<{ local: string }>('provider', 'why', 'on-2', second)
+  const localWords = ['move', id, '--slot', local.slice(4).replace(' ', 'T')]
+  const moved = await ask(...localWords, '--yes')
   expect(moved).toMatchObject({
     id,
     providerId: 2,
@@ -62,7 +64,7 @@ test('cli: request move frees the old slot for the next search, and each attempt
   })
   expect(await act('move', id, '--slot', first, '--provider', 'qc-1', '--yes')).toMatchObject({
     code: 0,
-    stdout: `Request ${id} is moved to qc-1 at ${first} and is pending.\n`,
+    stdout: `Request ${id} is moved to qc-1 Marlow Fernhill at ${first} and is pending.\n`,
     stderr: 'anteroom: note that qc-1 has no license in CA-ON, where the member is\n',
   })
   expect(await linesOf(id)).toEqual([

@@ -21,7 +21,7 @@ test('cli: status, request list and appointments do not load the directory, even
       const { code, stderr } = await operator.run([...words, '--provider', 'nobody'])
       expect([code, stderr]).toEqual([
         3,
-        'error: there is no provider with that ref or id\nTry: anteroom provider list\n',
+        'error: there is no provider with that ref, id or name\nTry: anteroom provider list\n',
       ])
     }
     await operator.do('provider', 'list')

@@ -438,7 +438,10 @@ export function storeContract(open: () => Promise<Place>): void {
     const ids = await Promise.all(providers.map(({ ref }) => store.findProviderId(ref)))
     expect(ids).toEqual([first, second])
     expect(await store.findProviderId('nobody')).toBeNull()
-    expect((await store.listProviderRefs()).sort()).toEqual(providers.map(({ ref }) => ref).sort())
+    const names = await store.listProviderNames()
+    expect(names.toSorted((a, b) => a.id - b.id)).toEqual(
+      providers.map(({ id, ref, firstName, lastName }) => ({ id, ref, firstName, lastName })),
+    )
     const zones = providers.map(({ timeZone }) => timeZone)
     expect((await store.listTimeZones()).sort()).toEqual([...new Set(zones)].sort())
   })

@@ -86,7 +86,7 @@ export async function callStore(place: Place): Promise<void> {
   await store.findRequest(id)
   await store.listSlotsBetween(now, now + minutes(24 * 60))
   await store.findProviderId('on-1')
-  await store.listProviderRefs()
+  await store.listProviderNames()
   await store.listTimeZones()
   await store.readScreening(id, act)
   await store.addNote(id, 'Called back', act)

@@ -195,7 +195,7 @@ describe('operations: the appointments of a day', () => {
       ...facts,
       directory: {
         findId: (ref) => facts.directory.findId(ref),
-        listProviderRefs: () => facts.directory.listProviderRefs(),
+        listProviderNames: () => facts.directory.listProviderNames(),
         listTimeZones: () => facts.directory.listTimeZones(),
         findProviders: () => ({ providers: [], unreadable: [named] }),
       },

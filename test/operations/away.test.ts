@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { requireProvider } from '../../src/operations/find-records'
 import { listFreeSlots } from '../../src/operations/offer-slots'
-import { parseAway, removeTimeOff, takeAway } from '../../src/operations/providers'
+import { parseAway, parseStart, removeTimeOff, takeAway } from '../../src/operations/providers'
 import { declineRequest } from '../../src/operations/requests'
 import type { Offer } from '../../src/operations/suggest-providers'
 import { formatInstant } from '../../src/scheduling/calendar'
@@ -293,6 +293,27 @@ describe('operations: the alternative slots for an absence', () => {
     const { affected } = await take()
     expect(affected).toMatchObject([{ appointment: { request: { id, member: null } }, offers: null }])
     expect(await linesDuring(take)).toEqual([])
+  })
+})
+
+describe('operations: the start of a slot', () => {
+  const parse = (time: string) => formatInstant(parseStart(service.context, named('ill'), time))
+
+  test("is a UTC instant, or the provider's local time", () => {
+    expect(parse('2026-12-01T14:00:00Z')).toBe('2026-12-01T14:00:00Z')
+    expect(parse('2026-12-01T09:00')).toBe('2026-12-01T14:00:00Z')
+    expect(parse('2026-12-01T24:00')).toBe('2026-12-02T05:00:00Z')
+  })
+
+  test('is refused if the clock skips the local time, with the next time', () => {
+    const refusal = { kind: 'field_invalid', action: 'Sun 2026-03-08 03:00 or later' }
+    expect(() => parse('2026-03-08T02:30')).toThrow(expect.objectContaining(refusal))
+    expect(parse('2026-03-08T03:00')).toBe('2026-03-08T07:00:00Z')
+  })
+
+  test('is refused if the clock shows the local time twice, with both instants', () => {
+    const refusal = { kind: 'field_invalid', action: '2026-11-01T05:30:00Z or 2026-11-01T06:30:00Z' }
+    expect(() => parse('2026-11-01T01:30')).toThrow(expect.objectContaining(refusal))
   })
 })
 

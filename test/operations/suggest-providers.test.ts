@@ -161,7 +161,7 @@ describe('operations: the suggestions for an intake', () => {
 
   async function suggestFor({ context, submit }: typeof service, profile: Partial<MemberUpdate>) {
     const { id } = await submit('m', { member: profile })
-    return suggestProviders(context, builtInZones(), id, now)
+    return suggestProviders(context, builtInZones(), id)
   }
 
   const refs = ({ suggestions }: Awaited<ReturnType<typeof suggestFor>>) =>

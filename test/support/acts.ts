@@ -85,7 +85,7 @@ export function actsOf({
     listSlotsBetween: (from: number, until: number) =>
       store.read(({ requests }) => requests.slotsBetween(from, until)),
     findProviderId: (ref: string) => store.read(({ directory }) => directory.findId(ref)),
-    listProviderRefs: () => store.read(({ directory }) => directory.listProviderRefs()),
+    listProviderNames: () => store.read(({ directory }) => directory.listProviderNames()),
     listTimeZones: () => store.read(({ directory }) => directory.listTimeZones()),
     countWaiting: (filter: RequestFilter) => store.read(({ requests }) => requests.countWaiting(filter)),
     sortingAnswers: (ids: readonly number[]) => store.read(({ requests }) => requests.readableAnswers(ids)),

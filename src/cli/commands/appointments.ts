@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander'
 import { formatCsv } from '../../directory-files/csv'
 import { slotMillis } from '../../domain/booking-request'
-import { Refusal } from '../../domain/errors'
-import type { ZoneData } from '../../domain/ports/time'
 import type { Provider } from '../../domain/provider'
 import { type Appointment, type Appointments, readAppointments } from '../../operations/appointments'
 import { readProvider } from '../../operations/find-records'
@@ -10,6 +8,7 @@ import type { MemberTime } from '../../operations/members'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { formatLocal, type TimeZone } from '../../scheduling/time-zone'
 import { dayWord } from '../arguments'
+import { dateAtClinic, requireZone } from '../clinic-zone'
 import { type Call, json, zonesCommand } from '../command'
 import { makeAct, type RecordsAndZones } from '../storage'
 import { formatCalendar } from '../terminal/icalendar'
@@ -85,6 +84,7 @@ interface Flags {
 export function appointmentsCommand(): Command {
   return zonesCommand({
     name: 'appointments',
+    settings: ['clinicZone'],
     options: [
       ['--on <day>', 'today, tomorrow or a date, for example 2026-12-01', dayWord, 'today'],
       ['--provider <ref>', 'only the appointments of this provider'],
@@ -107,9 +107,10 @@ export function appointmentsCommand(): Command {
 
 async function list({ context: { context, zones }, flags }: Call<RecordsAndZones, Flags>): Promise<Answer> {
   const provider = flags.provider === undefined ? null : await readProvider(context, flags.provider)
-  const zone = zoneOf(zones, flags.zone)
+  const zone = flags.zone === undefined ? null : requireZone(zones, flags.zone, '--zone')
   const act = makeAct()
-  const found = await readAppointments(context, zones, { on: flags.on, provider, zone }, act)
+  const on = zone ? flags.on : dateAtClinic(zones, flags, flags.on, act.at)
+  const found = await readAppointments(context, zones, { on, provider, zone }, act)
   const { appointments } = found
   const json = appointments.map(presentAppointment)
   const texts: Record<Flags['format'], () => Text> = {
@@ -119,15 +120,6 @@ async function list({ context: { context, zones }, flags }: Call<RecordsAndZones
     table: () => dayText(found, zone, provider),
   }
   return { json, text: texts[flags.format]() }
-}
-
-function zoneOf(zones: ZoneData, name: string | undefined): TimeZone | null {
-  if (name === undefined) return null
-  const zone = zones.find(name)
-  if (zone) return zone
-  throw new Refusal('field_invalid', '--zone: the time zone is unknown', {
-    action: 'use an IANA name, for example America/Toronto',
-  })
 }
 
 const csvTitles = [
@@ -175,12 +167,12 @@ function dayText({ dates, appointments }: Appointments, zone: TimeZone | null, o
     ? { [zone.name.toUpperCase()]: ({ startsAt }) => formatLocal(zone, startsAt / minuteMillis).slice(15) }
     : {}
   const columns = { ...numbered, ...byZone, ...columnsOn(date, only === null) }
-  const giveWay = { leaveOut: leftOut, whole: ['TIME', "MEMBER'S TIME"] }
+  const giveWay = { leaveOut: leftOut, whole: ['TIME'], fold: ["MEMBER'S TIME"] }
   return [title, table(appointments, columns, 'There are no appointments.', giveWay)]
 }
 
 /** Columns that are hidden on a narrow terminal, in this order. */
-const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', "MEMBER'S TIME"]
+const leftOut = ["PARTNER'S ID", 'PARTNER', 'MODALITY', 'PHONE', 'VOICEMAIL', 'PERSON']
 
 /** Other commands need this id. As the first column, it is never hidden. */
 const numbered: Columns<Appointment> = { REQUEST: ({ request }) => request.id }

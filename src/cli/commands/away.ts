@@ -14,6 +14,7 @@ import {
 import type { Offer } from '../../operations/suggest-providers'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
+import { dateAtClinic } from '../clinic-zone'
 import { type Call, commandGroup, commandsOn, json, serviceCommand, stateOf } from '../command'
 import { makeAct, withContext } from '../storage'
 import { type Answer, shellWord, type Text } from '../terminal/output'
@@ -87,9 +88,10 @@ const boundaryForm = 'today, tomorrow, a date, a local date and time (2026-12-01
 export function awayCommand(): Command {
   return serviceCommand({
     name: 'away',
+    settings: ['clinicZone'],
     description: 'Record an absence of a provider, and list the members to call with other slots to offer',
     words: [
-      ['<provider>', 'ref or id'],
+      ['<provider>', 'ref, id or name'],
       ['<from>', boundaryForm],
       ['<until>', 'the end, in the same form as the start; a date includes the whole day'],
     ],
@@ -107,7 +109,9 @@ async function away(call: Call<Service, Flags>, ref: string, from: string, until
   const { context, zones } = service
   const provider = requireProvider(context, ref)
   tried.id = provider.id
-  const absence = parseAway(context, provider, { from, until }, context.clock.now())
+  const now = context.clock.now()
+  const [first, last] = [from, until].map((word) => dateAtClinic(zones, flags, word, now)) as [string, string]
+  const absence = parseAway(context, provider, { from: first, until: last }, now)
   const act = flags.dryRun ? makeAct() : call.act()
   const found = await takeAway(context, zones, provider, absence, act, flags.dryRun)
   return {
@@ -215,8 +219,9 @@ type Start = Parameters<typeof providerTimeText>[0] & Pick<Offer, 'memberTime'>
 export function bothTimes(slot: Start & { readonly isDaytime?: boolean }): string {
   const providers = providerTimeText(slot, '')
   const theirs = memberTimeText(slot.memberTime, (slot.local ?? '').slice(4, 14))
-  const members = theirs === null || providers.endsWith(theirs) ? '' : `, member's time ${theirs}`
-  return `${providers}${members}${slot.isDaytime === false ? ' (at night)' : ''}`
+  const isSame = theirs !== null && providers.endsWith(theirs)
+  const members = isSame ? 'the same for the member' : `member's time ${theirs ?? 'unknown'}`
+  return `${providers}, ${members}${slot.isDaytime === false ? ' (at night)' : ''}`
 }
 
 function moveOf(requestId: number, { startsAt, provider }: Offer, isOther: boolean): string {
@@ -228,7 +233,7 @@ function undoOf({ ref }: Provider, { from, until }: TimeOff): string {
   return `anteroom provider time-off remove ${shellWord(ref)} ${from} ${until}`
 }
 
-export const onProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProvider)
+export const onProvider = commandsOn(withContext, ['<provider>', 'ref, id or name'], requireProvider)
 
 /** Staff suspend providers. The directory deactivates providers. */
 export function providerState({

@@ -7,10 +7,10 @@ import type { Context } from '../../operations/context'
 import { explainSlot } from '../../operations/explain-slot'
 import { type ProviderName, requireProviderName, requireRegion } from '../../operations/find-records'
 import { type LocalStart, listFreeSlots, listTaken, presentStart } from '../../operations/offer-slots'
-import { setProviderActive } from '../../operations/providers'
+import { parseStart, setProviderActive } from '../../operations/providers'
 import { slotMinutes } from '../../scheduling/availability'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
-import { utcInstant, wholeNumber } from '../arguments'
+import { slotForm, slotTime, wholeNumber } from '../arguments'
 import { type Call, commandGroup, commandsOn, contextCommand, json, switchCommands } from '../command'
 import { withContext } from '../storage'
 import { type Answer, type CommonFlags, printNotice, type Text } from '../terminal/output'
@@ -71,9 +71,9 @@ export function providerCommand(): Command {
     onProvider({
       name: 'why',
       description: 'Explain why a slot is offered or not',
-      words: [['<instant>', 'the start of the slot, in UTC, for example 2026-12-01T14:00:00Z', utcInstant]],
+      words: [['<time>', slotForm, slotTime]],
       options: [['--region <region>', 'the region to search in, for example CA-ON'], json()],
-      examples: ['anteroom provider why on-001 2026-12-01T14:00:00Z'],
+      examples: ['anteroom provider why on-001 2026-12-01T09:00'],
       run: why,
     }),
     ...switchCommands(onNamedProvider, {
@@ -91,7 +91,7 @@ export function providerCommand(): Command {
 
 type ProviderCall = Call<Context, Flags>
 
-const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref or id'], requireProviderName)
+const onNamedProvider = commandsOn(withContext, ['<provider>', 'ref, id or name'], requireProviderName)
 
 /** Returns the provider's directory entry, together with the suspension and time off that staff entered. */
 function presentProvider(provider: Provider, refs: ReadonlyMap<number, string>) {
@@ -161,7 +161,8 @@ function slots({ context, flags }: ProviderCall, provider: Provider): Answer {
   return rowsAnswer(free, slotColumns(provider.timeZone), none)
 }
 
-function why({ context, flags }: ProviderCall, provider: Provider, startsAt: number): Answer {
+function why({ context, flags }: ProviderCall, provider: Provider, time: string): Answer {
+  const startsAt = parseStart(context, provider, time)
   const asked = askedOf(context, flags.region)
   const explanation = explainSlot(context, provider, startsAt, asked, context.clock.now())
   const start = presentStart(context, provider, startsAt)

@@ -6,6 +6,7 @@ import type { Partner } from '../../domain/partner'
 import type { Provider } from '../../domain/provider'
 import type { Context, Records } from '../../operations/context'
 import { requirePartner, requireProvider, requireRequest } from '../../operations/find-records'
+import { parseStart } from '../../operations/providers'
 import {
   declineRequest,
   declineRequests,
@@ -23,7 +24,7 @@ import {
   requireMovable,
 } from '../../operations/transitions'
 import { formatInstant } from '../../scheduling/calendar'
-import { recordId, utcInstant } from '../arguments'
+import { recordId, slotForm, slotTime, utcInstant } from '../arguments'
 import { type Call, contextCommand, json, required, yes } from '../command'
 import {
   appointmentOf,
@@ -38,7 +39,7 @@ import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
 import { counted } from '../terminal/layout'
 import { type Answer, type CommonFlags, instantText, printNotice } from '../terminal/output'
-import { personText } from '../terminal/persons'
+import { fullName, personText } from '../terminal/persons'
 import { confirm } from '../terminal/question'
 import { presentRequest, providerOf, warningOf } from '../terminal/request-text'
 import { type Columns, columnsOf, table } from '../terminal/table'
@@ -48,14 +49,14 @@ export function assignCommand(): Command {
     name: 'assign',
     description: 'Assign a provider to an intake, or replace its provider',
     options: [
-      required('--provider <ref>', 'the ref or id of the provider'),
-      ['--slot <instant>', 'the start of a free slot of the provider, in UTC (default: no slot)', utcInstant],
+      required('--provider <ref>', 'the ref, id or name of the provider'),
+      ['--slot <time>', `${slotForm} (default: no slot)`, slotTime],
       ['--json', inShapeOfApi],
       ['--yes', 'do not ask before a provider is replaced, or assigned without a license for the member'],
     ],
     examples: [
       'anteroom request assign 42 --provider on-001',
-      'anteroom request assign 42 --provider on-001 --slot 2026-12-01T14:00:00Z',
+      'anteroom request assign 42 --provider on-001 --slot 2026-12-01T09:00',
     ],
     run: assign,
   })
@@ -66,13 +67,13 @@ export function moveCommand(): Command {
     name: 'move',
     description: 'Move a pending or accepted request to another slot; it becomes pending again',
     options: [
-      required('--slot <instant>', 'the start of a free slot, in UTC', utcInstant),
+      required('--slot <time>', slotForm, slotTime),
       ['--provider <ref>', 'the provider of the slot (default: the provider of the request)'],
       json(inShapeOfApi),
       yes,
     ],
     examples: [
-      'anteroom request move 42 --slot 2026-12-01T14:00:00Z',
+      'anteroom request move 42 --slot 2026-12-01T09:00',
       'anteroom request move 42 --slot 2026-12-01T14:00:00Z --provider on-002',
     ],
     run: move,
@@ -81,7 +82,7 @@ export function moveCommand(): Command {
 
 interface AssignFlags extends CommonFlags {
   readonly provider: string
-  readonly slot?: number
+  readonly slot?: string
 }
 
 async function assign(call: Call<Context, AssignFlags>, request: RequestRecord): Promise<Answer> {
@@ -89,9 +90,10 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   const { id, state, member } = request
   requireAssignable(request)
   const provider = requireProvider(context, flags.provider)
-  const to = appointmentText(context, provider, flags.slot ?? null)
+  const slot = flags.slot === undefined ? null : parseStart(context, provider, flags.slot)
+  const to = appointmentText(context, provider, slot)
   const person = await personText(context, member)
-  const isMismatch = warnOfMismatch(context, request.member, provider, flags.slot)
+  const isMismatch = warnOfMismatch(context, request.member, provider, slot)
   if (state === 'pending' || state === 'accepted') {
     const present = `is ${state} with ${appointmentOf(context, request)}`
     await askAbout(
@@ -103,15 +105,15 @@ async function assign(call: Call<Context, AssignFlags>, request: RequestRecord):
   } else if (isMismatch) {
     await askAbout(context, request, `Assign request ${id} of ${person}, to ${to} anyway?`, flags)
   }
-  const assigned = await assignProvider(context, id, provider, flags.slot ?? null, act())
+  const assigned = await assignProvider(context, id, provider, slot, act())
   const { startsAt, authorizationNumber } = assigned
   const when = startsAt === null ? 'without a slot' : `at ${formatInstant(startsAt)}`
-  const text = `Request ${id} is assigned to ${provider.ref} ${when}; its authorization number is ${authorizationNumber}.`
+  const text = `Request ${id} is assigned to ${provider.ref} ${fullName(provider)} ${when}; its authorization number is ${authorizationNumber}.`
   return { json: presentRequest(assigned), text }
 }
 
 interface MoveFlags extends CommonFlags {
-  readonly slot: number
+  readonly slot: string
   readonly provider?: string
 }
 
@@ -120,29 +122,25 @@ async function move(call: Call<Context, MoveFlags>, request: RequestRecord): Pro
   const { id } = request
   const present = providerOf(context, request)
   const provider = flags.provider === undefined ? present : requireProvider(context, flags.provider)
-  requireMovable(request, { providerId: provider?.id ?? 0, startsAt: flags.slot })
+  const slot = provider ? parseStart(context, provider, flags.slot) : 0
+  requireMovable(request, { providerId: provider?.id ?? 0, startsAt: slot })
   // Without --provider, the provider stays the same. The record of that provider may be unreadable.
   if (!provider)
     throw new Refusal('record_unknown', 'the provider of the request is unreadable', {
       action: 'name a provider with --provider',
     })
-  warnOfMismatch(context, request.member, provider, flags.slot)
+  warnOfMismatch(context, request.member, provider, slot)
   const [person, from] = [await personText(context, request.member), appointmentOf(context, request)]
-  const to = appointmentText(context, provider, flags.slot)
+  const to = appointmentText(context, provider, slot)
   const again = request.state === 'accepted' ? ' It is accepted now and becomes pending again.' : ''
   await askAbout(context, request, `Move request ${id} of ${person}, from ${from} to ${to}?${again}`, flags)
-  const moved = await moveRequest(context, id, provider, flags.slot, act())
-  const text = `Request ${id} is moved to ${provider.ref} at ${formatInstant(flags.slot)} and is pending.`
+  const moved = await moveRequest(context, id, provider, slot, act())
+  const text = `Request ${id} is moved to ${provider.ref} ${fullName(provider)} at ${formatInstant(slot)} and is pending.`
   return { json: presentRequest(moved), text }
 }
 
 /** Prints a warning if the provider may have no license for the member. Returns true after a warning. */
-function warnOfMismatch(
-  context: Context,
-  member: Member,
-  provider: Provider,
-  slot: number | undefined,
-): boolean {
+function warnOfMismatch(context: Context, member: Member, provider: Provider, slot: number | null): boolean {
   const warning = findAssignmentWarning(context.directory, member, provider, slot ?? context.clock.now())
   if (warning) printNotice(`note that ${warningOf(warning, provider)}`)
   return warning !== null

@@ -194,7 +194,7 @@ async function suggest(
   id: number,
 ): Promise<Answer> {
   tried.id = (await requireRequest(context, id)).id
-  const found = await suggestProviders(context, zones, id, context.clock.now())
+  const found = await suggestProviders(context, zones, id)
   await noteAct(context, makeAct(), 'request.suggest', `request ${id}`)
   return suggestionsAnswer(id, found, flags.limit)
 }

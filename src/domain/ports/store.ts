@@ -14,7 +14,7 @@ import type { PlacementFacts } from '../decisions/transitions'
 import type { RefusalCount, RefusalQuery } from '../errors'
 import type { Member } from '../member'
 import type { KeyRecord, Organization, Partner } from '../partner'
-import type { Provider } from '../provider'
+import type { NamedProvider, Provider } from '../provider'
 import type { TakenSlot, UnreadableProvider, Version } from './directory-feed'
 import type { Change, Decision } from './writes'
 
@@ -163,7 +163,7 @@ export interface Facts {
     }>
     /** Also finds unreadable providers. */
     findId(ref: string): MaybePromise<number | null>
-    listProviderRefs(): MaybePromise<string[]>
+    listProviderNames(): MaybePromise<NamedProvider[]>
     listTimeZones(): MaybePromise<string[]>
   }
   readonly changes: {
