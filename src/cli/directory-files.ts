@@ -16,7 +16,8 @@ export type DirectorySource = { readonly document: unknown } | { readonly tables
 /** Reads one JSON file, CSV files or a folder of CSV files. @throws Refusal directory_invalid */
 export function readSource(paths: readonly string[]): DirectorySource {
   const [path = ''] = paths
-  if (paths.length === 1 && isFolder(path)) return { tables: readFolder(path) }
+  if (paths.length === 1 && statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    return { tables: readFolder(path) }
   if (paths.every(isTable)) return { tables: paths.map(readCsvFile) }
   if (paths.length > 1) throw invalid('give one JSON file, or only CSV files (.csv, .tsv or .txt)')
   return { document: readJsonFile(path) }
@@ -98,10 +99,6 @@ function describeFault({ code }: { code?: string }): string {
   if (code === 'EACCES') return 'permission denied'
   if (code === 'EISDIR') return 'the path is a folder, not a file'
   return 'the file cannot be read'
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function isCsv(path: string): boolean {

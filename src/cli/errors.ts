@@ -97,23 +97,18 @@ function ofUsage(code: string, message: string, command: Command): Described {
     case 'commander.unknownOption': {
       // Drops the value after =, because the value may be personal data.
       const [flag = ''] = named.split('=', 1)
-      const flags = flagsOf(command)
+      const flags = ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
       if (flags.includes(flag)) return { what: `option '${flag}' takes no value` }
-      return { what: `unknown option '${flag}'`, hint: didYouMean(flag, flags) ?? helpOf(command) }
+      return {
+        what: `unknown option '${flag}'`,
+        hint: didYouMean(flag, flags) ?? `${pathOf(command)} --help`,
+      }
     }
     case 'commander.invalidArgument':
       return { what: invalidValueText(message), hint: null }
     default:
       return { what: message }
   }
-}
-
-function flagsOf({ options }: Command): string[] {
-  return ['--help', ...options.flatMap(({ long }) => long ?? [])]
-}
-
-function helpOf(command: Command): string {
-  return `${pathOf(command)} --help`
 }
 
 const rejected = [

@@ -101,7 +101,8 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     .version(await versionLine())
     // An option belongs to the command that it follows: backup and backup drill have options with the same names.
     .enablePositionalOptions()
-    .configureHelp({ subcommandTerm: nameAlone })
+    // Commands that are not loaded have unknown arguments, so the list of commands shows only names.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
   for (const [name, [description, load]] of Object.entries(commands)) {
     const isWanted = words === undefined || words[0] === name
     const command = isWanted ? await load() : new Command(name)
@@ -115,11 +116,6 @@ export async function createProgram(words?: readonly string[]): Promise<Command>
     storageLast(command)
   })
   return program
-}
-
-/** Commands that are not loaded have unknown arguments, so the list of commands shows only names. */
-function nameAlone(command: Command): string {
-  return command.name()
 }
 
 /** Leaves out `[options]`, because every command has it. */
@@ -169,12 +165,10 @@ async function meant(given: readonly string[]): Promise<Meant> {
   const bare = flags.find(({ said }) => said.length === 1)
   if (bare) throw new Refusal('field_invalid', `option '${bare.said[0]}' needs a value`)
   // A shell alias may add storage flags to every command, so commands without storage ignore these flags.
-  const taken = flags.filter(({ said: [flag], behind }) => behind >= depth || takes(command, flag))
+  const taken = flags.filter(
+    ({ said: [flag], behind }) => behind >= depth || command.options.some(({ long }) => long === flag),
+  )
   return { program, command, words: [...path, ...taken.flatMap(({ said }) => said as string[]), ...rest] }
-}
-
-function takes({ options }: Command, flag: string): boolean {
-  return options.some(({ long }) => long === flag)
 }
 
 function listedBelow({ commands, parent }: Command): string[] {

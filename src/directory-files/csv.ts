@@ -90,13 +90,11 @@ export type CsvCell = string | number | boolean | null
 
 /** Formats rows as RFC 4180. Protects texts against formula injection; numbers are unchanged. */
 export function formatCsv(rows: readonly (readonly CsvCell[])[]): string {
-  const written = rows.map((cells) => cells.map(formatCell))
+  const written = rows.map((cells) =>
+    cells.map((cell) => (typeof cell === 'string' ? guardFormula(cell) : String(cell ?? ''))),
+  )
   // Spreadsheets may split a cell at a lone CR or LF, a semicolon or a tab. csv-stringify would not quote such a cell.
   return stringify(written, { record_delimiter: '\r\n', quoted_match: /[\r\n;\t]/ })
-}
-
-function formatCell(cell: CsvCell): string {
-  return typeof cell === 'string' ? guardFormula(cell) : String(cell ?? '')
 }
 
 /**

@@ -78,33 +78,24 @@ export async function takeAway(
   const isKnown = isDryRun
     ? absencesOf(provider).some((one) => isSameAbsence(one, absence))
     : (await addTimeOff(context, provider, absence, act)).isKnown
-  return { isKnown, affected: await readConcerned(context, clocks, provider, absence, act) }
-}
-
-async function readConcerned(
-  context: Context,
-  clocks: Clocks,
-  provider: Provider,
-  absence: TimeOff,
-  act: Act,
-): Promise<AffectedAppointment[]> {
   const absent = requireListing(context, provider)
   const held = heldIn(absence, absent, act.at)
   const requests = await Promise.all(held.map(({ requestId }) => requireRequest(context, requestId)))
   const appointments = await readHeld(context, clocks, requests, act)
   const [first, last] = [appointments[0], appointments.at(-1)]
-  if (!first || !last) return []
+  if (!first || !last) return { isKnown, affected: [] }
   const offersTo = offersOn(context, clocks, {
     absent,
     away: compileTimeOff(absence, absent.calendar.schedule.zone),
     starts: { start: first.startsAt / minuteMillis, end: last.startsAt / minuteMillis },
     now: act.at,
   })
-  return appointments.map((appointment) => {
+  const affected = appointments.map((appointment) => {
     const { member } = appointment.request
     const offers = member && offersTo(member, appointment.startsAt / minuteMillis)
     return { appointment, offers }
   })
+  return { isKnown, affected }
 }
 
 /**

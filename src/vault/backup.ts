@@ -58,7 +58,7 @@ export async function openBackup(
   keys: BackupKeys,
   progress: ReportProgress = () => {},
 ): Promise<void> {
-  if (!isEncrypted(sealed)) throw unusableBackup('the file is not a backup')
+  if (!startsWith(sealed, firstLine)) throw unusableBackup('the file is not a backup')
   const decrypter = await decrypterFor(keys)
   try {
     await pass(sealed, plain, {
@@ -78,10 +78,6 @@ const firstLine = 'age-encryption.org/v1\n'
 
 /** Second line of a backup that is encrypted for a passphrase. */
 const passphraseLine = '-> scrypt '
-
-function isEncrypted(path: string): boolean {
-  return startsWith(path, firstLine)
-}
 
 function startsWith(path: string, text: string): boolean {
   const start = Buffer.alloc(text.length)

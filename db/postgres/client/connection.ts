@@ -89,7 +89,7 @@ export class Connection {
   }
 
   /** Sends a statement. Several calls in a row, without `await`, are sent together. @throws DatabaseFailure */
-  run(text: string, params: readonly unknown[]): Promise<Rows> {
+  run(text: string, params: readonly unknown[] = []): Promise<Rows> {
     if (!this.isOpen) this.mayHaveCommitted = true
     return handled(this.answerOf(this.reserved.unsafe(text, params.map(toParameter)).values()))
   }

@@ -36,7 +36,7 @@ function notPermitted(check: string, remedy?: string): Finding {
 }
 
 async function findVersion(connection: Connection): Promise<Finding> {
-  const [row] = await connection.run("SELECT current_setting('server_version')", [])
+  const [row] = await connection.run("SELECT current_setting('server_version')")
   return { check: 'server', state: 'ok', detail: `PostgreSQL ${row?.[0]}` }
 }
 
@@ -44,7 +44,7 @@ async function findEncryption(connection: Connection): Promise<Finding> {
   const check = 'connection'
   const isNear = `inet_client_addr() IS NULL OR inet_client_addr() <<= '127.0.0.0/8' OR inet_client_addr() = '::1'`
   const own = `SELECT ssl, version, ${isNear} FROM pg_stat_ssl WHERE pid = pg_backend_pid()`
-  const [row] = await connection.run(own, [])
+  const [row] = await connection.run(own)
   const [isEncrypted, version, isLocal] = (row ?? []) as [boolean?, string?, boolean?]
   if (isEncrypted) return { check, state: 'ok', detail: `encrypted, ${version?.replace('v', ' ')}` }
   if (isLocal) return { check, state: 'ok', detail: 'not encrypted, but it does not leave this machine' }
@@ -74,7 +74,6 @@ export async function findSettings(connection: Connection): Promise<Finding> {
   const names = [...harms.map(([name]) => name), 'synchronous_standby_names', 'data_checksums']
   const rows = await connection.run(
     `SELECT name, setting FROM pg_settings WHERE name IN ('${names.join("', '")}')`,
-    [],
   )
   return judgeSettings(Object.fromEntries(rows))
 }
@@ -113,11 +112,10 @@ async function findReplication(connection: Connection): Promise<Finding> {
     `SELECT application_name, sync_state IN ('sync', 'quorum'), pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::float8,
        coalesce(extract(epoch FROM replay_lag), 0)::float8, state
      FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup' ORDER BY 1`,
-    [],
   )
   if (rows.some((row) => row[4] === null))
     return notPermitted('replication', 'ask an administrator to grant pg_monitor to the role')
-  const [setting] = await connection.run("SELECT current_setting('synchronous_standby_names')", [])
+  const [setting] = await connection.run("SELECT current_setting('synchronous_standby_names')")
   const standbys = rows.map(([name, isSynchronous, bytes, seconds]) => ({
     name: name as string,
     isSynchronous: isSynchronous as boolean,

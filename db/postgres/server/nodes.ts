@@ -63,7 +63,7 @@ export class Node {
    */
   readSize(): Promise<number> {
     return this.on(async (connection) => {
-      const [row] = await connection.run('SELECT pg_database_size(current_database())::float8', [])
+      const [row] = await connection.run('SELECT pg_database_size(current_database())::float8')
       return Number(row?.[0])
     })
   }
@@ -75,7 +75,7 @@ export class Node {
       if (server === null) await connection.run('DELETE FROM nodes WHERE id = $1', [this.id])
       else {
         await this.#put(connection, server)
-        await connection.run(forgetGone(this.id), [])
+        await connection.run(forgetGone(this.id))
       }
     })
   }
@@ -105,7 +105,6 @@ function forgetGone(id: string): string {
 export async function listServers(connection: Connection): Promise<FoundServer[]> {
   const rows = await connection.run(
     `SELECT note, seen_at, ${isAlive} FROM nodes WHERE note <> '' ORDER BY seen_at DESC, id`,
-    [],
   )
   return rows.map(([note, seenAt, isServing]) => ({
     isServing: isServing as boolean,
@@ -116,6 +115,6 @@ export async function listServers(connection: Connection): Promise<FoundServer[]
 
 /** True if a node runs, or was killed a moment ago. */
 export async function hasLiveNodes(connection: Connection): Promise<boolean> {
-  const [row] = await connection.run(`SELECT EXISTS (SELECT 1 FROM nodes WHERE ${isAlive})`, [])
+  const [row] = await connection.run(`SELECT EXISTS (SELECT 1 FROM nodes WHERE ${isAlive})`)
   return row?.[0] === true
 }

@@ -34,10 +34,7 @@ export async function purge(on: OnConnection): Promise<boolean> {
 async function vacuumUntil(endsAt: number, connection: Connection, table: string): Promise<boolean> {
   for (;;) {
     await connection.send(`VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) public.${table}`)
-    const [row] = await connection.run(
-      `SELECT pg_stat_get_dead_tuples('public.${table}'::regclass)::float8`,
-      [],
-    )
+    const [row] = await connection.run(`SELECT pg_stat_get_dead_tuples('public.${table}'::regclass)::float8`)
     if (row?.[0] === 0) return true
     if (performance.now() > endsAt) return false
     await pause(pauseMillis)

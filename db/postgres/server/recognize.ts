@@ -38,11 +38,11 @@ export function requirePostgres(version: string, encoding: string): void {
  * @throws Refusal database_unusable for an unsupported server, or for tables of another program
  */
 export async function recognize(connection: Connection): Promise<Recognized | null> {
-  const [about] = await connection.run('SELECT version(), getdatabaseencoding()', [])
+  const [about] = await connection.run('SELECT version(), getdatabaseencoding()')
   requirePostgres(...(about as [string, string]))
-  const schemas = await connection.run(schemasWithTables, [])
+  const schemas = await connection.run(schemasWithTables)
   if (schemas.length === 0) return null
-  const [shape] = await connection.run(shapeOfSettings, [])
+  const [shape] = await connection.run(shapeOfSettings)
   const found = shape?.[0] === '2' ? await readOwn(connection) : null
   if (found) return found
   const where = schemas.map(([name]) => JSON.stringify(name)).join(', ')

@@ -45,7 +45,8 @@ export function timeOffCommand(): Command {
         description: 'List the absences of a provider, and where each was entered',
         options: [json()],
         examples: ['anteroom provider time-off list on-001'],
-        run: listAbsences,
+        run: (_call, provider) =>
+          rowsAnswer(absencesBySource(provider), absenceColumns, 'There is no time off.'),
       }),
     ],
     'List and remove absences of providers',
@@ -61,10 +62,6 @@ const removeAbsence: AbsenceAction = async ({ context, act }, provider, from, un
     ? ' It came from the directory files: remove it there too, or the next load adds it again.'
     : ''
   return { json: { provider: provider.ref, from, until, isOfDirectory }, text: `${line}${again}` }
-}
-
-function listAbsences(_call: Call<Context>, provider: Provider): Answer {
-  return rowsAnswer(absencesBySource(provider), absenceColumns, 'There is no time off.')
 }
 
 /** The source is `staff` if a command added the absence, and `directory` if a load added it. */

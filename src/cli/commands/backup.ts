@@ -103,16 +103,14 @@ async function backup({ context, flags, act }: Call<Records, BackupFlags>, file:
   )
   const how = plain ? 'It is not encrypted. ' : passphraseFile ? 'It is encrypted with the passphrase. ' : ''
   const line = `Created the backup ${file}. ${how}A restore also needs the master key, which the backup does not contain.`
-  return { json: { backup: file, encrypted: !plain, manifest: presentManifest(manifest) }, text: line }
+  const { madeAt, ...rest } = manifest
+  const shown = { madeAt: formatInstant(madeAt), ...rest }
+  return { json: { backup: file, encrypted: !plain, manifest: shown }, text: line }
 }
 
 interface OpeningFlags extends Flags {
   readonly identityFile?: string
   readonly passphraseFile?: string
-}
-
-function presentManifest({ madeAt, ...manifest }: Manifest) {
-  return { madeAt: formatInstant(madeAt), ...manifest }
 }
 
 const olderNote = 'It has an older schema. Upgrade it with anteroom migrate, or start anteroom serve.'

@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '../../domain/errors'
 import type { ReportProgress } from '../../domain/measures'
-import type { Manifest } from '../../domain/ports/maintenance'
 import { elapsedMillis } from '../../domain/ports/time'
 import { presentRegion } from '../../http/endpoints/provider-regions'
 import { presentFound } from '../../http/endpoints/providers'
@@ -65,7 +64,7 @@ async function rehearse(service: Service, folder: string, act: MakeAct, progress
       backupSeconds: seconds(made - start),
       backupBytes: statSync(backup).size,
       restoreSeconds: seconds(firstAt - restoring),
-      records: recordsOf(manifest),
+      records: Object.values(manifest.counts).reduce((sum, count) => sum + count, 0),
       answers: token === null ? null : compareAnswers(answers, before, after),
     }
   } finally {
@@ -149,10 +148,6 @@ function compareAnswers(answers: Answers, before: Answers, after: Answers) {
     else throw failed(`the copy and the service give different answers for ${asked}`)
   }
   return { same, changed }
-}
-
-function recordsOf({ counts }: Manifest): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
 function failed(why: string): Refusal {

@@ -2,7 +2,7 @@ import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import { authenticationRefusals } from '../../auth/token'
 import type { RequestedSlot } from '../../domain/booking-request'
-import { type Endpoint, type Link, tags } from '../endpoints/endpoint'
+import { type Endpoint, tags } from '../endpoints/endpoint'
 import { exampleSlot } from '../endpoints/fields'
 import { errorCodes } from '../errors'
 import { routeOf } from '../gate'
@@ -163,7 +163,9 @@ async function toOperation(
           ...requestIdHeader,
         },
         content: toContent(answered, schemas, examples.answer),
-        ...(links && { links: mapValues(links, toLink) }),
+        ...(links && {
+          links: mapValues(links, ({ to, ...link }) => ({ operationId: to.operationId, ...link })),
+        }),
       },
       ...(isRevalidated && {
         304: {
@@ -174,10 +176,6 @@ async function toOperation(
       ...(await errorResponsesOf(endpoint)),
     },
   }
-}
-
-function toLink({ to, ...link }: Link): Json {
-  return { operationId: to.operationId, ...link }
 }
 
 /** Moves examples back into the schema of the parameter, because the plugin moved them out. */

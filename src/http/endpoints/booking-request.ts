@@ -1,11 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import {
-  type Receipt,
-  type RequestedSlot,
-  type Retry,
-  type Submission,
-  slotMillis,
-} from '../../domain/booking-request'
+import { type Receipt, type RequestedSlot, type Submission, slotMillis } from '../../domain/booking-request'
 import { Refusal } from '../../domain/errors'
 import type { Partner } from '../../domain/partner'
 import { Text } from '../../domain/validation'
@@ -151,7 +145,9 @@ export const bookingRequest = endpoint({
   handler:
     (context) =>
     async ({ body, caller, now, authenticated, headers, bytes, intake }) => {
-      const retry = toRetry(headers[keyName], bytes)
+      const key = headers[keyName]
+      // latin1 maps each byte to one character. Two different bodies thus never become the same text.
+      const retry = key === undefined ? null : { key, body: Buffer.from(bytes).toString('latin1') }
       const asked = toSubmission(body, caller.partner, now)
       const budget = asked.slot ? null : intake()
       const submission = { ...asked, retry, rateRefusal: budget?.refusal ?? null }
@@ -192,11 +188,6 @@ function exampleResponses(slot: RequestedSlot) {
     booking: { summary: 'The response to a booking request', value: presentBookingRequest(booking) },
     intake: { summary: 'The response to an intake', value: presentBookingRequest(intake) },
   }
-}
-
-/** latin1 maps each byte to one character. Two different bodies thus never become the same text. */
-function toRetry(key: string | undefined, bytes: Uint8Array): Retry | null {
-  return key === undefined ? null : { key, body: Buffer.from(bytes).toString('latin1') }
 }
 
 /** @throws Refusal field_invalid if the body violates a rule that the schema cannot express */
