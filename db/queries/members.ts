@@ -1,4 +1,4 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, lt } from 'drizzle-orm'
 import type { Member } from '../../src/domain/member'
 import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Vault } from '../../src/domain/ports/vault'
@@ -27,6 +27,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
   )
   const byEmail = prepare(db.select({ id }).from(members).where(eq(members.emailHash, open.emailHash)))
   const after = prepare(select().where(gt(id, open.id)).orderBy(asc(id)).limit(open.most))
+  const before = prepare(select().where(lt(id, open.id)).orderBy(desc(id)).limit(open.most))
   const byId = prepare(select().where(eq(id, open.id)))
 
   /** If the member cannot be opened, returns a placeholder. */
@@ -55,7 +56,7 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
     findForStaff,
 
     list: (id: number, most: number): MaybePromise<Member[]> =>
-      then(after({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
+      then(before({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
 
     /** Yields members that cannot be opened, and members with a wrong hash of the e-mail address. */
     async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {

@@ -5,7 +5,6 @@ import { Refusal, type RefusalCount } from '../domain/errors'
 import { foldName, type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
 import { type CopyNote, requireCopied } from '../domain/ports/database-copy'
-import type { Store } from '../domain/ports/store'
 import type { NamedProvider, Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
@@ -181,13 +180,15 @@ export function countRefusalsToday(
 /** The fields of a provider that are known even if the record cannot be read. */
 export type ProviderName = Pick<Provider, 'id' | 'ref'>
 
-/** The number of members read at once, and the maximum number shown. */
-const [membersAtOnce, maxShown] = [1_000, 50]
+/** The number of members read at once, the maximum number shown, and how long a search reads members. */
+const [membersAtOnce, maxShown, mostMillis] = [100, 50, 500]
 
 export interface FoundMembers {
-  /** At most 50, sorted by id. */
+  /** At most 50. Exact matches first, then the newest members. */
   readonly found: readonly FoundMember[]
   readonly count: number
+  /** The number of newest members that were searched; null if all were, or if an exact match made that needless. */
+  readonly searched: number | null
 }
 
 export interface FoundMember {
@@ -204,7 +205,9 @@ export async function findMembers(records: Records, text: string, act: Act): Pro
   const named = await findNamed(records, text, owner)
   // A text with a digit or an @ is no name. If an id or address equals this text, no other member can match.
   const isClear = named.length > 0 && /[\d@]/.test(text)
-  const all = isClear ? { found: named, count: named.length } : await lookThrough(records.store, text, named)
+  const all = isClear
+    ? { found: named, count: named.length, searched: null }
+    : await lookThrough(records, text, named)
   const line = { ...act, action: 'member.find' as const }
   await records.store.appendAudit([
     { ...line, record: null, outcome: `${all.count} found` },
@@ -235,20 +238,27 @@ async function findNamed({ store }: Records, text: string, owner: Member | null)
   ]
 }
 
-async function lookThrough(store: Store, text: string, named: readonly FoundMember[]): Promise<FoundMembers> {
+/** Searches the newest members first. Stops after half a second, because each member must be decrypted. */
+async function lookThrough(
+  { store, clock }: Records,
+  text: string,
+  named: readonly FoundMember[],
+): Promise<FoundMembers> {
   const matches = matcherOf(text)
-  const found: FoundMember[] = []
-  let count = 0
-  const readAfter = (id: number) => store.read(({ members }) => members.list(id, membersAtOnce))
-  let read = await readAfter(0)
-  while (read.length > 0) {
+  const found = named.slice(0, maxShown)
+  const until = clock.now() + mostMillis
+  let [before, searched, count] = [Number.MAX_SAFE_INTEGER, 0, named.length]
+  for (;;) {
+    const read = await store.read(({ members }) => members.list(before, membersAtOnce))
     for (const member of read) {
-      const by = named.find((one) => one.member.id === member.id)?.by ?? matches(member)
-      if (by === null) continue
-      count++
-      if (found.length < maxShown) found.push({ member, by })
+      const by = named.some((one) => one.member.id === member.id) ? null : matches(member)
+      if (by && ++count <= maxShown) found.push({ member, by })
     }
-    read = await readAfter(read.at(-1)?.id as number)
+    searched += read.length
+    if (read.length < membersAtOnce) return { found, count, searched: null }
+    if (clock.now() >= until) return { found, count, searched }
+    before = read.at(-1)?.id as number
+    // Other work of this process can run between two batches.
+    await new Promise(setImmediate)
   }
-  return { found, count }
 }

@@ -226,7 +226,7 @@ describe('cli: member find', () => {
     expect(await find('sought-1')).toEqual([row("partner's id")])
     const both = await act('find', 'zo\u00eb')
     expect(both.stdout).toMatch(
-      /^ID +STATE +PARTNER +PARTNER'S ID +NAME +FOUND BY\n\d+ +active +Lantern +sought-1 +Zo\u00eb Aalto +name\n\d+ +.* Kim Aalto \(ZOE\u0308\) +name\n\n2 members\.\n$/,
+      /^ID +STATE +PARTNER +PARTNER'S ID +NAME +FOUND BY\n\d+ +active +Lantern +sought-2 +Kim Aalto \(ZOE\u0308\) +name\n\d+ +.* Zo\u00eb Aalto +name\n\n2 members\.\n$/,
     )
     expect((await act('find', 'nobody@example.com')).stdout).toBe('There is no such member.\n')
     const [one, two] = [`member ${first}`, `member ${second}`]
@@ -238,8 +238,8 @@ describe('cli: member find', () => {
       ],
       ...[
         [null, '2 found'],
-        [one, 'done'],
         [two, 'done'],
+        [one, 'done'],
       ],
       ...[
         [null, 'done'],

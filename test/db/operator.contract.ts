@@ -697,15 +697,16 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await store.findMemberByEmail('new@example.com', act)).toBeNull()
     })
 
-    test('members are listed in pages', async () => {
+    test('members are listed in pages, the newest first', async () => {
       await using place = await open()
       const { store } = place
       const { intake } = await fill(place)
       const members = []
       for (const name of ['robin', 'kim', 'lee']) members.push((await stored(intake(name))).member)
-      expect(await store.listMembers(0, 2)).toEqual(members.slice(0, 2))
-      expect(await store.listMembers(members[1]?.id as number, 2)).toEqual(members.slice(2))
-      expect(await store.listMembers(members[2]?.id as number, 2)).toEqual([])
+      const [first, second, third] = members
+      expect<unknown>(await store.listMembers(Number.MAX_SAFE_INTEGER, 2)).toEqual([third, second])
+      expect<unknown>(await store.listMembers(second?.id as number, 2)).toEqual([first])
+      expect(await store.listMembers(first?.id as number, 2)).toEqual([])
     })
 
     test('erasing a member removes all personal data and keeps the requests', async () => {

@@ -10,15 +10,15 @@ import { eraseMember, finishErasure } from '../../src/operations/members'
 import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
-/** Records of `count` members. Every fortieth member has the first name Sought. */
-function recordsOf(count: number) {
+/** Records of `count` members. Every fortieth member has the first name Sought. A batch takes `batchMillis`. */
+function recordsOf(count: number, batchMillis = 0) {
   const members = Array.from({ length: count }, (_, index): Member => {
     const firstName = index % 40 === 0 ? 'Sought' : 'Robin'
     const email = `robin-${index + 1}@example.com`
     const externalUserId = index === 1 ? 'Sought' : `P-${index + 1}`
     return { ...member, id: index + 1, externalUserId, profile: { ...member.profile, firstName, email } }
   })
-  const asked: [after: number, most: number][] = []
+  const asked: [before: number, most: number][] = []
   const audit: AuditEntry[] = []
   const store: Store = {
     ...factsStore({
@@ -36,9 +36,12 @@ function recordsOf(count: number) {
           })
           return found
         },
-        list(after, most) {
-          asked.push([after, most])
-          return members.filter(({ id }) => id > after).slice(0, most)
+        list(before, most) {
+          asked.push([before, most])
+          return members
+            .filter(({ id }) => id < before)
+            .toReversed()
+            .slice(0, most)
         },
       },
     }),
@@ -47,23 +50,43 @@ function recordsOf(count: number) {
     },
   }
   const auditLines = () => audit.map(({ record, outcome }) => [record, outcome])
-  return { records: { store } as unknown as Records, asked, auditLines }
+  const clock = { now: () => asked.length * batchMillis }
+  return { records: { store, clock } as unknown as Records, asked, auditLines }
 }
 
 describe('operations: searching for members', () => {
-  test('a search by name reads a thousand members at a time, and returns and audits the first fifty', async () => {
-    const { records, asked, auditLines } = recordsOf(2_500)
-    const { found, count } = await findMembers(records, 'SOUGHT', act)
-    expect(count).toBe(63)
-    const ids = Array.from({ length: 50 }, (_, index) => index * 40 + 1)
+  test('a search by name reads a hundred members at a time, and returns and audits the newest fifty', async () => {
+    const { records, asked, auditLines } = recordsOf(2_450)
+    const { found, count, searched } = await findMembers(records, 'SOUGHT', act)
+    expect([count, searched]).toEqual([62, null])
+    const ids = Array.from({ length: 50 }, (_, index) => 2_441 - index * 40)
     expect(found.map(({ member: { id }, by }) => [id, by])).toEqual(ids.map((id) => [id, 'name']))
-    expect(asked).toEqual([
-      [0, 1_000],
-      [1_000, 1_000],
-      [2_000, 1_000],
-      [2_500, 1_000],
+    expect(asked).toHaveLength(25)
+    expect(asked.slice(0, 3)).toEqual([
+      [Number.MAX_SAFE_INTEGER, 100],
+      [2_351, 100],
+      [2_251, 100],
     ])
-    expect(auditLines()).toEqual([[null, '63 found'], ...ids.map((id) => [`member ${id}`, 'done'])])
+    expect(auditLines()).toEqual([[null, '62 found'], ...ids.map((id) => [`member ${id}`, 'done'])])
+  })
+
+  test('a search by name stops after half a second and returns how many members it has read', async () => {
+    const { records, asked } = recordsOf(2_500, 250)
+    const { found, count, searched } = await findMembers(records, 'Sought', act)
+    expect<unknown>(found.map(({ member: { id }, by }) => [id, by])).toEqual([
+      [2, "partner's id"],
+      ...[2_481, 2_441, 2_401, 2_361, 2_321].map((id) => [id, 'name'] as const),
+    ])
+    expect([count, searched, asked.length]).toEqual([6, 200, 2])
+  })
+
+  test('other work runs between two batches of a search', async () => {
+    const { records, asked } = recordsOf(1_000)
+    const search = findMembers(records, 'Sought', act)
+    await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    expect(asked.length).toBeLessThan(4)
+    await search
   })
 
   test('a search by a whole email address or external user id reads no other members', async () => {
@@ -87,16 +110,16 @@ describe('operations: searching for members', () => {
     const { records } = recordsOf(50)
     const { found, count } = await findMembers(records, 'Sought', act)
     expect(found.map(({ member: { id }, by }) => [id, by])).toEqual([
-      [1, 'name'],
       [2, "partner's id"],
       [41, 'name'],
+      [1, 'name'],
     ])
     expect(count).toBe(3)
   })
 
   test('a search without a result is audited', async () => {
     const { records, auditLines } = recordsOf(0)
-    expect(await findMembers(records, 'sought', act)).toEqual({ found: [], count: 0 })
+    expect(await findMembers(records, 'sought', act)).toEqual({ found: [], count: 0, searched: null })
     expect(auditLines()).toEqual([[null, '0 found']])
   })
 })

@@ -114,7 +114,7 @@ export function actsOf({
     findMember: (partnerId: number, externalUserId: string) =>
       store.read(({ members }) => members.find(partnerId, externalUserId)),
     findMemberById: (id: number) => store.read(({ members }) => members.findForStaff(id)),
-    listMembers: (after: number, most: number) => store.read(({ members }) => members.list(after, most)),
+    listMembers: (before: number, most: number) => store.read(({ members }) => members.list(before, most)),
     findMemberByEmail: (email: string, act: Act) => findByEmail(records, email, act),
     editMember: members.editMember.bind(null, records),
     releaseEmail: (id: number, act: Act) => members.releaseEmail(records, named(id), act),

@@ -58,14 +58,21 @@ function words(text: string): string {
 }
 
 async function find({ context }: Call<Records>, text: string): Promise<Answer> {
-  const { found, count } = await findMembers(context, text, makeAct())
+  const { found, count, searched } = await findMembers(context, text, makeAct())
   const partners = await partnerNames(context)
   const rows = found.map((one) => presentFoundMember(one, partners))
   const isAll = count === found.length
   if (!isAll) printNotice(`only ${found.length} of ${count} members are shown; search for a longer text`)
-  const answer = rowsAnswer(rows, foundColumns, 'There is no such member.')
+  if (searched !== null) printNotice(searchedNotice(searched))
+  const among = searched === null ? '' : ` among the newest ${searched}`
+  const answer = rowsAnswer(rows, foundColumns, `There is no such member${among}.`)
   const total = isAll && count > 1 ? ['', `${counted(count, 'member')}.`] : []
   return { json: answer.json, text: [answer.text, total] }
+}
+
+function searchedNotice(searched: number): string {
+  const only = `only the newest ${counted(searched, 'member')} were searched`
+  return `more: narrow it down; ${only}. A whole e-mail address or partner's id is found among all`
 }
 
 export function memberCommand(): Command {

@@ -103,8 +103,8 @@ interface MemberFacts {
   findForStaff(id: number): MaybePromise<Member | null>
   /** Searches the members of all partners. */
   findByEmail(email: string): MaybePromise<Member | null>
-  /** Returns the members with an id above `after`, in order of id. */
-  list(after: number, most: number): MaybePromise<Member[]>
+  /** Returns the members with an id below `before`, the newest first. */
+  list(before: number, most: number): MaybePromise<Member[]>
   timesOf(id: number): MaybePromise<{ readonly createdAt: number; readonly updatedAt: number }>
 }
 
