@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { compactVerify, errors, SignJWT } from 'jose'
+import { isWithin } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
 import { memo } from '../domain/memo'
 import type { Partner, PartnerKey } from '../domain/partner'
@@ -35,6 +36,9 @@ const refusals = Object.fromEntries(
   ]),
 ) as Record<AuthenticationKind, Refusal>
 
+/** For a valid token from outside its partner's networks. The caller must not see the difference. */
+export const outsideNetworks = new Refusal('token_invalid', authenticationRefusals.token_invalid)
+
 // Caches the last verified and the last forged token of each key. A change of a
 // partner creates new key objects, so the old cache entries are not used.
 const verified = new WeakMap<PartnerKey, string>()
@@ -44,6 +48,7 @@ const forged = new WeakMap<PartnerKey, string>()
  * Returns the key that signed a token. Returns a promise only if the signature must still be verified.
  *
  * @param now in ms
+ * @param address of the caller; if omitted, the partner's networks are not checked
  * @throws Refusal token_invalid, missing_claim, partner_not_found or partner_inactive. Checks in the documented order,
  *   so that only a token with a valid signature reveals the state of a partner.
  */
@@ -51,18 +56,24 @@ export function authenticate(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
   now: number,
+  address?: string,
 ): PartnerKey | Promise<PartnerKey> {
   const key = findKey(kidOf(token))
   if (!key) throw refusals.partner_not_found
   if (forged.get(key) === token) throw refusals.token_invalid
-  if (verified.get(key) === token) return held(key, now)
-  return verify(token, key).then(() => held(key, now))
+  if (verified.get(key) === token) return held(key, now, address)
+  return verify(token, key).then(() => held(key, now, address))
 }
 
-function held(key: PartnerKey, now: number): PartnerKey {
+function held(key: PartnerKey, now: number, address?: string): PartnerKey {
   if (!isInForce(key, now)) throw refusals.token_invalid
+  if (!isInside(key.partner, address)) throw outsideNetworks
   if (!key.partner.active) throw refusals.partner_inactive
   return key
+}
+
+function isInside({ networks }: Partner, address: string | undefined): boolean {
+  return address === undefined || isWithin(networks, address)
 }
 
 /** Returns the partner that a token names, without verifying the token. Returns null for an unknown key. */
@@ -85,9 +96,11 @@ export function recognize(
   token: string,
   findKey: (kid: string) => PartnerKey | null,
   now: number,
+  address?: string,
 ): PartnerKey | null {
   const key = findKey(claimedKid(token) ?? '')
-  return key && verified.get(key) === token && isInForce(key, now) && key.partner.active ? key : null
+  if (!key || verified.get(key) !== token || !isInForce(key, now)) return null
+  return isInside(key.partner, address) && key.partner.active ? key : null
 }
 
 function isInForce({ startsAt, endsAt }: PartnerKey, now: number): boolean {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { isDatabaseAddress } from '../domain/addresses'
+import { callerNetworkFault, isDatabaseAddress } from '../domain/addresses'
 import type { RateOverride } from '../domain/limits'
 import { absenceForm } from '../domain/provider'
 import { dayMinutes, minuteMillis, parseDate, parseInstant } from '../scheduling/calendar'
@@ -98,6 +98,25 @@ export function rateOverride(text: string): NonNullable<RateOverride> | 'default
     throw new InvalidArgumentError('It must be off, default or a whole number from 1.')
   }
   return most ?? 'off'
+}
+
+const maxNetworks = 100
+
+/** One of a partner's networks, added to the ones before it. The word `any` must be the only one. */
+export function callerNetwork(text: string, before: readonly string[] = []): readonly string[] {
+  const entries = [...before, text]
+  const isMixed = entries.length > 1 && entries.includes('any')
+  const fault =
+    entries.length > maxNetworks
+      ? `is one too many; at most ${maxNetworks} are allowed`
+      : isMixed
+        ? 'must not be next to the word any'
+        : text !== 'any' && callerNetworkFault(text)
+  // Shows only what looks like an address: another text may be a token.
+  const shown = /^[\da-f:.]{2,45}(\/\d{0,3})?$/i.test(text) ? ` (${text})` : ''
+  if (fault)
+    throw new InvalidArgumentError(`It has a fault in entry ${entries.length}${shown}, which ${fault}.`)
+  return entries
 }
 
 const unitMinutes: Readonly<Record<string, number>> = {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { memo } from './memo'
 
 export interface DatabaseHost {
   /** A host name, an IP address without brackets, or the folder of a Unix socket (begins with a slash). */
@@ -204,6 +205,61 @@ export function parseNetworks(text: string): Networks | string {
     list.addSubnet(address, Number(prefix ?? bits), version === 4 ? 'ipv4' : 'ipv6')
   }
   return { include: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
+}
+
+/** Returns the IPv4 address, also of IPv4-mapped IPv6 (RFC 4291 §2.5.5.2); else the IPv6 /64 network (RFC 6177). */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const groups = groupsOf(address)
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
+  if (!isMapped)
+    return `${groups
+      .slice(0, 4)
+      .map((group) => group.toString(16))
+      .join(':')}::/64`
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 0xff])
+    .join('.')
+}
+
+function groupsOf(address: string): number[] {
+  const [text = ''] = address.split('%')
+  const [head = [], tail] = text.split('::').map((part) => part.split(':').filter(Boolean).flatMap(groupsIn))
+  if (!tail) return head
+  const zeros = Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0)
+  return [...head, ...zeros, ...tail]
+}
+
+/** Returns the group for a hexadecimal text, or two groups for an IPv4 suffix. */
+function groupsIn(text: string): number[] {
+  if (!text.includes('.')) return [Number.parseInt(text, 16)]
+  const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
+  return [a * 256 + b, c * 256 + d]
+}
+
+/** Returns the fault of a network that a partner may call from (RFC 4632 §3.1), as a text; null for a valid one. */
+export function callerNetworkFault(text: string): string | null {
+  const [address = '', prefix] = text.split('/')
+  if (prefix === undefined || text.includes(',') || typeof parseNetworks(text) === 'string')
+    return 'must look like 203.0.113.0/24, 203.0.113.7/32 or 2001:db8::/32'
+  const isSet = networkBits(address).slice(Number(prefix)).includes('1')
+  return isSet ? `must be the first address of its network, without host bits` : null
+}
+
+function networkBits(address: string): string {
+  const isShort = !address.includes(':')
+  const parts = isShort ? address.split('.').map(Number) : groupsOf(address)
+  return parts.map((part) => part.toString(2).padStart(isShort ? 8 : 16, '0')).join('')
+}
+
+const networksIn = memo(1_000, parseNetworks, Number.POSITIVE_INFINITY)
+
+/** Returns true if `networks` is null (any) or includes the address. An unreadable list includes none. */
+export function isWithin(networks: string | null, address: string): boolean {
+  if (networks === null) return true
+  const parsed = networksIn(networks)
+  return typeof parsed !== 'string' && isAddress(address) && parsed.include(address)
 }
 
 /** Returns true for an IP address without a zone. A zone is valid on one machine only (RFC 4007 §11). */

@@ -1,8 +1,9 @@
 import { bearer } from '@elysiajs/bearer'
-import { authenticationRefusals, claimedPartner } from '../auth/token'
+import { authenticationRefusals, claimedPartner, outsideNetworks } from '../auth/token'
 import type { Refusal } from '../domain/errors'
 import { shareOf } from '../domain/limits'
 import type { Context } from '../operations/context'
+import { outsideReason } from '../operations/notebook'
 import { answerTo, type ErrorCode, repeatedly, type Words } from './errors'
 import type { LogEntry } from './log'
 import { addressBudgets } from './rate-limits'
@@ -23,20 +24,22 @@ export function tokenOf({ headers }: Request): string {
 }
 
 /** Answers failed authentications, and charges them to the address's budget. Valid tokens cost nothing. */
-export function refusing(
-  { notebook, clock, directory, limits }: Context,
-  addressOf: (request: Request) => string,
-): (request: Request, token: string, refusal: Refusal, entry: LogEntry) => Response {
+export function refusing({
+  notebook,
+  clock,
+  directory,
+  limits,
+}: Context): (address: string, token: string, refusal: Refusal, entry: LogEntry) => Response {
   const rate = () => shareOf(limits.failedAuthentications, limits.nodes)
   const spend = addressBudgets('failed-authentications', 'authentication_limited', rate, clock)
   const words: Words = authenticationRefusals
   const answers = new Map(
     Object.entries(words).map(([kind, message]) => [kind, repeatedly(kind as ErrorCode, message)]),
   )
-  return (request, token, refusal, entry) => {
-    const address = addressOf(request)
+  return (address, token, refusal, entry) => {
     const claimed = claimedPartner(token, (kid) => directory.findKey(kid))
-    notebook.noteRefusal(refusal.kind, address, clock.now(), claimed?.id)
+    const reason = refusal === outsideNetworks ? outsideReason : refusal.kind
+    notebook.noteRefusal(reason, address, clock.now(), claimed?.id)
     const limited = spend(address, entry.headers)
     if (limited) return answerTo(limited, 'UNKNOWN', entry)
     return answers.get(refusal.kind)?.(entry, token) ?? answerTo(refusal, 'UNKNOWN', entry)

@@ -50,7 +50,7 @@ export function shedding(
   endpoints: readonly Endpoint[],
   { context: { directory, clock } }: Serving,
   { bookings, spend }: Admission,
-  { refusePlain }: Forwarding,
+  { clientOf, refusePlain }: Forwarding,
 ): (request: Request, entry: LogEntry) => Response | undefined {
   const paths = endpoints.filter(({ method }) => method === 'POST').map(({ path }) => path)
   // Creates the error once, because capturing a stack takes longer than the rest of this function.
@@ -58,7 +58,8 @@ export function shedding(
   return (request, entry) => {
     if (!bookings.isCrowded || request.method !== 'POST') return
     const path = paths.find((one) => isAt(request.url, one))
-    const key = path && recognize(tokenOf(request), (kid) => directory.findKey(kid), clock.now())
+    const findKey = (kid: string) => directory.findKey(kid)
+    const key = path && recognize(tokenOf(request), findKey, clock.now(), clientOf(request))
     if (!key || bookings.hasRoomFor(key.partner.id)) return
     entry.route = path
     const plain = refusePlain(request, entry)
@@ -132,7 +133,7 @@ class Gate {
     private readonly admission: Admission,
     private readonly forwarding: Forwarding,
   ) {
-    this.#refuse = refusing(serving.context, forwarding.clientOf)
+    this.#refuse = refusing(serving.context)
   }
 
   /** Runs the checks in order (docs/architecture.md, Order of checks). Awaits only promises, for speed. */
@@ -140,19 +141,20 @@ class Gate {
     const { context, isSandbox } = this.serving
     const { spend, spendIntake, reads, bookings, queue } = this.admission
     const token = tokenOf(request)
+    // Reads the client's address now, because the address is unknown after a disconnection.
+    const address = this.forwarding.clientOf(request)
     let [place, partnerId] = [null as typeof reads | null, 0]
     try {
       // Handles HEAD like GET. The body is dropped when the response is sent (RFC 9110 §9.3.2).
       const method = request.method === 'HEAD' ? 'GET' : request.method
       const endpoint = route.endpoints.find((one) => one.method === method)
 
-      const identifying = identify(context, token)
+      const identifying = identify(context, token, address)
       entry.isLate = identifying instanceof Promise || endpoint?.body !== undefined
-      // Reads the client's address now, because the address is unknown after a disconnection.
-      if (entry.isLate) this.forwarding.clientOf(request)
       let identity = identifying instanceof Promise ? await identifying : identifying
       const { partner } = identity
       context.notebook.noteUse(identity.kid, identity.now)
+      context.notebook.noteAddress(identity.kid, partner.id, address, identity.now)
       entry.partnerId = partnerId = partner.id
       if (!endpoint) throw this.#wrongMethod(route, partner, entry)
 
@@ -173,7 +175,7 @@ class Gate {
       if (endpoint.body) {
         bytes = await readBody(request)
         // The token may have been revoked while the body arrived.
-        identity = await identify(context, token)
+        identity = await identify(context, token, address)
         callerOf(identity)
         const uncharged = costOfBody(bytes.length) - cost
         const tooLarge = uncharged > 0 ? spend(endpoint.budget, partner, uncharged, entry.headers) : null
@@ -186,7 +188,7 @@ class Gate {
       const { now, version } = identity
       const given = validated(endpoint, { params, headers: request.headers, query, body })
       const turn = queue.turnsOf(partnerId)
-      const authenticated = { version, again: () => versionNow(context, token) }
+      const authenticated = { version, again: () => versionNow(context, token, address) }
       const caller = callerOf(identity)
       const intake = () => spendIntake(caller.partner, entry.headers)
       const running = endpoint.handle({ ...given, caller, now, bytes, authenticated, turn, intake })
@@ -197,7 +199,7 @@ class Gate {
       return sending instanceof Promise ? await sending : sending
     } catch (error) {
       return isUnauthenticated(error)
-        ? this.#refuse(request, token, error, entry)
+        ? this.#refuse(address, token, error, entry)
         : answerTo(error, 'UNKNOWN', entry)
     } finally {
       place?.release(partnerId)
@@ -254,24 +256,29 @@ interface Identity {
 }
 
 /** Authenticates a token. Reads newly committed data first, because the token may have been revoked. Fails with 401. */
-function identify(context: Context, token: string): Identity | Promise<Identity> {
+function identify(context: Context, token: string, address: string): Identity | Promise<Identity> {
   // Rejects a malformed token before the database is read.
   kidOf(token)
   const catchingUp = context.directory.catchUp()
-  return catchingUp ? catchingUp.then(() => identityOf(context, token)) : identityOf(context, token)
+  const identity = () => identityOf(context, token, address)
+  return catchingUp ? catchingUp.then(identity) : identity()
 }
 
-function identityOf({ directory, clock }: Context, token: string): Identity | Promise<Identity> {
+function identityOf(
+  { directory, clock }: Context,
+  token: string,
+  address: string,
+): Identity | Promise<Identity> {
   const now = clock.now()
   const { version } = directory
-  const key = authenticate(token, (kid) => directory.findKey(kid), now)
+  const key = authenticate(token, (kid) => directory.findKey(kid), now, address)
   if (key instanceof Promise) return key.then(({ kid, partner }) => ({ kid, partner, now, version }))
   return { kid: key.kid, partner: key.partner, now, version }
 }
 
 /** Authenticates again before a decision is retried. Returns the directory version that was used. */
-async function versionNow(context: Context, token: string): Promise<Version> {
-  const identity = await identify(context, token)
+async function versionNow(context: Context, token: string, address: string): Promise<Version> {
+  const identity = await identify(context, token, address)
   callerOf(identity)
   return identity.version
 }

@@ -1,3 +1,4 @@
+import { networkOf } from '../domain/addresses'
 import { Refusal } from '../domain/errors'
 import { type BudgetState, Limiter } from '../domain/limiter'
 import { perHour, type Rate, rateFor, shareOf } from '../domain/limits'
@@ -5,37 +6,6 @@ import type { Partner } from '../domain/partner'
 import type { Clock } from '../domain/ports/time'
 import type { Context } from '../operations/context'
 import type { Words } from './errors'
-
-/** Returns the IPv4 address, also of IPv4-mapped IPv6 (RFC 4291 §2.5.5.2); else the IPv6 /64 network (RFC 6177). */
-export function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const groups = groupsOf(address)
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  if (!isMapped)
-    return `${groups
-      .slice(0, 4)
-      .map((group) => group.toString(16))
-      .join(':')}::/64`
-  return groups
-    .slice(6)
-    .flatMap((group) => [group >> 8, group & 0xff])
-    .join('.')
-}
-
-function groupsOf(address: string): number[] {
-  const [text = ''] = address.split('%')
-  const [head = [], tail] = text.split('::').map((part) => part.split(':').filter(Boolean).flatMap(groupsIn))
-  if (!tail) return head
-  const zeros = Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0)
-  return [...head, ...zeros, ...tail]
-}
-
-/** Returns the group for a hexadecimal text, or two groups for an IPv4 suffix. */
-function groupsIn(text: string): number[] {
-  if (!text.includes('.')) return [Number.parseInt(text, 16)]
-  const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
-  return [a * 256 + b, c * 256 + d]
-}
 
 export const rateRefusals = {
   authentication_limited:

@@ -1,7 +1,8 @@
+import { networkOf } from '../domain/addresses'
 import type { AuditEntry } from '../domain/audit'
 import type { Kind } from '../domain/errors'
 import type { Store } from '../domain/ports/store'
-import { hourMillis, minuteMillis } from '../scheduling/calendar'
+import { dayMillis, hourMillis, minuteMillis } from '../scheduling/calendar'
 
 /** The maximum number of lines for refusals per minute. Further refusals are combined into one line for each reason. */
 const maxRefusals = 1_000
@@ -12,19 +13,34 @@ const maxKept = 10_000
 /** The maximum number of lines for look-ups per hour. Further look-ups are combined into one line for each partner. */
 const maxLookUps = 100_000
 
+/** The addresses of a partner in a UTC day. Further addresses are combined into one line. */
+const maxAddresses = 1_000
+
+/** The uses in memory that need no second look. */
+const maxRecent = 10_000
+
+/** The outcome of a refused call whose token is valid, but not from there. */
+export const outsideReason = 'token_invalid, outside its networks'
+
+/** The outcome of a use of a token from an address past the maximum. */
+export const moreAddresses = 'more addresses'
+
 /** Lines per transaction, so that other writers do not wait long. */
 const linesAtOnce = 100
 
 /**
  * Collects records during requests, and writes the records later. The last use of a key is kept to the minute. A refused
  * authentication is kept once a minute for each reason, address and claimed partner. A member look-up is kept once an hour
- * for each partner and member. Nodes do not share these records, so a caller of two nodes leaves two lines.
+ * for each partner and member. A use of a token is kept once a UTC day for each key and address. Nodes do not share these records, so a caller of two nodes leaves two lines.
  */
 export class Notebook {
   #uses = new Map<string, number>()
   #written = new Map<string, number>()
   readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept)
   readonly #lookUps = new LineBuffer(hourMillis, maxLookUps, maxLookUps)
+  /** One buffer for each partner, so that one partner's calls cannot crowd out the addresses of another. */
+  readonly #addresses = new Map<number, LineBuffer>()
+  readonly #recent = new Map<string, number>()
   #flushing: Promise<void> = Promise.resolve()
   /** The next flush, shared by all waiting callers; null if no caller waits. */
   #next: Promise<void> | null = null
@@ -35,9 +51,9 @@ export class Notebook {
   }
 
   /** @param claimedId the partner that owns the key in the token header; the header may be forged */
-  noteRefusal(reason: Kind, address: string, now: number, claimedId?: number): void {
-    // The partner's identity is proven: the API reports partner_inactive only after it has verified the signature.
-    const isProven = reason === 'partner_inactive'
+  noteRefusal(reason: Kind | typeof outsideReason, address: string, now: number, claimedId?: number): void {
+    // The partner's identity is proven: the API finds these reasons only after it has verified the signature.
+    const isProven = reason === 'partner_inactive' || reason === outsideReason
     const line = { at: now, actor: address, action: 'authentication.refuse' as const }
     const claim = claimedId === undefined ? null : `partner ${claimedId}`
     const outcome = claim && !isProven ? `${reason}, claimed` : reason
@@ -49,6 +65,19 @@ export class Notebook {
     const line = { at: now, actor: `partner ${partnerId}`, action: 'member.look-up' as const }
     const others = () => ({ ...line, record: null, outcome: 'done, more members' })
     this.#lookUps.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
+  }
+
+  noteAddress(kid: string, partnerId: number, address: string, now: number): void {
+    const [use, day] = [`${kid} ${address}`, startOf(now, dayMillis)]
+    if (this.#recent.get(use) === day) return
+    if (this.#recent.size >= maxRecent) this.#recent.clear()
+    this.#recent.set(use, day)
+    const buffer = this.#addresses.get(partnerId) ?? new LineBuffer(dayMillis, maxAddresses, maxAddresses + 1)
+    this.#addresses.set(partnerId, buffer)
+    const [partner, action] = [`partner ${partnerId}`, 'token.use' as const]
+    const line = { at: now, actor: partner, action, record: partner }
+    const others = () => ({ ...line, outcome: moreAddresses })
+    buffer.note({ ...line, outcome: `${networkOf(address)}, kid ${kid}` }, others)
   }
 
   /** Writes the collected records. Lines that cannot be written stay for the next flush. */
@@ -68,6 +97,7 @@ export class Notebook {
   async #write(store: Store): Promise<void> {
     await this.#refusals.write(store)
     await this.#lookUps.write(store)
+    for (const buffer of this.#addresses.values()) await buffer.write(store)
     const uses = new Map(this.#uses)
     if (uses.size > 0) await store.noteKeyUses(uses)
     for (const [kid, at] of uses) {

@@ -4,6 +4,7 @@ import {
   decideOrganizationRename,
   decideOrganizationState,
   decidePartner,
+  decidePartnerNetworks,
   decidePartnerOrganization,
   decidePartnerRates,
   decidePartnerRename,
@@ -119,6 +120,16 @@ export function setPartnerRates(
   act: Act,
 ): Promise<void> {
   return changePartner(records, partner, act, (found) => decidePartnerRates(found, rates))
+}
+
+/** Sets the networks (comma-separated CIDR) from which a partner's tokens are accepted; null for any. */
+export function setPartnerNetworks(
+  records: Records,
+  partner: Partner,
+  networks: string | null,
+  act: Act,
+): Promise<void> {
+  return changePartner(records, partner, act, (found) => decidePartnerNetworks(found, networks))
 }
 
 /** The API rejects the token of a deactivated partner with HTTP 401. */

@@ -8,7 +8,7 @@ import { countRefusalsToday, maxCounted } from './find-records'
 import type { Clocks } from './members'
 import { partnerNames } from './partners'
 import { countUnreadRisk } from './requests'
-import { listTokens } from './tokens'
+import { type AddressUse, concernsAbout, listAddresses, listTokens } from './tokens'
 
 /** Up: answers. Unready: answers but cannot store. Silent: a process serves but does not answer. Down: no process. */
 export type ServerState = 'up' | 'unready' | 'silent' | 'down'
@@ -24,6 +24,17 @@ interface Cutover {
 
 /** Refused authentications of one kind. `partner` is the owner of the key; null for an unknown key. */
 type RefusedBy = Omit<RefusalCount, 'partnerId'> & { readonly partner: string | null }
+
+/** A token in force that staff should look at. */
+interface TokenConcern {
+  readonly partner: string
+  readonly kid: string
+  /** For example `older than a year`. */
+  readonly concerns: readonly string[]
+}
+
+/** The addresses that used tokens in the last 30 days. */
+type UsedFrom = Omit<AddressUse, 'partnerId'> & { readonly partner: string }
 
 interface Waiting {
   readonly intakes: number
@@ -49,6 +60,8 @@ export interface Status {
   readonly isRiskWhole: boolean
   readonly backups: LastBackups
   readonly nextCutover: Cutover | null
+  readonly tokenConcerns: readonly TokenConcern[]
+  readonly usedFrom: readonly UsedFrom[]
   /** Refusals of the current UTC day. */
   readonly refused: readonly RefusedBy[]
   /** False if only the newest refusals were counted. */
@@ -78,6 +91,7 @@ export async function readStatus(
     isRiskWhole: waiting.length <= maxOpened,
     backups: await maintenance.findLastBackups(),
     nextCutover: await findNextCutover(records, now),
+    ...(await readTokenUse(records, now)),
     refused,
     isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < maxCounted,
     movedBookings: await countShiftedBookings(records, clocks, now),
@@ -112,6 +126,24 @@ async function findNextCutover(records: Records, now: number): Promise<Cutover |
   if (!next) return null
   const names = await partnerNames(records)
   return { partner: names.get(next.partnerId) ?? `partner ${next.partnerId}`, at: next.startsAt }
+}
+
+async function readTokenUse(
+  records: Records,
+  now: number,
+): Promise<Pick<Status, 'tokenConcerns' | 'usedFrom'>> {
+  const names = await partnerNames(records)
+  const nameOf = (id: number) => names.get(id) ?? `partner ${id}`
+  const keys = await listTokens(records)
+  return {
+    tokenConcerns: keys.flatMap((key) => {
+      const concerns = concernsAbout(key, now)
+      return concerns.length > 0 ? [{ partner: nameOf(key.partnerId), kid: key.kid, concerns }] : []
+    }),
+    usedFrom: (await listAddresses(records, now)).map(({ partnerId, ...use }) => {
+      return { partner: nameOf(partnerId), ...use }
+    }),
+  }
 }
 
 async function refusedToday(records: Records, now: number): Promise<RefusedBy[]> {

@@ -11,8 +11,9 @@ import {
 import { Refusal, type RefusalCount } from '../domain/errors'
 import { type KeyRecord, keyStateAt, type NewKey, type Partner } from '../domain/partner'
 import type { Decision } from '../domain/ports/writes'
+import { dayMillis } from '../scheduling/calendar'
 import { type Context, type Records, thenShow } from './context'
-import { countRefusalsToday } from './find-records'
+import { addressOfUse, countRefusalsToday } from './find-records'
 import { listPartners } from './partners'
 
 /** Stores a token before its activation. If the function throws, no token is issued. */
@@ -97,6 +98,50 @@ export async function listTokens({ store }: Records, partner: Partner | null = n
   return partner ? keys.filter(({ partnerId }) => partnerId === partner.id) : keys
 }
 
+const [oldDays, idleDays, addressDays, mostUses] = [365, 90, 30, 10_000]
+
+/** Returns the reasons why staff should look at a token in force. @param now ms */
+export function concernsAbout(key: KeyRecord, now: number): string[] {
+  if (keyStateAt(key, now) !== 'in force') return []
+  const isIdle = now - (key.lastUsedAt ?? key.startsAt) > idleDays * dayMillis
+  return [
+    ...(now - key.issuedAt > oldDays * dayMillis ? ['older than a year'] : []),
+    ...(isIdle ? [`unused for ${idleDays} days`] : []),
+  ]
+}
+
+/** An address that has used a partner's tokens. An IPv6 address is shown as its /64 network. */
+export interface AddressUse {
+  readonly partnerId: number
+  readonly address: string
+  /** The newest UTC day, as the time (ms) of its first call. */
+  readonly lastAt: number
+}
+
+/** Returns the addresses of the last 30 days, newest first. Default: of all partners. @param now ms */
+export async function listAddresses(
+  { store }: Pick<Records, 'store'>,
+  now: number,
+  partner?: Partner,
+): Promise<AddressUse[]> {
+  const since = now - (now % dayMillis) - addressDays * dayMillis
+  const filter = { since, actions: ['token.use'] as const, record: partner && `partner ${partner.id}` }
+  const lines = await store.read(({ audit }) => audit.list(mostUses, filter))
+  const newest = lines.toReversed()
+  return [...Map.groupBy(newest, (line) => `${line.actor} ${addressOfUse(line)}`).values()].flatMap(
+    ([line]) =>
+      line
+        ? [
+            {
+              partnerId: Number(line.actor.replace('partner ', '')),
+              address: addressOfUse(line),
+              lastAt: line.at,
+            },
+          ]
+        : [],
+  )
+}
+
 /** Returns a partner's current token, and tokens that wait for their cutover. */
 export async function findPartnerTokens(records: Records, partner: Partner) {
   return currentAndWaiting(await listTokens(records, partner), records.clock.now())
@@ -167,7 +212,8 @@ function verdictOf(key: KeyRecord, partner: Partner, now: number): TokenVerdict 
     const why = "the partner's organization is deactivated"
     return verdict(new Refusal('organization_deactivated', why), why)
   }
-  return verdict(null, 'the token is in force')
+  const only = partner.networks === null ? '' : `, from ${partner.networks.replaceAll(',', ', ')} only`
+  return verdict(null, `the token is in force${only}`)
 }
 
 function endOf(key: KeyRecord, now: number): string {

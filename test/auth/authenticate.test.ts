@@ -4,6 +4,7 @@ import {
   authenticate,
   claimedPartner,
   newKey as newKidAndSecret,
+  outsideNetworks,
   recognize,
   signToken,
 } from '../../src/auth/token'
@@ -104,4 +105,23 @@ test('auth: each new key has a secret of 32 bytes and a unique kid (RFC 7518 sec
   expect([one.secret.length, one.kid.length]).toEqual([32, 16])
   expect(one.secret).not.toEqual(other.secret)
   expect(one.kid).not.toBe(other.kid)
+})
+
+test("auth: a valid token from outside its partner's networks is rejected like a forged one", async () => {
+  const key = newKey({ partner: { ...partner, networks: '10.0.0.0/8' } })
+  const [token, find] = [await signToken(key), () => key]
+  await expect(authenticate(token, find, now, '192.0.2.7')).rejects.toBe(outsideNetworks)
+  expect(() => authenticate(token, find, now, '192.0.2.7')).toThrow(outsideNetworks)
+  expect(outsideNetworks).toMatchObject({
+    kind: 'token_invalid',
+    message: 'the token is missing, malformed or not valid',
+  })
+  expect(authenticate(token, find, now, '10.0.0.7')).toBe(key)
+  expect(authenticate(token, find, now)).toBe(key)
+  expect([recognize(token, find, now, '192.0.2.7'), recognize(token, find, now, '10.0.0.7')]).toEqual([
+    null,
+    key,
+  ])
+  const inactive = { ...key, partner: { ...key.partner, active: false } }
+  await expect(authenticate(token, () => inactive, now, '192.0.2.7')).rejects.toBe(outsideNetworks)
 })

@@ -16,6 +16,8 @@ const well: Status = {
   nextCutover: null,
   refused: [],
   isRefusedWhole: true,
+  tokenConcerns: [],
+  usedFrom: [],
   movedBookings: 0,
 }
 

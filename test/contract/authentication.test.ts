@@ -610,3 +610,39 @@ describe('contract: no path and no Host header bypasses authentication', () => {
     })
   }
 })
+
+test("contract: a valid token from outside its partner's networks gets the bytes of an invalid one", async () => {
+  const { context } = service
+  const { partner, token } = await service.addPartner('Bounded')
+  const setNetworks = async (networks: string | null) => {
+    await actsOf(context).setPartnerNetworks(partner.id, networks, service.act())
+    await context.directory.catchUp()
+  }
+  const shown = async (authorization: string) => {
+    const { status, headers, body } = await ask(authorization)
+    const same = [...headers].filter(([name]) => !/^(date|x-request-id)$/.test(name))
+    return [status, same, body]
+  }
+  const [invalid, valid] = [await shown('Bearer x.y.z'), await shown(`Bearer ${token}`)]
+  await setNetworks('192.0.2.0/24')
+  expect(await shown(`Bearer ${token}`)).toEqual(invalid)
+  const posted = await service.post(paths.booking, booking('m-1'), token)
+  expect([posted.status, posted.body]).toEqual([401, invalid[2]])
+  await context.notebook.flush(context.store)
+  const lines = await context.store.read(({ audit }) => audit.list(10, { record: `partner ${partner.id}` }))
+  const seen = lines
+    .map(({ action, outcome }) => `${action}: ${outcome.replace(/^.*, kid .*/, 'address')}`)
+    .sort()
+  expect(seen).toEqual([
+    'authentication.refuse: token_invalid, outside its networks',
+    'partner.add: done',
+    'partner.set-networks: done',
+    'token.issue: done',
+    'token.use: address',
+  ])
+  expect(lines.find(({ action }) => action === 'token.use')?.outcome).toMatch(
+    /^(127\.0\.0\.1|0:0:0:0::\/64), kid /,
+  )
+  await setNetworks('192.0.2.0/24,127.0.0.0/8,::1/128')
+  expect(await shown(`Bearer ${token}`)).toEqual(valid)
+})

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { parseNetworks } from '../../src/domain/addresses'
+import { callerNetworkFault, isWithin, parseNetworks } from '../../src/domain/addresses'
 import { words } from '../support/words'
 
 const includes = (text: string, address: string) => {
@@ -38,4 +38,37 @@ test.each([
   expect(parseNetworks(text)).toBe(
     'must be addresses or networks separated by commas, such as 10.0.0.7,2001:db8::/32; names, ports and /0 are not allowed',
   )
+})
+
+test.each(words`10.0.0.0/8 192.0.2.7/32 192.0.2.128/25 2001:db8::/32 2001:db8:0:8000::/49 ::1/128`)(
+  'domain: %p is a network that a partner may call from',
+  (text) => {
+    expect(callerNetworkFault(text)).toBeNull()
+  },
+)
+
+test.each(words`banana 192.0.2.7 10.0.0.0/33 0.0.0.0/0 10.0.0.0/8,10.1.0.0/16 10.0.0.0/8/8 fe80::1%eth0/128`)(
+  'domain: %p is no network in CIDR notation',
+  (text) => {
+    expect(callerNetworkFault(text)).toBe('must look like 203.0.113.0/24, 203.0.113.7/32 or 2001:db8::/32')
+  },
+)
+
+test.each(words`10.0.0.1/8 192.0.2.64/25 2001:db8::1/32 2001:db8:0:4000::/49`)(
+  'domain: %p has host bits',
+  (text) => {
+    expect(callerNetworkFault(text)).toBe('must be the first address of its network, without host bits')
+  },
+)
+
+test.each([
+  [null, 'unknown', true],
+  ['10.0.0.0/8,2001:db8::/32', '10.9.9.9', true],
+  ['10.0.0.0/8,2001:db8::/32', '::ffff:10.9.9.9', true],
+  ['10.0.0.0/8,2001:db8::/32', '2001:db8:7::1', true],
+  ['10.0.0.0/8,2001:db8::/32', '11.0.0.1', false],
+  ['10.0.0.0/8', 'unknown', false],
+  ['an unreadable list', '10.0.0.1', false],
+] as const)('domain: calls accepted from %p include %p: %p', (networks, address, expected) => {
+  expect(isWithin(networks, address)).toBe(expected)
 })

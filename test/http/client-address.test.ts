@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { networkOf } from '../../src/http/rate-limits'
+import { networkOf } from '../../src/domain/addresses'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

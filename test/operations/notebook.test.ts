@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
 import { type Kind, Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/ports/store'
-import { Notebook } from '../../src/operations/notebook'
+import { Notebook, outsideReason } from '../../src/operations/notebook'
 import { nextTurn } from '../support/turns'
 
 const minute = 60_000
@@ -299,4 +299,75 @@ test('operations: the notebook writes the use of a key at most once a minute', a
     await notebook.flush(store)
   }
   expect(uses).toEqual([[['kid-1', now]], [['kid-1', now + minute]]])
+})
+
+describe('operations: addresses in the notebook', () => {
+  const day = 24 * 60 * minute
+  const use = (outcome: string, at = now, partner = 1) => {
+    const name = `partner ${partner}`
+    return { at, actor: name, action: 'token.use' as const, record: name, outcome }
+  }
+
+  test('a use of a token is kept once for each key, address and UTC day', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    const midnight = Date.UTC(2026, 11, 2)
+    for (const at of [now, now + minute, midnight - 1, midnight])
+      notebook.noteAddress('k1', 1, '10.0.0.1', at)
+    notebook.noteAddress('k2', 1, '10.0.0.1', midnight)
+    notebook.noteAddress('k1', 1, '10.0.0.2', midnight)
+    await notebook.flush(store)
+    notebook.noteAddress('k1', 1, '10.0.0.1', midnight + 1)
+    await notebook.flush(store)
+    expect(lines).toEqual([
+      use('10.0.0.1, kid k1'),
+      use('10.0.0.1, kid k1', midnight),
+      use('10.0.0.1, kid k2', midnight),
+      use('10.0.0.2, kid k1', midnight),
+    ])
+  })
+
+  test('IPv6 addresses of one /64 network are one address', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    for (const end of ['1', '2']) notebook.noteAddress('k1', 1, `2001:db8:0:7::${end}`, now)
+    notebook.noteAddress('k1', 1, '2001:db8:0:8::1', now)
+    await notebook.flush(store)
+    expect(lines).toEqual([use('2001:db8:0:7::/64, kid k1'), use('2001:db8:0:8::/64, kid k1')])
+  })
+
+  test('more than 1,000 addresses of a partner in a day get one line, and other partners keep theirs', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    for (let nth = 0; nth < 12_000; nth++) notebook.noteAddress('k1', 1, `10.1.${nth >> 8}.${nth % 256}`, now)
+    notebook.noteAddress('k2', 2, '192.0.2.1', now)
+    await notebook.flush(store)
+    expect(lines).toHaveLength(1_002)
+    expect(lines.slice(999)).toEqual([
+      use('10.1.3.231, kid k1'),
+      use('more addresses'),
+      use('192.0.2.1, kid k2', now, 2),
+    ])
+    notebook.noteAddress('k1', 1, '10.1.3.232', now + day)
+    await notebook.flush(store)
+    expect(lines.at(-1)).toEqual(use('10.1.3.232, kid k1', now + day))
+  })
+
+  test('a call from outside the networks of a partner is not only claimed', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    notebook.noteRefusal(outsideReason, '10.0.0.1', now, 3)
+    notebook.noteRefusal('token_invalid', '10.0.0.1', now, 3)
+    await notebook.flush(store)
+    const refused = {
+      at: now,
+      actor: '10.0.0.1',
+      action: 'authentication.refuse' as const,
+      record: 'partner 3',
+    }
+    expect(lines).toEqual([
+      { ...refused, outcome: 'token_invalid, outside its networks' },
+      { ...refused, outcome: 'token_invalid, claimed' },
+    ])
+  })
 })

@@ -49,6 +49,8 @@ test('operations: the status of a new service lists no server, no waiting reques
     nextCutover: null,
     refused: [],
     isRefusedWhole: true,
+    tokenConcerns: [],
+    usedFrom: [],
     movedBookings: 0,
   })
 })

@@ -7,11 +7,14 @@ import {
   renamePartner,
   setOrganizationActive,
   setPartnerActive,
+  setPartnerNetworks,
   setPartnerOrganization,
 } from '../../src/operations/partners'
 import {
   cancelCutover,
+  concernsAbout,
   issueFirstToken,
+  listAddresses,
   revokeToken,
   rotateToken,
   verifyKid,
@@ -211,5 +214,74 @@ describe('operations: verifying a token by its kid', () => {
     expect((await verifyKid(context, kidOf(token))).known?.refusedToday).toEqual(refused)
     expect(await countRefusalsToday(context, now, partner)).toEqual(refused)
     expect(await countRefusalsToday(context, midnight + 24 * hour, partner)).toEqual([])
+  })
+})
+
+describe('operations: tokens to look at', () => {
+  const day = 86_400_000
+  const key = {
+    id: 1,
+    partnerId: 1,
+    kid: 'k',
+    issuedAt: now,
+    startsAt: now,
+    endsAt: null,
+    endReason: null,
+    lastUsedAt: null,
+  }
+
+  test.each([
+    ['a new token', {}, now, []],
+    ['a token of 365 days in use', { lastUsedAt: now + 365 * day }, now + 365 * day, []],
+    ['an older one', { lastUsedAt: now + 365 * day }, now + 365 * day + 1, ['older than a year']],
+    ['a token that was not used for 90 days', { lastUsedAt: now + day }, now + 91 * day, []],
+    [
+      'one that was not used for longer',
+      { lastUsedAt: now + day },
+      now + 91 * day + 1,
+      ['unused for 90 days'],
+    ],
+    ['one that was never used', {}, now + 90 * day + 1, ['unused for 90 days']],
+    ['both', {}, now + 400 * day, ['older than a year', 'unused for 90 days']],
+    ['a revoked one', { endsAt: now + 1 }, now + 400 * day, []],
+  ])('%s', (_, different, at, concerns) => {
+    expect(concernsAbout({ ...key, ...different }, at)).toEqual(concerns)
+  })
+
+  test('the addresses of the last 30 UTC days are listed once, newest first', async () => {
+    const { context, partner } = service
+    const use = (partnerId: number, address: string, at: number) => {
+      const name = `partner ${partnerId}`
+      return { at, actor: name, action: 'token.use' as const, record: name, outcome: `${address}, kid k` }
+    }
+    const midnight = Date.UTC(2026, 10, 1)
+    const { id } = partner.partner
+    await context.store.appendAudit([
+      use(id, '10.0.0.1', midnight - 1),
+      use(id, '10.0.0.2', midnight),
+      use(id, '10.0.0.3', midnight + day),
+      use(fresh.id, '10.0.0.2', midnight + day),
+      use(id, '10.0.0.2', midnight + 2 * day),
+    ])
+    const theirs = [
+      { partnerId: id, address: '10.0.0.2', lastAt: midnight + 2 * day },
+      { partnerId: id, address: '10.0.0.3', lastAt: midnight + day },
+    ]
+    expect(await listAddresses(context, now, partner.partner)).toEqual(theirs)
+    expect(await listAddresses(context, now)).toEqual([
+      theirs[0],
+      { partnerId: fresh.id, address: '10.0.0.2', lastAt: midnight + day },
+      theirs[1],
+    ] as never)
+  })
+
+  test("token verify says from which networks a partner's token is accepted", async () => {
+    const { context, partner } = service
+    await setPartnerNetworks(context, partner.partner, '10.0.0.0/8,192.0.2.0/24', act)
+    const verdict = await verifyToken(context, partner.token, now)
+    expect(verdict).toMatchObject({
+      refusal: null,
+      why: 'the token is in force, from 10.0.0.0/8, 192.0.2.0/24 only',
+    })
   })
 })

@@ -54,6 +54,9 @@ export function actsOf({
     setPartnerRates: (id: number, rates: Partial<PartnerRates>, act: Act) =>
       onboarding.setPartnerRates(records, named(id), rates, act),
 
+    setPartnerNetworks: (id: number, networks: string | null, act: Act) =>
+      onboarding.setPartnerNetworks(records, named(id), networks, act),
+
     listKeys: () => tokens.listTokens(records),
     issueKey: (partnerId: number, key: NewKey, act: Act) => tokens.issueKey(records, partnerId, key, act),
     rotateKey: (partnerId: number, key: NewKey, act: Act) => tokens.rotateKey(records, partnerId, key, act),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { isWithin } from '../../domain/addresses'
 import { Refusal } from '../../domain/errors'
 import { type PartnerRates, ratesText } from '../../domain/limits'
 import type { Partner } from '../../domain/partner'
@@ -9,11 +10,12 @@ import {
   listPartners,
   renamePartner,
   setPartnerActive,
+  setPartnerNetworks,
   setPartnerOrganization,
   setPartnerRates,
 } from '../../operations/partners'
-import { listTokens } from '../../operations/tokens'
-import { rateOverride } from '../arguments'
+import { listAddresses, listTokens } from '../../operations/tokens'
+import { callerNetwork, rateOverride } from '../arguments'
 import {
   type Call,
   commandGroup,
@@ -26,7 +28,8 @@ import {
 } from '../command'
 import { presentRefusal, refusalsText } from '../exit-code'
 import { withRecords } from '../storage'
-import type { Answer } from '../terminal/output'
+import { firstOf } from '../terminal/layout'
+import { type Answer, instantText } from '../terminal/output'
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, fields, rowsAnswer, table } from '../terminal/table'
 import { presentTokens, tokenColumns, tokenSummary, tokensGiveWay } from '../terminal/token-text'
@@ -68,6 +71,14 @@ export function partnerCommand(): Command {
     }),
     setOrganizationCommand(),
     setRatesCommand(),
+    onPartner({
+      name: 'set-networks',
+      description: 'Accept the tokens of a partner only from these networks',
+      words: [['<networks...>', 'networks in CIDR notation, or the word any', callerNetwork]],
+      options: [json(), yes],
+      examples: ['anteroom partner set-networks Lantern 203.0.113.0/24 2001:db8::/32'],
+      run: setNetworks,
+    }),
     ...switchCommands(onPartner, {
       deactivate: ["Refuse a partner's token with HTTP 401", 'anteroom partner deactivate Lantern'],
       reactivate: ['Accept the token of a deactivated partner again', 'anteroom partner reactivate Lantern'],
@@ -145,15 +156,28 @@ async function show({ context }: Call<Records>, partner: Partner): Promise<Answe
   const tokens = presentTokens(keys, now)
   const { lastUsedAt } = tokenSummary(keys, now)
   const refusals = await countRefusalsToday(context, now, partner)
+  const usedFrom = (await listAddresses(context, now, partner)).map(({ address, lastAt }) => {
+    return { address, lastAt: instantText(lastAt) }
+  })
   const { id, name } = partner
   const [state, organization] = [stateOf(partner), organizationOf(partner)]
   const use = { 'last used': lastUsedAt, 'refused today': refusalsText(refusals) }
   return {
-    json: { ...partner, lastUsedAt, refusedToday: refusals.map(presentRefusal), tokens },
+    json: { ...partner, lastUsedAt, usedFrom, refusedToday: refusals.map(presentRefusal), tokens },
     text: [
-      fields({ id, name, state, organization, rates: ratesText(partner), ...use }),
+      fields({
+        id,
+        name,
+        state,
+        organization,
+        rates: ratesText(partner),
+        networks: networksText(partner),
+        ...use,
+      }),
       '',
       table(tokens, tokenColumns, 'The partner has no tokens.', tokensGiveWay),
+      '',
+      table(usedFrom, addressColumns, 'No token was used in the last 30 days.'),
     ],
   }
 }
@@ -216,9 +240,39 @@ async function setRates(
   return { json: changed, text: `Partner ${partner.name}: ${ratesText(changed)}.` }
 }
 
+async function setNetworks(
+  { context, flags, act }: Call<Records>,
+  partner: Partner,
+  given: readonly string[],
+): Promise<Answer> {
+  const networks = given.includes('any') ? null : given.join()
+  const recent = await listAddresses(context, context.clock.now(), partner)
+  const outside = recent
+    .map(({ address }) => address)
+    .filter((address) => !isWithin(networks, address.split('/', 1)[0] as string))
+  if (outside.length > 0) {
+    const from = `Partner ${partner.name} has called from ${firstOf(outside, mostAsked)} in the last 30 days`
+    await confirm(`${from}. Refuse calls from there with HTTP 401?`, flags)
+  }
+  await setPartnerNetworks(context, partner, networks, act())
+  const changed = { ...partner, networks }
+  return { json: changed, text: `Partner ${partner.name}: calls are accepted from ${networksText(changed)}.` }
+}
+
+const mostAsked = 5
+
+function networksText({ networks }: Partner): string {
+  return networks?.replaceAll(',', ', ') ?? 'any address'
+}
+
 function organizationOf({ organization }: Partner): string {
   if (!organization) return 'none'
   return organization.active ? organization.name : `${organization.name} (deactivated)`
+}
+
+const addressColumns: Columns<{ address: string; lastAt: string | null }> = {
+  'USED FROM': ({ address }) => address,
+  'LAST DAY': ({ lastAt }) => lastAt?.slice(0, 10) ?? null,
 }
 
 const columns: Columns<Partner & ReturnType<typeof tokenSummary>> = {

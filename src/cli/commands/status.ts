@@ -13,7 +13,7 @@ import { formatInstant } from '../../scheduling/calendar'
 import { type Call, json, zonesCommand } from '../command'
 import { exitCodes, presentRefusal } from '../exit-code'
 import type { RecordsAndZones } from '../storage'
-import { counted } from '../terminal/layout'
+import { counted, firstOf } from '../terminal/layout'
 import { type Answer, ageText, type CommonFlags, instantText, type Text } from '../terminal/output'
 import { columnsOf, fields, table } from '../terminal/table'
 
@@ -134,6 +134,8 @@ function presentStatus(status: Status) {
     },
     unreadRisk: { count: unreadRisk, ofAll: isRiskWhole },
     backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
+    usedFrom: status.usedFrom.map((use) => ({ ...use, lastAt: instantText(use.lastAt) })),
+    tokenConcerns: status.tokenConcerns,
     nextCutover: nextCutover && { partner: nextCutover.partner, at: instantText(nextCutover.at) },
     refusedToday: {
       kinds: refused.map((kind) => ({ partner: kind.partner, ...presentRefusal(kind) })),
@@ -154,9 +156,23 @@ function recordOf(status: Status, now: number): Record<string, string | number |
     'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk} of the newest waiting requests`,
     ...backupLines(status, now),
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
+    'used from': usedFromText(status),
     ...refusedLines(status),
     'shifted bookings': movedBookings,
   }
+}
+
+const mostAddresses = 5
+
+/** For example `Lantern: 203.0.113.7 and 2001:db8:0:1::/64`. Covers the last 30 days. */
+function usedFromText({ usedFrom }: Status): string {
+  const byPartner = [...Map.groupBy(usedFrom, ({ partner }) => partner)].map(([partner, uses]) => {
+    return `${partner}: ${firstOf(
+      uses.map(({ address }) => address),
+      mostAddresses,
+    )}`
+  })
+  return byPartner.join('; ') || 'no address in 30 days'
 }
 
 function backupLines({ backups }: Status, now: number): Record<string, string> {
@@ -183,7 +199,7 @@ const mostAdvice = 10
 
 /** Returns advice, most urgent first. @param isBackupOld true if the last backup is older than the setting allows */
 export function firstAid(status: Status, isBackupOld: boolean): string[] {
-  const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
+  const { copied, waiting, unreadRisk, backups, nextCutover, refused, movedBookings, tokenConcerns } = status
   const server = serviceState(status.servers)
   const [ended, unready] = (['down', 'unready'] as const).map(
     (one) => status.servers.filter(({ state }) => state === one).length,
@@ -208,6 +224,10 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
       backups.drilledAt === null &&
       'no restore was ever tested: anteroom backup drill',
     refused.length > 0 && 'tokens were refused: anteroom token verify --kid KID',
+    ...tokenConcerns.map(({ partner, kid, concerns }) => {
+      const remedy = concerns.some((one) => one.startsWith('unused')) ? 'revoke' : 'rotate'
+      return `token ${kid} of ${partner} is ${concerns.join(' and ')}: anteroom token ${remedy} PARTNER`
+    }),
     nextCutover &&
       `${nextCutover.partner} needs its new token by ${formatInstant(nextCutover.at)}: anteroom token list`,
   ]

@@ -1,5 +1,6 @@
 import { currentAndWaiting } from '../../domain/decisions/partners'
 import { type KeyRecord, keyStateAt } from '../../domain/partner'
+import { concernsAbout } from '../../operations/tokens'
 import type { GiveWay } from './layout'
 import { instantText } from './output'
 import type { Columns } from './table'
@@ -23,12 +24,14 @@ export function presentTokens(keys: readonly KeyRecord[], now: number) {
     endsAt: instantText(key.endsAt),
     endReason: key.endReason,
     lastUsedAt: instantText(key.lastUsedAt),
+    concerns: concernsAbout(key, now),
   }))
 }
 
 export const tokenColumns = {
   KID: ({ kid }) => kid,
-  STATE: ({ state, endReason }) => (state === 'ended' ? endReason : state),
+  STATE: ({ state, endReason, concerns }) =>
+    state === 'ended' ? endReason : [state, ...concerns].join(', '),
   ISSUED: ({ issuedAt }) => issuedAt,
   STARTS: ({ startsAt }) => startsAt,
   ENDS: ({ endsAt }) => endsAt,

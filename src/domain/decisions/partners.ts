@@ -93,6 +93,12 @@ export function decidePartnerRates(partner: Partner | null, rates: Partial<Partn
   return withOutcome(set, ratesOutcome({ ...partner, ...rates }))
 }
 
+/** @param networks comma-separated; null for any */
+export function decidePartnerNetworks(partner: Partner | null, networks: string | null): Decision {
+  if (!partner) return unknownRecord('partner')
+  return setting('partner.set-networks', 'partner', partner.id, { networks })
+}
+
 function decideRename(
   noun: 'organization' | 'partner',
   record: { readonly id: number } | null,

@@ -27,7 +27,9 @@ export function forwarding(
   return {
     clientOf(request) {
       const peer = peerOf(request)
-      return isProxy(peer) ? clientAmong(request.headers.get('x-forwarded-for'), peer, proxies) : peer
+      return isProxy(peer)
+        ? clientAmong(request.headers.get('x-forwarded-for'), peer, { include: isProxy })
+        : peer
     },
     refusePlain(request, entry) {
       // Rejects a list of protocols, because one hop of the list may be plain HTTP.
