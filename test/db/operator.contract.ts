@@ -135,6 +135,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       setOrganizationActive: () => store.setOrganizationActive(nowhere, true, act),
       setPartnerActive: () => store.setPartnerActive(nowhere, true, act),
       setPartnerRates: () => store.setPartnerRates(nowhere, { readsPerMinute: 1 }, act),
+      setPartnerNetworks: () => store.setPartnerNetworks(nowhere, null, act),
       setPartnerOrganization: () => store.setPartnerOrganization(nowhere, null, act),
       'setPartnerOrganization to an unknown organization': () =>
         store.setPartnerOrganization(partner.id, nowhere, act),
@@ -220,6 +221,10 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(changes?.keys?.map((one) => one.partner)).toEqual([limited])
       await store.setPartnerRates(partner.id, { readsPerMinute: null }, act)
       expect(await store.listPartners()).toEqual([{ ...limited, readsPerMinute: null }])
+      await store.setPartnerNetworks(partner.id, '10.0.0.0/8,2001:db8::/32', act)
+      expect((await store.listPartners())[0]?.networks).toBe('10.0.0.0/8,2001:db8::/32')
+      const later = await place.feed.changesSince(version, 0)
+      expect(later?.keys?.map((one) => one.partner.networks)).toEqual(['10.0.0.0/8,2001:db8::/32'])
     })
 
     test('a provider can be deactivated and reactivated, and time off added and removed', async () => {
@@ -811,6 +816,7 @@ export function operatorContract(open: () => Promise<Place>): void {
           'partner.set-rates',
           thisPartner,
         ],
+        [() => store.setPartnerNetworks(partner.id, null, act), 'partner.set-networks', thisPartner],
         [() => store.issueKey(partner.id, key('a', 100), actAt(100)), 'token.issue', thisPartner],
         [() => store.rotateKey(partner.id, key('b', 300), actAt(200)), 'token.rotate', thisPartner],
         [() => store.cancelCutover(partner.id, actAt(220)), 'token.cancel', thisPartner],

@@ -49,6 +49,7 @@ export async function callStore(place: Place): Promise<void> {
   await store.renamePartner(partner.id, 'Harbourlight Two', act)
   await store.setPartnerOrganization(partner.id, null, act)
   await store.setPartnerRates(partner.id, { readsPerMinute: 1 }, act)
+  await store.setPartnerNetworks(partner.id, '192.0.2.0/24', act)
   await store.listPartners()
   await store.issueKey(partner.id, key('a', 100), actAt(100))
   await store.rotateKey(partner.id, key('b', 300), actAt(200))
