@@ -636,7 +636,7 @@ test("contract: a valid token from outside its partner's networks gets the bytes
   expect(seen).toEqual([
     'authentication.refuse: token_invalid, outside its networks',
     'partner.add: done',
-    'partner.set-networks: done',
+    'partner.set-networks: done: calls from 192.0.2.0/24',
     'token.issue: done',
     'token.use: address',
   ])

@@ -858,6 +858,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         ['partner.add', `done: organization ${organization.id}`],
         ['partner.set-organization', 'done: none'],
         ['partner.set-rates', 'done: reads 1, bookings default per minute, intakes default per hour'],
+        ['partner.set-networks', 'done: calls from any address'],
         ['request.assign', `done: provider ${first}`],
         ['request.move', `done: provider ${first}`],
         ['partner.add', `done: organization ${added.id}`],

@@ -76,6 +76,22 @@ describe('db: records that were changed without the service', () => {
     ])
   })
 
+  test('networks that were opened or set behind the back of the service are named', async () => {
+    await using filled = await openFilled()
+    const { store, partner } = filled
+    filled.sql("UPDATE partners SET networks = '192.0.2.0/24'")
+    const named = 'partner 1 (Harbourlight) has calls from'
+    expect(await filled.records()).toEqual([
+      `${named} 192.0.2.0/24, but line N (partner.add) says calls from any address`,
+    ])
+    await store.setPartnerNetworks(partner.id, '10.0.0.0/8', actAt(now))
+    expect(await filled.records()).toEqual([])
+    filled.sql('UPDATE partners SET networks = NULL')
+    expect(await filled.records()).toEqual([
+      `${named} any address, but line N (partner.set-networks) says calls from 10.0.0.0/8`,
+    ])
+  })
+
   test('a line of an older version without values is not judged', async () => {
     await using filled = await openFilled()
     const { store, partner } = filled

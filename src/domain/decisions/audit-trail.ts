@@ -21,7 +21,11 @@ const stateAfter: Partial<Record<AuditAction, string>> = {
 }
 const stateActions = Object.keys(stateAfter) as AuditAction[]
 const tokenActions: readonly AuditAction[] = ['token.issue', 'token.rotate', 'token.revoke', 'token.cancel']
-const valueActions: readonly AuditAction[] = ['partner.set-rates', 'partner.set-organization']
+const valueActions: readonly AuditAction[] = [
+  'partner.set-rates',
+  'partner.set-organization',
+  'partner.set-networks',
+]
 
 /** The acts whose newest lines are compared with the stored records. */
 export const comparedActions = [...stateActions, ...tokenActions, ...valueActions]
@@ -50,6 +54,7 @@ export function untracedPartners(
     return [
       ...stateFaults(named, stateText(partner.active), lines),
       ...valueFaults(named, 'partner.set-rates', ratesOutcome(partner), lines, ratesOutcome(defaultRates)),
+      ...valueFaults(named, 'partner.set-networks', networksOutcome(partner), lines, networksOutcome()),
       ...valueFaults(named, 'partner.set-organization', organizationOutcome(partner.organization), lines),
       ...keyFaults(
         named,
@@ -63,6 +68,10 @@ export function untracedPartners(
 
 export function ratesOutcome(rates: Pick<Partner, keyof typeof defaultRates>): string {
   return `done: ${ratesText(rates)}`
+}
+
+export function networksOutcome({ networks }: Pick<Partner, 'networks'> = { networks: null }): string {
+  return `done: calls from ${networks ?? 'any address'}`
 }
 
 /** @param prunedAt ms. The lines of older requests may have been pruned. */

@@ -18,7 +18,7 @@ import {
   type Write,
   withOutcome,
 } from '../ports/writes'
-import { organizationOutcome, ratesOutcome } from './audit-trail'
+import { networksOutcome, organizationOutcome, ratesOutcome } from './audit-trail'
 
 /** @param known the organization that already has this name; null if the name is free */
 export function decideOrganization(
@@ -96,7 +96,8 @@ export function decidePartnerRates(partner: Partner | null, rates: Partial<Partn
 /** @param networks comma-separated; null for any */
 export function decidePartnerNetworks(partner: Partner | null, networks: string | null): Decision {
   if (!partner) return unknownRecord('partner')
-  return setting('partner.set-networks', 'partner', partner.id, { networks })
+  const set = setting('partner.set-networks', 'partner', partner.id, { networks })
+  return withOutcome(set, networksOutcome({ networks }))
 }
 
 function decideRename(
