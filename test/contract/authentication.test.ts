@@ -613,7 +613,7 @@ describe('contract: no path and no Host header bypasses authentication', () => {
 
 test("contract: a valid token from outside its partner's networks gets the bytes of an invalid one", async () => {
   const { context } = service
-  const { partner, token } = await service.addPartner('Bounded')
+  const { partner, organization, token } = await service.addPartner('Bounded')
   const setNetworks = async (networks: string | null) => {
     await actsOf(context).setPartnerNetworks(partner.id, networks, service.act())
     await context.directory.catchUp()
@@ -635,7 +635,7 @@ test("contract: a valid token from outside its partner's networks gets the bytes
     .sort()
   expect(seen).toEqual([
     'authentication.refuse: token_invalid, outside its networks',
-    'partner.add: done',
+    `partner.add: done: organization ${organization?.id}`,
     'partner.set-networks: done: calls from 192.0.2.0/24',
     'token.issue: done',
     'token.use: address',
