@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { booking } from '../support/builders'
+import { runOnTerminal } from '../support/terminal'
 import { type Practice, startPractice } from './practice'
 
 const inToronto = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Toronto' })
@@ -105,6 +106,10 @@ describe('cli: the provider commands while the service runs', () => {
 
   test('provider deactivate asks for confirmation, takes effect at once, and can be undone', async () => {
     const [slot = ''] = (await practice.slotsOf('on-2')).slice(-1)
+    const on = { answer: 'n\r', env: { ...practice.operator.settings } }
+    const { code, shown } = await runOnTerminal(['provider', 'deactivate', 'on-2'], on)
+    const question = 'Stop offering the slots of provider on-2 Marlow Fernhill? [y/N]'
+    expect([code, shown]).toEqual([2, expect.stringContaining(question)])
     expect(await run('deactivate', 'on-2')).toMatchObject({ code: 2 })
     expect(await say('deactivate', 'on-2', '--yes')).toBe('Provider on-2 is deactivated.\n')
     expect(await why('on-2', slot)).toMatchObject({ offered: false, reason: 'provider_deactivated' })

@@ -80,7 +80,8 @@ export function providerCommand(): Command {
       deactivate: ['Stop offering the slots of a provider', 'anteroom provider deactivate on-001'],
       reactivate: ['Offer the slots of a deactivated provider again', 'anteroom provider reactivate on-001'],
       set: setProviderActive,
-      question: ({ ref }) => `Stop offering the slots of provider ${ref}?`,
+      question: (one) =>
+        `Stop offering the slots of provider ${one.ref}${'lastName' in one ? ` ${fullName(one as Provider)}` : ''}?`,
       nameOf: ({ ref }) => `Provider ${ref}`,
       noteOn: heldOf,
     }),
