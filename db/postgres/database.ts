@@ -152,7 +152,7 @@ function engineOf({ pool, submissionPool, on, vault, purpose, masterKey, schema 
       groupSizes: submissions.groupSizes,
       commitMillis: submissions.commitMillis,
       failedGroups: submissions.failed,
-      ...{ databaseBytes: health.size, logBytes: null, schema },
+      ...{ databaseBytes: health.size, logBytes: null, freeBytes: null, schema },
       server: {
         connections: { free: countAll('free'), used: countAll('used'), waiting: countAll('waiting') },
         clockDifferenceMillis: health.clockDifference,

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { Engine } from '../../src/domain/ports/database'
 import type { QuickCheck } from './file/aside'
 import { tryCheckpoint } from './file/checkpoint'
+import { freeBytes } from './file/findings'
 import { FileGuard } from './file/guard'
 import { readPragma, schemaOf } from './file/head'
 import { checkPages, Health } from './file/health'
@@ -42,6 +43,7 @@ export function openEngine(opening: Opening): Engine {
       failedGroups: writer.failedGroups,
       databaseBytes: bytesOf(opening.path),
       logBytes: bytesOf(`${opening.path}-wal`),
+      freeBytes: freeBytes(opening.path),
       server: null,
       schema,
     }),

@@ -55,6 +55,8 @@ export interface EngineMeasures {
   readonly databaseBytes: number | null
   /** The size of the write-ahead log; null if the engine does not know it. */
   readonly logBytes: number | null
+  /** Free space of the file system; null for a database on a server. */
+  readonly freeBytes: number | null
   readonly server: DatabaseServerMeasures | null
   readonly schema: number
 }

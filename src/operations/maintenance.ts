@@ -1,4 +1,12 @@
-import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine } from '../domain/audit'
+import {
+  type Act,
+  type AuditAction,
+  type AuditFilter,
+  type AuditHead,
+  type AuditLine,
+  type AuditVerdict,
+  auditStart,
+} from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
@@ -160,13 +168,16 @@ function describeZoneData({ edition, folder }: ZoneEdition): string {
 
 /** Checks the database. @param oldest the maximum age of the last backup in ms; null for any */
 export async function checkDatabase(
-  { maintenance, clock }: Records,
+  records: Records,
   oldest: number | null,
   isAll: boolean,
 ): Promise<Finding[]> {
+  const { maintenance, clock } = records
   const note = await maintenance.findCopyNote()
   const found = await maintenance.check(clock.now(), oldest, isAll)
-  return note ? [copyFinding(note), ...found] : found
+  const behind = behindNote(await clockBehind(records))
+  const clockFindings: Finding[] = behind ? [{ check: 'clock', state: 'bad', detail: behind }] : []
+  return [...(note ? [copyFinding(note)] : []), ...found, ...clockFindings]
 }
 
 function copyFinding(note: CopyNote): Finding {
@@ -217,6 +228,44 @@ export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLin
 /** Returns the newest audit line. Skips refused authentications. */
 export function auditHead({ store }: Records): Promise<AuditHead> {
   return store.read(({ audit }) => audit.head())
+}
+
+/** In ms. Lines are written meanwhile, and the clocks of nodes differ a little. */
+const clockTolerance = 5_000
+
+/** Returns how far this machine's clock is behind the newest audit line, in ms; 0 if it is not. */
+export async function clockBehind(records: Records): Promise<number> {
+  const now = records.clock.now()
+  const [newest] = await listAudit(records, 1, { since: now + clockTolerance })
+  return newest ? newest.at - now : 0
+}
+
+/** @param millis see clockBehind */
+export function behindNote(millis: number): string | null {
+  const why = 'new tokens are rejected until it has caught up, so set the clock (timedatectl)'
+  return millis === 0
+    ? null
+    : `the clock is ${Math.ceil(millis / 1_000)} s behind the newest audit line: ${why}`
+}
+
+/** Compares earlier heads with the log. Heads whose lines were pruned are only counted. */
+export async function verifyHeads(
+  records: Records,
+  heads: readonly AuditHead[],
+): Promise<{ readonly verdict: AuditVerdict; readonly pruned: number }> {
+  const newest = heads.reduce((one, other) => (other.id > one.id ? other : one), auditStart)
+  const [since] = await listAudit(records, 1, { after: newest.id - 1 })
+  const isPruned = since !== undefined && since.id !== newest.id
+  const verdict = await records.maintenance.verifyAudit(isPruned ? null : newest)
+  let pruned = 0
+  for (const { id, hash } of verdict.intact ? heads : []) {
+    const [line] = await listAudit(records, 1, { after: id - 1 })
+    if (line?.id === id && line.hash !== hash) {
+      return { verdict: { intact: false, id, fault: 'the line differs from the logged head' }, pruned }
+    }
+    if (line?.id !== id && id > 0) pruned++
+  }
+  return { verdict, pruned }
 }
 
 /**

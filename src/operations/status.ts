@@ -5,6 +5,7 @@ import type { FoundServer, LastBackups, ServerNote } from '../domain/ports/maint
 import { countShiftedBookings } from './check-bookings'
 import type { Records } from './context'
 import { countRefusalsToday, maxCounted } from './find-records'
+import { clockBehind } from './maintenance'
 import type { Clocks } from './members'
 import { partnerNames } from './partners'
 import { countUnreadRisk } from './requests'
@@ -157,12 +158,16 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
 }
 
 /** The values for the metrics. Instants are in ms. */
-export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {}
+export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {
+  readonly behindMillis: number
+}
 
 /** Returns the times of the last backups, and counts the waiting intakes. The cost grows only with the intakes. */
-export async function measureRecords({ store, maintenance }: Records): Promise<RecordMeasures> {
+export async function measureRecords(records: Records): Promise<RecordMeasures> {
+  const { store, maintenance } = records
   const { count, oldestAt } = await store.read(({ requests }) =>
     requests.countWaiting({ state: 'unassigned' }),
   )
-  return { ...(await maintenance.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt }
+  const behindMillis = await clockBehind(records)
+  return { ...(await maintenance.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt, behindMillis }
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { booking } from '../support/builders'
+import { eventually } from '../support/eventually'
 import { type Practice, startPractice } from './practice'
 
 // Slow: each command starts a process.
@@ -177,6 +178,29 @@ describe('cli: the audit log', () => {
       const { code, stdout, stderr } = await run('audit', 'list', '--record', misspelt)
       expect([code, stdout, stderr.split('\n').length], misspelt).toEqual([2, '', 2])
     }
+  })
+
+  test('audit verify --heads compares the heads that serve has logged, as JSON or text', async () => {
+    const { operator, service } = practice
+    await eventually('the head of the start', () => service.stderr.includes('audit head'))
+    const file = operator.folder.file('heads.log')
+    const newest = (await operator.do('audit', 'head')).trim()
+    const padding = 'x'.repeat(3 << 20)
+    writeFileSync(file, `${service.stderr}${padding}anteroom: audit head ${newest}\n${padding}`)
+    expect(await run('audit', 'verify', '--heads', file)).toMatchObject({
+      code: 0,
+      stdout: `The log is intact up to ${newest}, and agrees with 2 heads.\n`,
+    })
+    writeFileSync(file, `audit head 1:${'0'.repeat(64)} audit head ${newest}`)
+    expect(await run('audit', 'verify', '--heads', file)).toMatchObject({
+      code: 8,
+      stdout: 'The log is broken at line 1: the line differs from the logged head.\n',
+    })
+    writeFileSync(file, 'audit head 1:0')
+    expect(await run('audit', 'verify', '--heads', file)).toMatchObject({
+      code: 2,
+      stderr: `error: --heads: ${file} contains no audit head\n`,
+    })
   })
 
   test('audit prune and audit verify refuse a pipe or a folder as the archive', async () => {

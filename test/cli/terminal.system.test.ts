@@ -185,6 +185,6 @@ test('cli: a service on a terminal prints one line per request, without color if
     '200  GET   /livez',
     '404  GET   - path_unknown',
   ])
-  expect(shown).toEndWith('anteroom: stopping\nanteroom: stopped\n')
+  expect(shown).toMatch(/anteroom: stopping\nanteroom: audit head \d+:\w{64}\nanteroom: stopped\n$/)
   expect(shown).not.toContain('canary')
 })

@@ -163,6 +163,7 @@ describe('http: metrics of partner requests', () => {
   testOfFile('show the size of the database and of its write-ahead log', () => {
     expect(after.get('anteroom_database_bytes{file="database"}')).toBeGreaterThan(4_096)
     expect(after.get('anteroom_database_bytes{file="log"}')).toBeGreaterThan(0)
+    expect(after.get('anteroom_database_free_bytes')).toBeGreaterThan(4_096)
   })
 
   test('contain nothing that was sent or stored', async () => {
@@ -226,16 +227,28 @@ const engine: EngineMeasures = {
   groupSizes: new Distribution([1]),
   commitMillis: new Distribution([1]),
   failedGroups: 1,
-  ...{ databaseBytes: 1, logBytes: 0, schema: 8, server: null },
+  ...{ databaseBytes: 1, logBytes: 0, freeBytes: 2, schema: 8, server: null },
 }
 
 const connections = { free: 5, used: 2, waiting: 1 }
 const onServer = (databaseBytes: number | null, clockDifferenceMillis: number | null): EngineMeasures => ({
-  ...{ ...engine, databaseBytes, logBytes: null, server: { connections, clockDifferenceMillis } },
+  ...{
+    ...engine,
+    databaseBytes,
+    logBytes: null,
+    freeBytes: null,
+    server: { connections, clockDifferenceMillis },
+  },
 })
 
 function measured(different: Partial<Measured> = {}): Measured {
-  const oldest = { backedUpAt: 1_000, drilledAt: 2_000, intakes: 2, oldestIntakeAt: 3_000 }
+  const oldest = {
+    backedUpAt: 1_000,
+    drilledAt: 2_000,
+    intakes: 2,
+    oldestIntakeAt: 3_000,
+    behindMillis: 1_500,
+  }
   return {
     requests: new RequestMeasures(),
     places: concurrencyLimits(),
@@ -268,13 +281,15 @@ test('http: metrics show instants in seconds and omit unknown instants', async (
     'anteroom_unassigned_intakes 2',
     'anteroom_unassigned_intake_oldest_timestamp_seconds 3',
     'anteroom_certificate_expiry_timestamp_seconds 4',
+    'anteroom_clock_behind_seconds 1.5',
   ]) {
     expect(known.split('\n')).toContain(line)
   }
-  const none = { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null }
+  const none = { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null, behindMillis: 0 }
   const unknown = await metricsOf({ records: async () => none, certificateEndsAt: () => null })
   expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
   expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
+  expect(unknown).toContain('\nanteroom_clock_behind_seconds 0\n')
 })
 
 test('http: metrics of PostgreSQL show connections and clock difference but no log size', async () => {
@@ -286,6 +301,7 @@ test('http: metrics of PostgreSQL show connections and clock difference but no l
   expect(await linesOf(engine)).toEqual([
     'anteroom_database_bytes{file="database"} 1',
     'anteroom_database_bytes{file="log"} 0',
+    'anteroom_database_free_bytes 2',
   ])
   const always = [
     'anteroom_database_connections{state="free"} 5',
@@ -326,7 +342,7 @@ test('http: if storage fails, metrics show the service as not ready and omit sto
   const fail = () => Promise.reject(new Error('the disk is gone'))
   const text = await metricsOf({ records: fail, isReady: fail })
   expect(text).toContain('\nanteroom_ready 0\n')
-  expect(text).not.toMatch(/anteroom_(backup|drill|unassigned)/)
+  expect(text).not.toMatch(/anteroom_(backup|drill|unassigned|clock)/)
   expect(text).toContain('\nanteroom_writer_queue_depth 3\n')
 })
 
@@ -355,7 +371,7 @@ test('http: metrics are measured at most once a second, and records are read at 
   let [reads, looks] = [0, 0]
   const records = async () => {
     reads++
-    return { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null }
+    return { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null, behindMillis: 0 }
   }
   const isReady = async () => {
     looks++

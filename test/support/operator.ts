@@ -115,9 +115,12 @@ export function logLines(stderr: string): LogLine[] {
     .map((line) => JSON.parse(line))
 }
 
-/** The messages of a log, each with its level. Excludes the lines of HTTP requests. */
+/** The messages of a log, each with its level. Excludes the lines of HTTP requests, and audit heads. */
 export function messagesIn(stderr: string): string[] {
-  return logLines(stderr).flatMap(({ level, msg }) => (msg === undefined ? [] : [`${level}: ${msg}`]))
+  const messages = logLines(stderr).flatMap(({ level, msg }) =>
+    msg === undefined ? [] : [`${level}: ${msg}`],
+  )
+  return messages.filter((line) => !line.startsWith('info: audit head '))
 }
 
 export const stopping = ['info: stopping', 'info: stopped']

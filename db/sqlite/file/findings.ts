@@ -33,10 +33,15 @@ function copiesFinding(path: string): Finding {
   return { check, state: 'note', detail, remedy: 'remove them once the upgraded service works' }
 }
 
+/** Free space of the file system of a database file. */
+export function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize
+}
+
 function diskFinding(path: string): Finding {
   const check = 'free disk'
-  const disk = statfsSync(dirname(path))
-  const free = disk.bavail * disk.bsize
+  const free = freeBytes(path)
   const detail = `${Math.floor(free / 1024 / 1024)} MiB`
   if (free >= leastFree) return { check, state: 'ok', detail }
   return { check, state: 'bad', detail, remedy: 'free some space, or move the database to another disk' }

@@ -6,9 +6,10 @@ import {
   type AuditLine,
   auditActions,
 } from '../../domain/audit'
+import { Refusal } from '../../domain/errors'
 import type { Records } from '../../operations/context'
 import { findMemberRecords, requirePartner, subjectsOfPartner } from '../../operations/find-records'
-import { auditHead, everyAuditLine, listAudit, pruneAudit } from '../../operations/maintenance'
+import { auditHead, everyAuditLine, listAudit, pruneAudit, verifyHeads } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'
@@ -61,6 +62,7 @@ function verifyCommand(): Command {
         'an earlier output of audit head; also detects that an older database was restored',
         parseHead,
       ],
+      ['--heads <file>', 'a log of serve: compare each audit head in it', fileName],
       ['--archive <file>', 'an archive of pruned lines to check, instead of the log'],
       json(),
     ],
@@ -163,10 +165,14 @@ async function head({ context }: Call<Records>): Promise<Answer> {
 async function verify({
   context,
   flags,
-}: Call<Records, { head?: AuditHead; archive?: string }>): Promise<Answer> {
-  const { head: noted = null, archive } = flags
+}: Call<Records, { head?: AuditHead; heads?: string; archive?: string }>): Promise<Answer> {
+  const { head: noted = null, heads, archive } = flags
   const [verdict, found] =
-    archive === undefined ? await verifyLog(context, noted) : await verifyArchive(context, archive, noted)
+    heads !== undefined
+      ? await verifyLogged(context, heads)
+      : archive === undefined
+        ? await verifyLog(context, noted)
+        : await verifyArchive(context, archive, noted)
   if (!verdict.intact) process.exitCode = exitCodes.unhealthy
   const text = verdict.intact ? found : `${found} is broken at line ${verdict.id}: ${verdict.fault}.`
   return { json: verdict, text }
@@ -176,6 +182,28 @@ async function verifyLog(context: Records, noted: AuditHead | null) {
   const verdict = await context.maintenance.verifyAudit(noted)
   if (!verdict.intact) return [verdict, 'The log'] as const
   return [verdict, `The log is intact up to ${formatHead(verdict.head)}.`] as const
+}
+
+const [loggedHead, headLength] = [/audit head (\d{1,15}:[0-9a-f]{64})/g, 100]
+
+/** Each head in the log of `serve`, as text or JSON. */
+async function verifyLogged(context: Records, file: string) {
+  const heads = new Map<string, AuditHead>()
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of Bun.file(file).stream()) {
+    // A head may lie in two chunks.
+    text = text.slice(-headLength) + decoder.decode(bytes, { stream: true })
+    for (const [, head = ''] of text.matchAll(loggedHead)) heads.set(head, parseHead(head))
+  }
+  if (heads.size === 0) throw new Refusal('field_invalid', `--heads: ${file} contains no audit head`)
+  const { verdict, pruned } = await verifyHeads(context, [...heads.values()])
+  if (!verdict.intact) return [verdict, 'The log'] as const
+  const found = `The log is intact up to ${formatHead(verdict.head)}, and agrees with ${counted(heads.size - pruned, 'head')}`
+  return [
+    verdict,
+    pruned > 0 ? `${found}; the lines of ${counted(pruned, 'head')} were pruned.` : `${found}.`,
+  ] as const
 }
 
 async function verifyArchive(context: Records, file: string, noted: AuditHead | null) {

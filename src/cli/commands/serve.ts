@@ -10,7 +10,15 @@ import { type Clock, systemClock } from '../../domain/ports/time'
 import { removeBegun } from '../../files/durable'
 import { isPlainAddress, requireLoopback } from '../../http/listening/hosts'
 import type { RequestObserver } from '../../http/log'
-import { noteServer, otherZoneDataNote, zoneDataNote } from '../../operations/maintenance'
+import type { Records } from '../../operations/context'
+import {
+  auditHead,
+  behindNote,
+  clockBehind,
+  noteServer,
+  otherZoneDataNote,
+  zoneDataNote,
+} from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { type Certificate, certificateNotes, readCertificate, type Server, type Service } from '../../service'
 import { type Setting, type SettingName, serverSettings, settings } from '../../settings'
@@ -211,17 +219,43 @@ async function serveUntilStopped(
     const lines = [`Listening on ${host} port ${port} as ${baseUrl}`]
     if (server.metricsPort !== null) lines.push(`Metrics on http://127.0.0.1:${server.metricsPort}/metrics`)
     for (const line of lines) if (!announce(line)) report(`stdout could not be written: ${line}`)
+    const endWatch = watchAudit(service.context, report)
     await stopped
     report('stopping', 'info')
     const reportWaiting = () => report(stillStopping(server.underWay()), 'info')
     const waiting = setTimeout(reportWaiting, silentStopMillis).unref()
     await server.stop()
     clearTimeout(waiting)
+    await endWatch()
     await noteServer(service.context, null)
   } finally {
     await service.close()
   }
   report('stopped', 'info')
+}
+
+const [headMinutes, watchMillis] = [60, 60_000]
+
+/** Reports the audit head now, each hour and at the end, and whether the clock was set back. Returns the end. */
+export function watchAudit(records: Records, report: Report): () => Promise<void> {
+  let [minutes, isBehind] = [0, false]
+  const noteHead = async () => {
+    const { id, hash } = await auditHead(records)
+    report(`audit head ${id}:${hash}`, 'info')
+  }
+  const look = async () => {
+    const behind = behindNote(await clockBehind(records))
+    if (behind && !isBehind) report(behind)
+    isBehind = behind !== null
+    if (minutes++ % headMinutes === 0) await noteHead()
+  }
+  // The database reports its own failures.
+  const timer = setInterval(() => look().catch(() => {}), watchMillis)
+  const first = look().catch(() => {})
+  return async () => {
+    clearInterval(timer)
+    await first.then(noteHead).catch(() => {})
+  }
 }
 
 /** If a stop takes longer than this (ms), the number of unfinished requests is logged. */

@@ -141,7 +141,13 @@ function serviceMetrics(
       ...known({ file: 'database' }, engine.databaseBytes),
       ...known({ file: 'log' }, engine.logBytes),
     ]),
+    value('anteroom_database_free_bytes', 'Free space of the file system of the database.', engine.freeBytes),
     ...databaseServerMetrics(engine.server),
+    value(
+      'anteroom_clock_behind_seconds',
+      "Newest audit line's time minus this machine's clock; 0 if the clock is not behind.",
+      records && records.behindMillis / 1_000,
+    ),
     instant(
       'anteroom_backup_last',
       'Time of the last backup; absent if there is none.',
