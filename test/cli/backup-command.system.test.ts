@@ -27,8 +27,7 @@ beforeAll(async () => {
   await operator.do('organization', 'add', 'North Care')
   await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
   const providers = [provider('on-1', { firstName: 'Canaryprovider' })]
-  writeFileSync(file('directory.json'), JSON.stringify({ regions: [region()], providers }))
-  await operator.do('directory', 'load', file('directory.json'))
+  await operator.loadDirectory({ regions: [region()], providers })
   const token = (await operator.do('token', 'issue', 'Lantern')).trim()
   await using service = await operator.serve()
   const answers = [{ question: 'Canaryquestion', answer: 'Canaryanswer' }]

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { booking, provider, region } from '../support/builders'
+import { booking } from '../support/builders'
 import { Operator } from '../support/operator'
 import { eventually, theProgram } from '../support/process'
 
@@ -19,11 +19,7 @@ beforeAll(async () => {
   await operator.do('init')
   await operator.do('organization', 'add', 'North Care')
   await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  writeFileSync(
-    file('directory.json'),
-    JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),
-  )
-  await operator.do('directory', 'load', file('directory.json'))
+  await operator.loadDirectory()
   const token = (await operator.do('token', 'issue', 'Lantern')).trim()
   await using service = await operator.serve()
   expect((await service.post(booking('robin'), token)).status).toBe(201)

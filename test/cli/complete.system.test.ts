@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { offersFor } from '../../src/cli/completion/completion'
 import { createProgram } from '../../src/cli/program'
@@ -18,8 +18,7 @@ beforeAll(async () => {
   await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
   const named = { firstName: 'Canary', lastName: 'Canary' }
   const providers = [provider('on-001', named), provider('on-002', named), provider('qc-001', named)]
-  writeFileSync(operator.folder.file('directory.json'), JSON.stringify({ regions: [region()], providers }))
-  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  await operator.loadDirectory({ regions: [region()], providers })
 })
 
 afterAll(() => {

@@ -23,11 +23,7 @@ let answered: unknown
 beforeAll(async () => {
   await operator.do('init')
   token = await operator.onboard('Lantern', 'North Care')
-  writeFileSync(
-    file('directory.json'),
-    JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),
-  )
-  await operator.do('directory', 'load', file('directory.json'))
+  await operator.loadDirectory()
   {
     await using service = await operator.serve()
     expect((await service.post(booking('P-1'), token)).status).toBe(201)

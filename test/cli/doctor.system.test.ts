@@ -15,8 +15,7 @@ test('cli: doctor lists bookings whose local time changes with other zone data, 
   const everyDay = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
   const workingHours = [{ weekdays: [...everyDay], start: '09:00', end: '17:00' }]
   const directory = { regions: [region()], providers: [provider('on-1', { workingHours })] }
-  writeFileSync(operator.folder.file('directory.json'), JSON.stringify(directory))
-  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  await operator.loadDirectory(directory)
   await using service = await operator.serve()
   const found = await service.get('/partners/v1/providers/?region_id=1', token)
   const { providerId, availability } = found.body.results[0]

@@ -42,8 +42,7 @@ beforeAll(async () => {
   const regions = [
     region({ stateProvinceNameLocal: named('Ontario'), stateProvinceLabel: named('Province') }),
   ]
-  writeFileSync(operator.folder.file('directory.json'), JSON.stringify({ regions, providers }))
-  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  await operator.loadDirectory({ regions, providers })
   service = await operator.serve()
   const { body } = await service.get('/partners/v1/providers/?region_id=1', token)
   slot.utcStartTime = body.results[0].availability[3].utcStartTime

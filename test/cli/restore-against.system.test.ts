@@ -19,8 +19,7 @@ beforeAll(async () => {
     await operator.do('partner', 'add', name, '--organization', 'North Care')
   }
   const directory = { regions: [region()], providers: [provider('on-1'), provider('on-2')] }
-  writeFileSync(file('directory.json'), JSON.stringify(directory))
-  await operator.do('directory', 'load', file('directory.json'))
+  await operator.loadDirectory(directory)
   first = (await operator.do('token', 'issue', 'Lantern')).trim()
   await using service = await operator.serve()
   for (const name of ['Canaryone', 'Canarytwo', 'Canarythree']) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { openSync, writeFileSync } from 'node:fs'
+import { openSync } from 'node:fs'
 import { provider, region } from '../support/builders'
 import { Operator } from '../support/operator'
 import { eventually, theProgram } from '../support/process'
@@ -19,8 +19,7 @@ beforeAll(async () => {
     provider('on-001', { firstName: 'Ada', lastName: 'Lovelace of the Analytical Engine', bio }),
     provider('on-002', { firstName: '渡辺 渡辺 渡辺', lastName: '渡辺 渡辺 渡辺 渡辺', active: false }),
   ]
-  writeFileSync(operator.folder.file('directory.json'), JSON.stringify({ regions: [region()], providers }))
-  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  await operator.loadDirectory({ regions: [region()], providers })
 })
 
 afterAll(() => {

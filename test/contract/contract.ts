@@ -3,7 +3,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import type { DirectoryFile } from '../../src/directory-files/document'
 import { weekdays } from '../../src/domain/provider'
-import type { Answer, TestService } from '../support/service'
+import { booking } from '../support/builders'
+import type { Answer, TestPartner, TestService } from '../support/service'
 
 export const paths = {
   regions: '/partners/v1/provider-regions/',
@@ -151,6 +152,31 @@ export function signed(header: unknown, secret: Uint8Array = randomBytes(32), ha
 /** Sends raw bytes over a new connection and returns the first response. */
 export function sendRaw(baseUrl: string, head: readonly string[], body: string | Uint8Array = '') {
   return sendSlowly(baseUrl, head, body)
+}
+
+/** The head of a booking with a body of this length. `lines` are further header fields. */
+export const bookingHead = ({ token }: Pick<TestPartner, 'token'>, length: number, ...lines: string[]) => [
+  `POST ${paths.booking} HTTP/1.1`,
+  'Host: localhost',
+  `Authorization: Bearer ${token}`,
+  'Content-Type: application/json',
+  `Content-Length: ${length}`,
+  ...lines,
+]
+
+/** Sends a booking in two halves. */
+export function submitSlowly({ baseUrl }: TestService, externalUserId: string, partner: TestPartner) {
+  const body = JSON.stringify(booking(externalUserId))
+  return sendSlowly(baseUrl, bookingHead(partner, body.length), body)
+}
+
+/** Expects that every partner can list regions, search and look up members. */
+export async function expectReadsGoOn(service: TestService, partners: readonly TestPartner[]): Promise<void> {
+  for (const { token } of partners) {
+    expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
+    expect((await service.get(`${paths.providers}?region_id=31&page_size=1`, token)).status).toBe(200)
+    expect((await lookUp(service, 'nobody', token)).status).toBe(404)
+  }
 }
 
 /** Sends the first half of the body at once, and the second half after `meanwhile` has resolved. */

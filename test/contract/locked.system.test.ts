@@ -4,7 +4,7 @@ import { booking, provider, region } from '../support/builders'
 import { eventually } from '../support/eventually'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { blockWrites } from '../support/storage'
-import { daily, expectRefusal, lookUp, paths, sendSlowly } from './contract'
+import { bookingHead, daily, expectReadsGoOn, expectRefusal, lookUp, paths, submitSlowly } from './contract'
 
 // In these tests, another process holds the write lock of the database.
 
@@ -24,19 +24,6 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const headOf = (body: string, { token }: TestPartner) => [
-  `POST ${paths.booking} HTTP/1.1`,
-  'Host: localhost',
-  `Authorization: Bearer ${token}`,
-  'Content-Type: application/json',
-  `Content-Length: ${body.length}`,
-]
-
-function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
-  const body = JSON.stringify(booking(externalUserId))
-  return sendSlowly(service.baseUrl, headOf(body, partner), body)
-}
-
 /** Sends requests one after another on one connection and returns their statuses. */
 async function statusesOnOneConnection(requests: readonly string[]): Promise<number[]> {
   const { hostname, port } = new URL(service.baseUrl)
@@ -55,37 +42,31 @@ async function statusesOnOneConnection(requests: readonly string[]): Promise<num
   return statuses
 }
 
-async function expectReadsGoOn(): Promise<void> {
-  for (const { token } of [service.partner, other]) {
-    expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
-    expect((await service.get(`${paths.providers}?region_id=31&page_size=1`, token)).status).toBe(200)
-    expect((await lookUp(service, 'nobody', token)).status).toBe(404)
-  }
-}
-
 test('contract: while another process locks the database, excess bookings get 503 and other bookings wait', async () => {
   // Without this pause, /readyz would count the recent writes as proof that storage works.
   await Bun.sleep(1_000)
   await using held = await blockWrites(service.storage)
   const names = Array.from({ length: share + 20 }, (_, index) => `waiting-${index}`)
   const answers = new Map<string, Answer>()
-  const waiting = names.map(async (name) => answers.set(name, await submit(name, service.partner)))
+  const waiting = names.map(async (name) =>
+    answers.set(name, await submitSlowly(service, name, service.partner)),
+  )
   await eventually('the share of one partner to be used up', () => answers.size === names.length - share)
   const refused = [...answers.keys()]
   for (const answer of answers.values()) {
     expectRefusal(answer, { status: 503, kind: 'overloaded' })
     expect(answer.headers.get('retry-after')).toBe('1')
   }
-  await expectReadsGoOn()
+  await expectReadsGoOn(service, [service.partner, other])
   const healthOf = async (path: string) => (await fetch(`${service.baseUrl}${path}`)).status
   expect([await healthOf('/livez'), await healthOf('/readyz')]).toEqual([200, 503])
   const large = JSON.stringify({ ...booking('large'), unknown: 'x'.repeat(200_000) })
-  const [post, get] = [headOf(large, service.partner), headOf('', other).slice(1, 3)]
+  const [post, get] = [bookingHead(service.partner, large.length), bookingHead(other, 0).slice(1, 3)]
   const list = [`GET ${paths.regions}?country_code=CA HTTP/1.1`, ...get]
   expect(
     await statusesOnOneConnection([`${post.join('\r\n')}\r\n\r\n${large}`, `${list.join('\r\n')}\r\n\r\n`]),
   ).toEqual([503, 200])
-  const fromOther = submit('waiting-other', other)
+  const fromOther = submitSlowly(service, 'waiting-other', other)
   await held[Symbol.asyncDispose]()
   await Promise.all(waiting)
   expect((await fromOther).status).toBe(201)
@@ -94,7 +75,7 @@ test('contract: while another process locks the database, excess bookings get 50
     const isStored = !refused.includes(name) && status !== 503
     expect((await lookUp(service, name)).status).toBe(isStored ? 200 : 404)
   }
-  for (const name of refused) expect((await submit(name, service.partner)).status).toBe(201)
+  for (const name of refused) expect((await submitSlowly(service, name, service.partner)).status).toBe(201)
 })
 
 test('contract: a booking that waits for the database lock can get a slot that was freed meanwhile', async () => {

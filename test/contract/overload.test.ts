@@ -4,9 +4,9 @@ import type { Reply } from '../../src/http/endpoints/endpoint'
 import { providers } from '../../src/http/endpoints/providers'
 import type { Representation } from '../../src/http/representation'
 import { booking, provider, region } from '../support/builders'
-import { type Answer, startService, type TestPartner } from '../support/service'
+import { startService, type TestPartner } from '../support/service'
 import { until } from '../support/turns'
-import { daily, lookUp, paths, sendSlowly } from './contract'
+import { bookingHead, daily, expectReadsGoOn, lookUp, paths, submitSlowly } from './contract'
 
 /** Maximum number of bookings in flight for one partner. */
 const share = 256
@@ -27,31 +27,10 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const headOf = (body: string, { token }: TestPartner) => [
-  `POST ${paths.booking} HTTP/1.1`,
-  'Host: localhost',
-  `Authorization: Bearer ${token}`,
-  'Content-Type: application/json',
-  `Content-Length: ${body.length}`,
-]
-
-function submit(externalUserId: string, partner: TestPartner): Promise<Answer> {
-  const body = JSON.stringify(booking(externalUserId))
-  return sendSlowly(service.baseUrl, headOf(body, partner), body)
-}
-
-async function expectReadsGoOn(): Promise<void> {
-  for (const { token } of [service.partner, other]) {
-    expect((await service.get(`${paths.regions}?country_code=CA`, token)).status).toBe(200)
-    expect((await service.get(`${paths.providers}?region_id=31&page_size=1`, token)).status).toBe(200)
-    expect((await lookUp(service, 'nobody', token)).status).toBe(404)
-  }
-}
-
 describe('contract: half-sent bodies', () => {
   test('use up only the share of the sending partner', async () => {
     const body = JSON.stringify(booking('half'))
-    const half = `${headOf(body, service.partner).join('\r\n')}\r\n\r\n${body.slice(0, body.length / 2)}`
+    const half = `${bookingHead(service.partner, body.length).join('\r\n')}\r\n\r\n${body.slice(0, body.length / 2)}`
     const { hostname, port } = new URL(service.baseUrl)
     const sockets = new Set<Socket>()
     let isOver = false
@@ -67,10 +46,10 @@ describe('contract: half-sent bodies', () => {
       socket.write(half)
     }
     for (let held = 0; held < share; held++) hold()
-    const isRefused = async () => (await submit('whole', service.partner)).status === 503
+    const isRefused = async () => (await submitSlowly(service, 'whole', service.partner)).status === 503
     await until(isRefused)
-    expect((await submit('whole-other', other)).status).toBe(201)
-    await expectReadsGoOn()
+    expect((await submitSlowly(service, 'whole-other', other)).status).toBe(201)
+    await expectReadsGoOn(service, [service.partner, other])
     isOver = true
     for (const socket of sockets) socket.destroy()
     await until(async () => !(await isRefused()))

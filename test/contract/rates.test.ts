@@ -6,7 +6,16 @@ import { actsOf } from '../support/acts'
 import { booking, countryWide, provider, region } from '../support/builders'
 import { type Answer, startService, type TestPartner } from '../support/service'
 import { nextTurn } from '../support/turns'
-import { expectSuccess, expectUnauthorized, lookUp, paths, segment, sendRaw, signed } from './contract'
+import {
+  bookingHead,
+  expectSuccess,
+  expectUnauthorized,
+  lookUp,
+  paths,
+  segment,
+  sendRaw,
+  signed,
+} from './contract'
 
 const now = '2026-12-01T12:00:00Z'
 const later = (seconds: number) => `${new Date(Date.parse(now) + seconds * 1000).toISOString().slice(0, 19)}Z`
@@ -202,14 +211,7 @@ describe('contract: a used-up rate limit', () => {
   test('answers 429 before the body has arrived', async () => {
     await start({ bookings: perMinute(1) })
     await service.post(paths.booking, '{')
-    const head = [
-      `POST ${paths.booking} HTTP/1.1`,
-      'Host: localhost',
-      `Authorization: Bearer ${service.partner.token}`,
-      'Content-Type: application/json',
-      'Content-Length: 1000',
-    ]
-    const answer = await sendRaw(service.baseUrl, head)
+    const answer = await sendRaw(service.baseUrl, bookingHead(service.partner, 1000))
     expectLimited(answer, 'rate_limited', '"bookings";q=1;w=60', '"bookings";r=0;t=60', 60)
   })
 

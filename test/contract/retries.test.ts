@@ -5,7 +5,16 @@ import { booking, provider, region } from '../support/builders'
 import { defaultNow, startService, type TestService } from '../support/service'
 import { ask, countRows } from '../support/storage'
 import { nextTurn, until } from '../support/turns'
-import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendRaw } from './contract'
+import {
+  bookingHead,
+  daily,
+  entryOf,
+  expectRefusal,
+  expectUnauthorized,
+  lookUp,
+  paths,
+  sendRaw,
+} from './contract'
 
 const dayMillis = 24 * 60 * 60_000
 
@@ -185,14 +194,8 @@ describe('contract: the Idempotency-Key', () => {
   test('sent in two headers equals one header with both values joined by a comma', async () => {
     // RFC 9110 §5.3: a proxy may join two headers with the same name by a comma.
     const body = JSON.stringify(booking('twice'))
-    const head = (...keys: string[]) => [
-      `POST ${paths.booking} HTTP/1.1`,
-      'Host: localhost',
-      `Authorization: Bearer ${service.partner.token}`,
-      'Content-Type: application/json',
-      `Content-Length: ${body.length}`,
-      ...keys.map((key) => `Idempotency-Key: ${key}`),
-    ]
+    const head = (...keys: string[]) =>
+      bookingHead(service.partner, body.length, ...keys.map((key) => `Idempotency-Key: ${key}`))
     const both = await sendRaw(service.baseUrl, head('one', 'two'), body)
     expect([both.status, both.headers.get('idempotency-replayed')]).toEqual([201, null])
     for (const keys of [['one', 'two'], ['one, two']]) {

@@ -3,7 +3,16 @@ import { actsOf } from '../support/acts'
 import { booking, provider, region } from '../support/builders'
 import { startService, type TestPartner } from '../support/service'
 import { blockWrites } from '../support/storage'
-import { daily, entryOf, expectRefusal, expectUnauthorized, lookUp, paths, sendSlowly } from './contract'
+import {
+  bookingHead,
+  daily,
+  entryOf,
+  expectRefusal,
+  expectUnauthorized,
+  lookUp,
+  paths,
+  sendSlowly,
+} from './contract'
 
 const now = '2026-12-01T12:00:00Z'
 let service: Awaited<ReturnType<typeof startService>>
@@ -24,20 +33,13 @@ afterAll(() => service.stop())
 
 /** Sends a booking whose body is complete only after `meanwhile` has resolved. */
 async function bookMeanwhile(
-  { token }: TestPartner,
+  partner: TestPartner,
   externalUserId: string,
   utcStartTime: string,
   meanwhile: () => Promise<unknown>,
 ) {
   const body = JSON.stringify(booking(externalUserId, { providerId, utcStartTime }))
-  const head = [
-    `POST ${paths.booking} HTTP/1.1`,
-    'Host: localhost',
-    `Authorization: Bearer ${token}`,
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-  ]
-  return sendSlowly(service.baseUrl, head, body, async () => {
+  return sendSlowly(service.baseUrl, bookingHead(partner, body.length), body, async () => {
     // Gives the server time to authenticate the partner before the rest of the body arrives.
     await Bun.sleep(100)
     await meanwhile()

@@ -2,29 +2,13 @@ import { Database } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { queriesOn, settingsOf } from '../../db/sqlite/query-engine'
-import { type AuditEntry, auditStart } from '../../src/domain/audit'
+import { auditStart } from '../../src/domain/audit'
 import { masterKeyOf } from '../../src/vault/vault'
-import type { ActingStore } from '../support/acts'
+import { line, refusal, tenLines } from '../support/audit-lines'
 import { act, now } from './furniture'
 import { openPlace, openTestDatabase, testKey } from './place'
 
 type OpenPlace = Awaited<ReturnType<typeof openPlace>>
-
-const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry => ({
-  at: now + index,
-  actor: `operator ${index % 3}`,
-  action: 'member.show',
-  record: index % 2 ? `member ${index}` : null,
-  outcome: 'done',
-  ...different,
-})
-const refusal = (index: number) =>
-  line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
-
-/** Ten lines. Every third line is a refused authentication. */
-async function tenLines(store: ActingStore): Promise<void> {
-  await store.appendAudit(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
-}
 
 function bytesOf({ path }: OpenPlace): Uint8Array {
   using database = openTestDatabase(path)
@@ -87,7 +71,7 @@ describe('db: tampering with the audit log without the key', () => {
     ],
   ])('verification finds %s', async (_, statements, id, fault) => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
     attack(place, ...statements)
     expect(await place.store.verifyAudit(null)).toMatchObject(broken(id, fault))
@@ -106,7 +90,7 @@ test.each([
   'db: verification fails after damage to the seal, even if new lines are logged (%s)',
   async (statement) => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     attack(place, statement)
     await place.store.addOrganization('Added', act)
     expect(await place.store.listAudit(1)).toMatchObject([{ id: 11, action: 'organization.add' }])
@@ -116,7 +100,7 @@ test.each([
 
 test('db: triggers reject changing or deleting an audit line', async () => {
   await using place = await openPlace()
-  await tenLines(place.store)
+  await place.store.appendAudit(tenLines)
   using database = new Database(place.path)
   for (const statement of ['DELETE FROM audit WHERE id = 3', 'DELETE FROM audit WHERE id = 1']) {
     expect(() => database.run(statement)).toThrow('audit lines stay')
@@ -144,7 +128,7 @@ describe('db: pruning the audit log', () => {
 
   test('a prune moves lines to an archive, and the archive and the log pass verification', async () => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     const lines = await place.store.listAudit(100)
     expect(await prune(place, 'acts', now + 6)).toBe(4)
     expect(await ids(place)).toEqual([3, 6, 7, 8, 9, 10, 11])
@@ -184,7 +168,7 @@ describe('db: pruning the audit log', () => {
 
   test('a prune of no lines writes no file, and a prune of all lines leaves one line', async () => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     expect(await prune(place, 'acts', now)).toBe(0)
     expect(existsSync(place.freeTarget)).toBe(false)
     expect(await prune(place, 'acts', now + 1_000)).toBe(7)
@@ -194,13 +178,13 @@ describe('db: pruning the audit log', () => {
       'audit.prune',
     ])
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true })
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     expect(await place.store.verifyAudit(null)).toMatchObject({ intact: true, head: { id: 22 } })
   })
 
   test('pruning a broken log fails, removes no line and leaves no file', async () => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     attack(place, "UPDATE audit SET actor = 'x' WHERE id = 2")
     const refusal = await prune(place, 'acts', now + 6).catch((error) => error)
     expect([refusal.kind, refusal.message]).toEqual([
@@ -215,7 +199,7 @@ describe('db: pruning the audit log', () => {
 
   test('a prune never overwrites a file, not even the archive of an earlier prune', async () => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     writeFileSync(place.freeTarget, 'mine')
     const isThere = {
       kind: 'field_invalid',
@@ -230,7 +214,7 @@ describe('db: pruning the audit log', () => {
 
   test('a prune that was killed after writing the archive can be completed', async () => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     const database = openTestDatabase(place.path)
     const before = database.serialize()
     database.close()
@@ -251,7 +235,7 @@ describe('db: pruning the audit log', () => {
   test('a prune rejects an archive that does not belong to the start of the log', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     const before = bytesOf(place)
     await prune(place, 'acts', now + 4)
     await prune(place, 'acts', now + 6, `${place.freeTarget}-2`)
@@ -316,7 +300,7 @@ describe('db: verifying an archive of the audit log', () => {
     ['a line that is not JSON', (all) => all.with(0, '{'), Number.NaN, asWritten],
   ])('verification of an archive finds %s', async (_, change, id, fault) => {
     await using place = await openPlace()
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     const target = place.freeTarget
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target }, act)
     const lines = readFileSync(target, 'utf8').trim().split('\n')
@@ -329,7 +313,7 @@ describe('db: verifying an archive of the audit log', () => {
   test('verification fails if the log does not continue from the last line of the archive', async () => {
     await using place = await openPlace()
     const other = await openOther(place)
-    await tenLines(place.store)
+    await place.store.appendAudit(tenLines)
     const [ours, theirs] = [place.freeTarget, `${place.freeTarget}-theirs`]
     await place.maintenance?.pruneAudit({ chain: 'acts', before: now + 6, target: ours }, act)
     await other.maintenance?.pruneAudit({ chain: 'acts', before: now + 5, target: theirs }, act)

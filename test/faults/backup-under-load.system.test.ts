@@ -1,7 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
-import { booking, provider, region } from '../support/builders'
+import { booking } from '../support/builders'
 import { isLong, printFigure, times } from '../support/long'
 import { Operator, type Served } from '../support/operator'
 
@@ -27,11 +26,7 @@ function grow(): void {
 beforeAll(async () => {
   await operator.do('init')
   token = await operator.onboard('Lantern', 'North Care')
-  writeFileSync(
-    file('directory.json'),
-    JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),
-  )
-  await operator.do('directory', 'load', file('directory.json'))
+  await operator.loadDirectory()
   grow()
 })
 afterAll(() => operator[Symbol.dispose]())

@@ -83,8 +83,7 @@ describe('faults: an interrupted backup', () => {
   beforeEach(async () => {
     await operator.do('init')
     const large = withGenerated(builtInDirectory(Math.floor(Date.now() / 86_400_000)), 1_000)
-    writeFileSync(operator.folder.file('directory.json'), JSON.stringify(large))
-    await operator.do('directory', 'load', operator.folder.file('directory.json'))
+    await operator.loadDirectory(large)
   })
 
   const backups = () => namesIn(operator.folder).filter((name) => name.startsWith('backup'))

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { RequestedSlot } from '../../src/domain/booking-request'
-import type { Store } from '../../src/domain/ports/store'
 import type { Provider } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
 import { assignProvider, findAssignmentWarning } from '../../src/operations/transitions'
-import { actsOf } from '../support/acts'
+import { actsOf, meanwhile } from '../support/acts'
 import { countryWide, provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -100,32 +99,19 @@ describe('operations: a refused assignment of an intake changes nothing', () => 
 })
 
 describe('operations: assigning an intake while another process writes', () => {
-  function meanwhile(happens: () => Promise<unknown>): Context {
-    let isDone = false
-    const store: Store = {
-      ...context.store,
-      async change(...words) {
-        if (!isDone) await happens()
-        isDone = true
-        return context.store.change(...words)
-      },
-    }
-    return { ...context, store }
-  }
-
   test('an assignment is refused if the provider is deactivated right before the write', async () => {
     const id = await submit('a')
-    const racing = meanwhile(() => actsOf(context).setProviderActive(on1.id, false, act))
+    const racing = meanwhile(context, () => actsOf(context).setProviderActive(on1.id, false, act))
     await expect(assignProvider(racing, id, on1, null, act)).rejects.toMatchObject({ kind: 'move_unknown' })
   })
 
   test('an assignment succeeds only if the changed schedule still has the slot', async () => {
     const id = await submit('a')
-    const later = meanwhile(() =>
+    const later = meanwhile(context, () =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-10', until: '2026-12-10' }, act),
     )
     expect(await assignProvider(later, id, on1, first, act)).toMatchObject({ startsAt: first })
-    const sameDay = meanwhile(() =>
+    const sameDay = meanwhile(context, () =>
       actsOf(context).addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act),
     )
     await expect(assignProvider(sameDay, id, on1, second, act)).rejects.toMatchObject({

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { RequestedSlot } from '../../src/domain/booking-request'
-import type { Store } from '../../src/domain/ports/store'
 import type { Provider } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
 import { assignProvider, moveRequest } from '../../src/operations/transitions'
-import { actsOf } from '../support/acts'
+import { actsOf, meanwhile } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
 
@@ -98,25 +97,12 @@ describe('operations: a refused move of a request changes nothing', () => {
 })
 
 describe('operations: moving a request while another process writes', () => {
-  function meanwhile(happens: () => Promise<unknown>): Context {
-    let isDone = false
-    const store: Store = {
-      ...context.store,
-      async change(...words) {
-        if (!isDone) await happens()
-        isDone = true
-        return context.store.change(...words)
-      },
-    }
-    return { ...context, store }
-  }
-
   test('a move succeeds only if the changed schedule still has the slot', async () => {
     const { id } = await book('a')
     const away = (day: string) => () => actsOf(context).addTimeOff(on1.id, { from: day, until: day }, act)
-    const later = meanwhile(away('2026-12-10'))
+    const later = meanwhile(context, away('2026-12-10'))
     expect(await moveRequest(later, id, on1, second, act)).toMatchObject({ startsAt: second })
-    const sameDay = meanwhile(away('2026-12-02'))
+    const sameDay = meanwhile(context, away('2026-12-02'))
     await expect(moveRequest(sameDay, id, on1, first, act)).rejects.toMatchObject({
       kind: 'slot_unavailable',
     })

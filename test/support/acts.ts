@@ -142,3 +142,17 @@ export function withActs(engine: {
 }): ActingStore {
   return { ...engine.store, ...actsOf(engine) }
 }
+
+/** A context whose first change begins only after `happens`. */
+export function meanwhile(context: Context, happens: () => Promise<unknown>): Context {
+  let isDone = false
+  const store: Store = {
+    ...context.store,
+    async change(...words) {
+      if (!isDone) await happens()
+      isDone = true
+      return context.store.change(...words)
+    },
+  }
+  return { ...context, store }
+}

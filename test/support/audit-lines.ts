@@ -1,4 +1,5 @@
 import {
+  type AuditEntry,
   type AuditHashes,
   type AuditHead,
   type AuditLine,
@@ -28,3 +29,19 @@ export function verifyLines(
   }
   return check.end()
 }
+
+const now = Date.UTC(2026, 11, 1, 12)
+
+export const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry => ({
+  at: now + index,
+  actor: `operator ${index % 3}`,
+  action: 'member.show',
+  record: index % 2 ? `member ${index}` : null,
+  outcome: 'done',
+  ...different,
+})
+export const refusal = (index: number) =>
+  line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
+
+/** Every third line is a refused authentication. */
+export const tenLines = Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index))

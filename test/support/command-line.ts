@@ -1,6 +1,7 @@
 import { spyOn } from 'bun:test'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { run } from '../../src/cli/program'
+import { provider, region } from './builders'
 import type { Exit } from './exit'
 import { Folder } from './folder'
 
@@ -96,6 +97,13 @@ export class CommandLine implements Disposable {
   /** Runs a command with --json and parses its output. */
   async ask<T>(...args: string[]): Promise<T> {
     return JSON.parse(await this.do(...args, '--json')) as T
+  }
+
+  async loadDirectory(
+    content: unknown = { regions: [region()], providers: [provider('on-1')] },
+  ): Promise<void> {
+    writeFileSync(this.folder.file('directory.json'), JSON.stringify(content))
+    await this.do('directory', 'load', this.folder.file('directory.json'))
   }
 
   async onboard(partner: string, organization: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { booking, provider, region } from '../support/builders'
+import { booking } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 
 setDefaultTimeout(300_000)
@@ -49,11 +49,7 @@ async function onboard(operator: Operator): Promise<string> {
   await operator.do('init')
   await operator.do('organization', 'add', 'North Care')
   await operator.do('partner', 'add', 'Lantern', '--organization', 'North Care')
-  writeFileSync(
-    operator.folder.file('directory.json'),
-    JSON.stringify({ regions: [region()], providers: [provider('on-1')] }),
-  )
-  await operator.do('directory', 'load', operator.folder.file('directory.json'))
+  await operator.loadDirectory()
   return (await operator.do('token', 'issue', 'Lantern')).trim()
 }
 

@@ -1,25 +1,15 @@
 import { expect, test } from 'bun:test'
-import { type AuditEntry, auditStart } from '../../../src/domain/audit'
+import { auditStart } from '../../../src/domain/audit'
+import { line, refusal, tenLines } from '../../support/audit-lines'
 import { describeOnPostgres } from '../../support/postgres-databases'
 import { type AuditPlace, openAuditPlace } from './audit-place'
 
 const now = Date.UTC(2026, 11, 1, 12)
 
-const line = (index: number, different: Partial<AuditEntry> = {}): AuditEntry => ({
-  at: now + index,
-  actor: `operator ${index % 3}`,
-  action: 'member.show',
-  record: index % 2 ? `member ${index}` : null,
-  outcome: 'done',
-  ...different,
-})
-const refusal = (index: number) =>
-  line(index, { action: 'authentication.refuse', actor: '::1', outcome: 'token_invalid' })
-
 /** A log of ten lines. Every third line is a refused authentication. */
 async function openTenLines(): Promise<AuditPlace> {
   const place = await openAuditPlace()
-  await place.append(Array.from({ length: 10 }, (_, index) => (index % 3 === 2 ? refusal : line)(index)))
+  await place.append(tenLines)
   return place
 }
 
