@@ -119,14 +119,14 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
     const back = listFreeSlots(context, absent.provider, isLicensed ? region : null, now)
       .map((startsAt) => startsAt / minuteMillis)
       .filter((start) => start >= away.end && isNotOffered(absent, start))
-    const soonest = substitutesOf(member, whereabouts)
+    const soonest = substitutesOf(member, whereabouts, zones)
       .flatMap(({ listing, slots }) => {
         const open = slots.filter((slot) => slot >= from && isNotOffered(listing, slot))
-        const [start] = daytimeFirst(zones, open)
+        const [start] = daytimeFirst(zones, open, 1)
         return start === undefined ? [] : { listing, start, night: isDaytime(zones, start) ? 0 : 1 }
       })
       .sort((a, b) => a.night - b.night || a.start - b.start || a.listing.provider.id - b.listing.provider.id)
-    const afterwards = daytimeFirst(zones, back).slice(0, maxOffered)
+    const afterwards = daytimeFirst(zones, back, maxOffered)
     return {
       afterwards: afterwards.map((start) => offer(absent, start, zones)),
       elsewhere: soonest.slice(0, maxOffered).map(({ listing, start }) => offer(listing, start, zones)),
@@ -139,10 +139,10 @@ export function offersOn(context: Context, clocks: Clocks, replacement: Replacem
 /** Finds substitutes once for all members with the same location and preferences. */
 function cachedSubstitutes(context: Context, replacement: Replacement) {
   const known = new Map<string, readonly Substitute[]>()
-  return (member: Member, whereabouts: Whereabouts): readonly Substitute[] => {
+  return (member: Member, whereabouts: Whereabouts, zones: Zones): readonly Substitute[] => {
     const place = whereabouts.region?.id ?? member.profile.country
     const key = JSON.stringify([place, wishOf(member)])
-    const found = known.get(key) ?? substitutesFor(context, replacement, member, whereabouts)
+    const found = known.get(key) ?? substitutesFor(context, replacement, member, whereabouts, zones)
     known.set(key, found)
     return found
   }
@@ -156,6 +156,7 @@ function substitutesFor(
   { absent, starts, now }: Replacement,
   member: Member,
   { region, candidates }: Whereabouts,
+  zones: Zones,
 ): Substitute[] {
   const isLicensedIn = (id: number) => absent.licenses.some(({ regionId }) => regionId === id)
   const location = { region, candidates: candidates.filter(({ id }) => isLicensedIn(id)) }
@@ -169,6 +170,7 @@ function substitutesFor(
       return { listing, slots: [...new Set(slots)].sort((a, b) => a - b) }
     })
   const near = freeIn({ start: starts.start, end: starts.end + nearDays * dayMinutes })
-  const isEnough = near.filter(({ slots }) => (slots.at(-1) ?? 0) >= starts.end).length > maxOffered
+  const isNeeded = (slot: number) => slot >= starts.end && isDaytime(zones, slot)
+  const isEnough = near.filter(({ slots }) => slots.some(isNeeded)).length > maxOffered
   return isEnough ? near : freeIn({ start: starts.start, end: Infinity })
 }

@@ -102,18 +102,21 @@ export function rankCandidates(candidates: readonly Candidate[], wish: Wish, zon
   return candidates
     .map((candidate) => {
       const { provider, zone, freeSlots } = candidate
-      const slots = daytimeFirst(zones, freeSlots).slice(0, shownSlots)
+      const slots = daytimeFirst(zones, freeSlots, shownSlots)
       const offers = slots.map((minute) => offerAt(minute, provider, zone, zones))
       return { provider, reasons: reasonsFor(candidate, wish), slots: offers }
     })
     .sort((a, b) => compareFit(rankOf(a), rankOf(b)))
 }
 
-/** Puts the slots (minutes) outside the member's daytime last. */
-export function daytimeFirst(zones: Zones, slots: readonly number[]): number[] {
+/** Returns at most `most` slots (minutes). Slots outside the member's daytime come last. */
+export function daytimeFirst(zones: Zones, slots: readonly number[], most: number): number[] {
   const [day, night] = [[] as number[], [] as number[]]
-  for (const slot of slots) (isDaytime(zones, slot) ? day : night).push(slot)
-  return [...day, ...night]
+  for (const slot of slots) {
+    if (day.length === most) break
+    ;(isDaytime(zones, slot) ? day : night).push(slot)
+  }
+  return [...day, ...night].slice(0, most)
 }
 
 /** @param zone the provider's time zone @param zones the member's */

@@ -246,6 +246,18 @@ describe('operations: the alternative slots for an absence', () => {
     ])
   })
 
+  test("alternative slots in the member's daytime are found if the days after the appointment have only others", async () => {
+    const early = { weekdays: ['wednesday' as const], start: '09:00', end: '10:00' }
+    const late = { weekdays: ['friday' as const], start: '11:00', end: '12:00', from: '2026-12-18' }
+    const others = ['a', 'b', 'c', 'd'].map((ref) => provider(ref, { workingHours: [early, late] }))
+    await service.load({ regions: [region()], providers: [provider('ill'), ...others] })
+    await book('robin', '2026-12-02T14:00:00Z', { state: 'BC' })
+    const [{ offers } = { offers: null }] = (await take()).affected
+    expect(described(offers?.elsewhere)).toEqual(
+      ['a', 'b', 'c'].map((ref) => [ref, '2026-12-18T16:00:00Z', 'Fri 2026-12-18 11:00']),
+    )
+  })
+
   test('alternative slots are free', async () => {
     await book('robin', '2026-12-02T14:00:00Z')
     const [{ offers } = { offers: null }] = (await take()).affected
