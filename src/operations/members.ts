@@ -1,6 +1,6 @@
 import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
-import type { SentWith } from '../domain/booking-request'
+import type { RequestRecord } from '../domain/booking-request'
 import {
   decideEdit,
   decideEmailRelease,
@@ -75,9 +75,12 @@ export function setMemberActive(
   )
 }
 
-/** Returns what partners sent with a member's requests, oldest first. */
-export function readSentProfiles({ store }: Records, id: number): Promise<readonly SentWith[]> {
-  return store.read(({ requests }) => requests.sentProfilesOf(id))
+/** Returns a member's requests and what partners sent with them, oldest first. Empty for an erased member. */
+export async function readHistory({ store }: Records, member: Member | null) {
+  const id = member?.id ?? 0
+  const sent = await store.read((facts) => facts.requests.sentProfilesOf(id))
+  const requests = await store.read((facts) => facts.requests.listOf(id))
+  return { sent, requests: requests.map((request): RequestRecord => ({ ...request, member })) }
 }
 
 /** Returns all data about a member, including screening answers. The audit log records the export. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { requestsText } from '../../src/cli/terminal/member-text'
 import { changeLines, contactLines, presentChanges } from '../../src/cli/terminal/persons'
 import type { SentWith } from '../../src/domain/booking-request'
 import { member, minutes, now, profile } from '../domain/values'
@@ -78,4 +79,16 @@ describe('cli: the changes that requests made to a member', () => {
       'Date of birth changed 8 min ago by request 2; before: 1990-01-01',
     ])
   })
+})
+
+test('cli: member show names the number of older requests, of which only the newest 20 are listed', () => {
+  const rowOf = (id: number) => ({
+    ...{ id, kind: 'intake', state: 'closed' as const, submittedAt: '2026-12-01T12:00:00Z' },
+    ...{ provider: null, utcStartTime: null, localTime: null },
+  })
+  const rows = Array.from({ length: 22 }, (_, index) => rowOf(22 - index))
+  const [, shown, older] = requestsText(7, rows) as [string, () => string, string]
+  expect(shown().trimEnd().split('\n')).toHaveLength(1 + 20)
+  expect(older).toBe('2 older: anteroom request list --member 7')
+  expect(requestsText(7, rows.slice(2))).toEqual(['', expect.any(Function), []])
 })

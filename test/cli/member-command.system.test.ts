@@ -73,7 +73,7 @@ function newestSealed(): [answers: Buffer, profile: Buffer, sentProfile: Buffer]
 
 describe('cli: the member commands', () => {
   test('member show finds a member by id and by external user id', async () => {
-    const { member } = await submit('shown')
+    const { id, member } = await submit('shown')
     const shown = await practice.operator.ask<object>('member', 'show', `${member.id}`)
     expect(shown).toEqual({
       id: member.id,
@@ -102,6 +102,17 @@ describe('cli: the member commands', () => {
         reasonForSeekingSupport: 'shown-reason '.repeat(250),
       },
       changes: [],
+      requests: [
+        {
+          id,
+          kind: 'intake',
+          state: 'unassigned',
+          submittedAt: expect.any(String),
+          provider: null,
+          utcStartTime: null,
+          localTime: null,
+        },
+      ],
     })
     const named = ['--partner', 'Lantern', '--external-id', 'shown-external']
     expect(await practice.operator.ask<object>('member', 'show', ...named)).toEqual(shown)
@@ -109,6 +120,32 @@ describe('cli: the member commands', () => {
     expect(stdout).toContain('shown-email@example.com')
     expect(stdout).toMatch(/^voicemail +unknown; do not leave one$/m)
     expect(stdout).toMatch(/^time there +between .* and .*$/m)
+  })
+
+  test('member show lists the requests of the member, newest first, and request list --member lists them too', async () => {
+    const [slot = ''] = await practice.slotsOf('on-1')
+    const { id, member } = await submit('listed')
+    const booked = await submit('listed', { providerId: 1, utcStartTime: slot })
+    await submit('unlisted')
+    const { requests } = await practice.operator.ask<{ requests: object[] }>('member', 'show', `${member.id}`)
+    const localTime = expect.stringMatching(/^[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d America\/Toronto$/)
+    expect(requests).toMatchObject([
+      { id: booked.id, kind: 'booking request', provider: 'on-1', utcStartTime: slot, localTime },
+      { id, kind: 'intake', state: 'unassigned', provider: null, localTime: null },
+    ])
+    expect((await act('show', member.id)).stdout).toMatch(
+      new RegExp(
+        `\\n\\nID +KIND +STATE +PROVIDER +LOCAL TIME +SUBMITTED\\n${booked.id} +booking request +pending +on-1 +[A-Z].* America/Toronto +2.*Z\\n${id} +intake +unassigned +- +- +2.*Z\\n$`,
+      ),
+    )
+    const listed = await practice.operator.ask<{ id: number }[]>(
+      'request',
+      'list',
+      '--member',
+      `${member.id}`,
+    )
+    expect(listed.map(({ id }) => id)).toEqual([id, booked.id])
+    expect((await practice.operator.run(['request', 'list', '--member', '999'])).code).toBe(3)
   })
 
   test('member show and request show print the details for a call, including whether a voicemail may be left', async () => {

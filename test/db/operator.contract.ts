@@ -296,6 +296,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       const ids = await store.listRequestIds({})
       const [robin, late, soon, done, theirs] = ids as [number, number, number, number, number]
       expect(ids).toHaveLength(5)
+      const { member } = (await store.findRequest(robin)) ?? {}
       const today = Math.floor(nine / day)
       const asked: [RequestFilter, number[], number | null][] = [
         [{}, ids, now],
@@ -309,6 +310,8 @@ export function operatorContract(open: () => Promise<Place>): void {
         [{ providerId: first, state: 'accepted' }, [done], null],
         [{ partnerId: partner.id }, [robin, late, soon, done], now],
         [{ partnerId: other.id }, [theirs], now + 4],
+        [{ memberId: member?.id }, [robin], now],
+        [{ memberId: member?.id, state: 'closed' }, [], null],
         [{ slotDay: today }, [done], null],
         [{ slotDay: today - 1 }, [soon], now + 2],
         [{ slotDay: today + 1 }, [late], now + 1],

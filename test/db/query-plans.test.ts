@@ -226,13 +226,20 @@ describe('db: query plans of request lists for operators', () => {
   })
 
   test('a page of requests reads only the members on that page', () => {
-    expect(pages()).toHaveLength(5 * 2 * 2)
+    expect(pages()).toHaveLength(5 * 2 * 2 + 1)
     for (const statement of pages()) {
       const plan = planOf(statement)
       expect(plan[0]).toBe('SEARCH booking_requests USING INTEGER PRIMARY KEY (rowid=?)')
       expect(plan.filter((step) => step.startsWith('SEARCH members'))).toHaveLength(1)
       expect(/\(select ("id".*)\) order by/.exec(statement)?.[1]).not.toContain('members')
     }
+  })
+
+  test("a page of a member's requests is read from the index on members", () => {
+    const [statement = ''] = pages().filter((text) => text.includes('"member_id" = ?'))
+    expect(planOf(statement)).toContain(
+      'SEARCH booking_requests USING COVERING INDEX booking_requests_member (member_id=?)',
+    )
   })
 
   test('waiting requests are counted without reading members', () => {

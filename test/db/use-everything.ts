@@ -83,6 +83,7 @@ export async function callStore(place: Place): Promise<void> {
       await store.listRequestIds(filter)
     }
   }
+  await store.listRequests({ memberId: member.id }, { order: 'submission', offset: 0, most: 10 })
   await store.listRequestIdsOf(member.id)
   await store.findRequest(id)
   await store.listSlotsBetween(now, now + minutes(24 * 60))

@@ -31,7 +31,15 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
 
     /** @param isFew true if the filter selects only waiting requests */
     isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
-      const { intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
+      const {
+        intakesOnly,
+        providerId,
+        partnerId,
+        memberId: ofMember,
+        slotDay,
+        submittedFrom,
+        submittedUntil,
+      } = filter
       // The plus sign stops the planner from using the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
       // With an upper bound, the planner uses the index on the time of submission.
@@ -41,6 +49,7 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
         isOfState(filter.state),
         providerId === undefined ? undefined : eq(requests.providerId, providerId),
         partnerId === undefined ? undefined : sql`${theirPartner} = ${partnerId}`,
+        ofMember === undefined ? undefined : eq(memberId, ofMember),
         slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
         submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
         end === undefined ? undefined : lte(submittedAt, end),

@@ -12,7 +12,7 @@ import {
   exportMember,
   finishErasure,
   memberTimeAt,
-  readSentProfiles,
+  readHistory,
   releaseEmail,
   setMemberActive,
 } from '../../operations/members'
@@ -23,7 +23,7 @@ import { memberText, onMember, onMemberInService, type Person } from '../on-memb
 import { makeAct } from '../storage'
 import { beginOutput, type OutputFlags, outputPath, toOutput } from '../terminal/files'
 import { counted, joined } from '../terminal/layout'
-import { foundColumns, presentFoundMember } from '../terminal/member-text'
+import { foundColumns, presentFoundMember, presentRequests, requestsText } from '../terminal/member-text'
 import { type Answer, formatJson, printAnswer, printLines, printNotice, verbatim } from '../terminal/output'
 import {
   changeLines,
@@ -141,7 +141,8 @@ async function show({ context: service }: Call<Service>, person: Person): Promis
   await noteAct(context, makeAct(), 'member.show', `member ${id}`)
   const now = context.clock.now()
   const time = memberTimeAt(zones, person.profile, now)
-  const sent = await readSentProfiles(context, id)
+  const { sent, requests: all } = await readHistory(context, person)
+  const requests = await presentRequests(context, all)
   const contact = presentContact(person, time)
   const text = fields({
     id,
@@ -151,8 +152,8 @@ async function show({ context: service }: Call<Service>, person: Person): Promis
     ...contactLines(person, time),
   })
   return {
-    json: { ...presentMember(person), partner, state, contact, changes: presentChanges(sent) },
-    text: [text, changeLines(sent, now)],
+    json: { ...presentMember(person), partner, state, contact, changes: presentChanges(sent), requests },
+    text: [text, changeLines(sent, now), requestsText(id, requests)],
   }
 }
 

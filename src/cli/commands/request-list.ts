@@ -4,7 +4,7 @@ import { Refusal } from '../../domain/errors'
 import type { RequestFilter } from '../../domain/ports/store'
 import type { NinthItem } from '../../domain/screening'
 import type { Records } from '../../operations/context'
-import { readProvider, readProviders, requirePartner } from '../../operations/find-records'
+import { readProvider, readProviders, requireMember, requirePartner } from '../../operations/find-records'
 import { partnerNames } from '../../operations/partners'
 import {
   isAnyAtRisk,
@@ -14,7 +14,7 @@ import {
   type QueueWish,
 } from '../../operations/requests'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
-import { lengthOfTime, localDate, utcInstant, wholeNumber } from '../arguments'
+import { lengthOfTime, localDate, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, json, recordsCommand } from '../command'
 import { makeAct } from '../storage'
 import { counted } from '../terminal/layout'
@@ -29,6 +29,7 @@ interface Flags extends CommonFlags {
   readonly state?: RequestFilter['state']
   readonly provider?: string
   readonly partner?: string
+  readonly member?: number
   readonly on?: number
   readonly since?: number
   readonly age?: number
@@ -55,6 +56,7 @@ export function requestListCommand(): Command {
       states.choices([...requestStates, 'waiting']),
       ['--provider <ref>', 'only requests with this provider'],
       ['--partner <partner>', 'only requests of this partner; name or id'],
+      ['--member <id>', 'only requests of this member', recordId],
       ['--on <date>', "only requests with a slot on this date, in the provider's time zone", localDate],
       ['--since <instant>', 'only requests submitted at this UTC instant or later', utcInstant],
       [
@@ -94,12 +96,13 @@ async function list({ context, flags }: Call<Records, Flags>): Promise<Answer> {
 }
 
 async function queueWishOf(context: Records, flags: Flags): Promise<QueueWish> {
-  const { intakes = false, state, provider, partner, on, since, age, limit, page } = flags
+  const { intakes = false, state, provider, partner, member, on, since, age, limit, page } = flags
   const filter: RequestFilter = {
     intakesOnly: intakes,
     state,
     providerId: provider === undefined ? undefined : (await readProvider(context, provider)).id,
     partnerId: partner === undefined ? undefined : (await requirePartner(context, partner)).id,
+    memberId: member === undefined ? undefined : (await requireMember(context, { id: member })).id,
     slotDay: on,
     submittedFrom: since,
     submittedUntil: age === undefined ? undefined : context.clock.now() - age,

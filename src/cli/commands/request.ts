@@ -5,7 +5,7 @@ import { absenceOfRequest, acknowledgeShift } from '../../operations/check-booki
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
-import { type MemberTime, memberTimeAt, readSentProfiles } from '../../operations/members'
+import { type MemberTime, memberTimeAt, readHistory } from '../../operations/members'
 import { acceptRequest, addNote, countNotes, readNotes, readScreening } from '../../operations/requests'
 import { suggestProviders } from '../../operations/suggest-providers'
 import { formatInstant } from '../../scheduling/calendar'
@@ -165,7 +165,7 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
     member && at !== null ? memberTimeAt(zones, member.profile, at) : null
   const now = context.clock.now()
   const time = timeAt(now)
-  const sent = member ? await readSentProfiles(context, member.id) : []
+  const { sent } = await readHistory(context, member)
   const json = { ...(await presentShown(context, request, time)), changes: presentChanges(sent) }
   const times = { time, slotTime: timeAt(request.startsAt) }
   const shown = await requestText(context, request, times, await countNotes(context, id))

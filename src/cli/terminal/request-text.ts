@@ -71,7 +71,7 @@ function markOf(state: string): string {
 }
 
 /** For example `Wed 2026-12-02 09:00 America/Toronto`, in the provider's zone. Null if the zone is unknown. */
-function localText({ directory }: Context, { providerId, startsAt }: RequestRecord): string | null {
+export function localText({ directory }: Context, { providerId, startsAt }: RequestRecord): string | null {
   const zone = providerId === null ? null : directory.findAnyListing(providerId)?.calendar.schedule.zone
   if (!zone || startsAt === null) return null
   return `${formatLocal(zone, startsAt / minuteMillis)} ${zone.name}`

@@ -54,6 +54,7 @@ export interface RequestFilter {
   readonly state?: RequestState | 'waiting' | undefined
   readonly providerId?: number | undefined
   readonly partnerId?: number | undefined
+  readonly memberId?: number | undefined
   /** The slot's date in the provider's local time, in days since 1970-01-01. */
   readonly slotDay?: number | undefined
   /** The start of the period in ms, inclusive. */
