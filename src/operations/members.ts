@@ -6,7 +6,6 @@ import {
   decideEmailRelease,
   decideErasure,
   decideExport,
-  decideMemberState,
   type MemberExport,
 } from '../domain/decisions/members'
 import { Refusal } from '../domain/errors'
@@ -14,6 +13,7 @@ import { foldName, type Member, type MemberEdit, type MemberProfile } from '../d
 import type { Partner } from '../domain/partner'
 import type { Facts } from '../domain/ports/store'
 import type { ZoneData } from '../domain/ports/time'
+import { decideState } from '../domain/ports/writes'
 import { homeZonesOf, type Region, regionRef } from '../domain/region'
 import { slotMinutes } from '../scheduling/availability'
 import { dayMinutes, minuteMillis } from '../scheduling/calendar'
@@ -70,7 +70,7 @@ export function setMemberActive(
   return store.change(
     act,
     ({ members }) => [members.findForStaff(id)],
-    (member) => decideMemberState(member, active),
+    (member) => decideState('member', member, active),
     { isAlone: true },
   )
 }

@@ -1,19 +1,16 @@
 import type { Act } from '../domain/audit'
 import {
   decideOrganization,
-  decideOrganizationRename,
-  decideOrganizationState,
   decidePartner,
   decidePartnerNetworks,
   decidePartnerOrganization,
   decidePartnerRates,
-  decidePartnerRename,
-  decidePartnerState,
+  decideRename,
 } from '../domain/decisions/partners'
 import type { PartnerRates } from '../domain/limits'
 import { type Organization, type Partner, requireName } from '../domain/partner'
 import type { Facts } from '../domain/ports/store'
-import type { Decision } from '../domain/ports/writes'
+import { type Decision, decideState } from '../domain/ports/writes'
 import { type Records, thenShow } from './context'
 
 /** @throws Refusal field_invalid for an invalid name, name_taken */
@@ -37,7 +34,7 @@ export function renameOrganization(
   const renamed = records.store.change(
     act,
     ({ partners }) => [partners.findOrganization(id), partners.findOrganizationNamed(name)],
-    (organization, known) => decideOrganizationRename(organization, known, name),
+    (organization, known) => decideRename('organization', organization, known, name),
   )
   return thenShow(records, renamed)
 }
@@ -57,7 +54,7 @@ export function setOrganizationActive(
   const changed = records.store.change(
     act,
     ({ partners }) => [partners.findOrganization(id)],
-    (organization) => decideOrganizationState(organization, active),
+    (organization) => decideState('organization', organization, active),
   )
   return thenShow(records, changed)
 }
@@ -82,7 +79,7 @@ export function renamePartner(records: Records, { id }: Partner, name: string, a
   const renamed = records.store.change(
     act,
     ({ partners }) => [partners.find(id), partners.findNamed(name)],
-    (partner, known) => decidePartnerRename(partner, known, name),
+    (partner, known) => decideRename('partner', partner, known, name),
   )
   return thenShow(records, renamed)
 }
@@ -139,7 +136,7 @@ export function setPartnerActive(
   active: boolean,
   act: Act,
 ): Promise<void> {
-  return changePartner(records, partner, act, (found) => decidePartnerState(found, active))
+  return changePartner(records, partner, act, (found) => decideState('partner', found, active))
 }
 
 function changePartner(

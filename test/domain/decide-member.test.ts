@@ -6,9 +6,9 @@ import {
   decideErasure,
   decideExport,
   decideFinding,
-  decideMemberState,
 } from '../../src/domain/decisions/members'
 import { Refusal } from '../../src/domain/errors'
+import { decideState } from '../../src/domain/ports/writes'
 import { booking, done, intake, member, now } from './values'
 
 const answer = expect.any(Function)
@@ -18,7 +18,7 @@ describe('domain: a member', () => {
     [false, 'member.deactivate'],
     [true, 'member.reactivate'],
   ] as const)('can be set to active = %p, with one audit line', (active, action) => {
-    expect(done(decideMemberState(member, active))).toEqual({
+    expect(done(decideState('member', member, active))).toEqual({
       writes: [{ set: 'member', id: 7, to: { active } }],
       taken: [],
       audit: { action, noun: 'member', id: 7 },
@@ -137,7 +137,7 @@ describe('domain: a member', () => {
   test('that is unknown is refused with record_unknown', () => {
     const nobody = new Refusal('record_unknown', 'there is no such member')
     const decided: unknown[] = [
-      decideMemberState(null, true),
+      decideState('member', null, true),
       decideExport(null),
       decideErasure(null, [booking], []),
     ]

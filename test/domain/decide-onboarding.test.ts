@@ -1,15 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import {
   decideOrganization,
-  decideOrganizationRename,
-  decideOrganizationState,
   decidePartner,
   decidePartnerOrganization,
   decidePartnerRates,
-  decidePartnerRename,
-  decidePartnerState,
+  decideRename,
 } from '../../src/domain/decisions/partners'
 import { Refusal } from '../../src/domain/errors'
+import { decideState } from '../../src/domain/ports/writes'
 import { act, done, now, organization, partner } from './values'
 
 const noOrganization = new Refusal('record_unknown', 'there is no such organization')
@@ -106,16 +104,9 @@ describe('domain: a partner', () => {
 })
 
 describe.each([
-  [
-    'organization',
-    'an organization',
-    organization,
-    decideOrganizationRename,
-    decideOrganizationState,
-    noOrganization,
-  ],
-  ['partner', 'a partner', partner, decidePartnerRename, decidePartnerState, noPartner],
-] as const)('domain: an existing %s', (noun, one, record, rename, setActive, unknown) => {
+  ['organization', 'an organization', organization, noOrganization],
+  ['partner', 'a partner', partner, noPartner],
+] as const)('domain: an existing %s', (noun, one, record, unknown) => {
   const { id, name } = record
   const decided = (action: string, to: object) => ({
     writes: [{ set: noun, id, to }],
@@ -125,22 +116,22 @@ describe.each([
   })
 
   test('cannot be renamed to a taken name or to its current name', () => {
-    expect(done(rename(record as never, null, 'Haven')) as unknown).toEqual(
+    expect(done(decideRename(noun, record, null, 'Haven')) as unknown).toEqual(
       decided('rename', { name: 'Haven' }),
     )
     for (const known of [record, { ...record, id: 9 }]) {
-      expect(rename(record as never, known as never, name)).toEqual(
+      expect(decideRename(noun, record, known, name)).toEqual(
         new Refusal('name_taken', `${one} with this name already exists`),
       )
     }
-    expect(rename(null, null, 'Haven')).toEqual(unknown)
+    expect(decideRename(noun, null, null, 'Haven')).toEqual(unknown)
   })
 
   test.each([
     [false, 'deactivate'],
     [true, 'reactivate'],
   ] as const)('can be set to active = %p, with one audit line', (active, action) => {
-    expect(done(setActive(record as never, active)) as unknown).toEqual(decided(action, { active }))
-    expect(setActive(null, active)).toEqual(unknown)
+    expect(done(decideState(noun, record, active)) as unknown).toEqual(decided(action, { active }))
+    expect(decideState(noun, null, active)).toEqual(unknown)
   })
 })

@@ -2,15 +2,7 @@ import type { Act } from '../audit'
 import { holdsSlot, type RequestNote, type RequestRecord, type RequestWithAnswers } from '../booking-request'
 import { Refusal } from '../errors'
 import { type Member, type MemberEdit, valuesBefore } from '../member'
-import {
-  type AuditFact,
-  type Decision,
-  decideState,
-  outcome,
-  setting,
-  unknownRecord,
-  type Write,
-} from '../ports/writes'
+import { type AuditFact, type Decision, outcome, setting, unknownRecord, type Write } from '../ports/writes'
 import { removals } from './submission'
 
 /** All data stored about a person. Instants in ms. */
@@ -19,10 +11,6 @@ export interface MemberExport {
   readonly createdAt: number
   readonly updatedAt: number
   readonly requests: readonly (RequestWithAnswers & { readonly notes: readonly RequestNote[] })[]
-}
-
-export function decideMemberState(member: Member | null, active: boolean): Decision {
-  return decideState('member', member, active)
 }
 
 /** Allows a search for a member. The audit log records the actor and the member. */

@@ -9,15 +9,7 @@ import {
   type Organization,
   type Partner,
 } from '../partner'
-import {
-  type Decision,
-  decideState,
-  outcome,
-  setting,
-  unknownRecord,
-  type Write,
-  withOutcome,
-} from '../ports/writes'
+import { type Decision, outcome, setting, unknownRecord, type Write, withOutcome } from '../ports/writes'
 import { networksOutcome, organizationOutcome, ratesOutcome } from './audit-trail'
 
 /** @param known the organization that already has this name; null if the name is free */
@@ -32,18 +24,6 @@ export function decideOrganization(
     ...outcome('organization.add', 'organization', null, [{ add: 'organization', row }]),
     answer: ([id]) => ({ id: id as number, name, active: true }),
   }
-}
-
-export function decideOrganizationRename(
-  organization: Organization | null,
-  known: Organization | null,
-  name: string,
-): Decision {
-  return decideRename('organization', organization, known, name)
-}
-
-export function decideOrganizationState(organization: Organization | null, active: boolean): Decision {
-  return decideState('organization', organization, active)
 }
 
 /** @param organization null to set no organization; undefined if the id is unknown */
@@ -65,14 +45,6 @@ export function decidePartner(
     ),
     answer: ([id]) => ({ id: id as number, ...named, organization }),
   }
-}
-
-export function decidePartnerRename(partner: Partner | null, known: Partner | null, name: string): Decision {
-  return decideRename('partner', partner, known, name)
-}
-
-export function decidePartnerState(partner: Partner | null, active: boolean): Decision {
-  return decideState('partner', partner, active)
 }
 
 /** @param organization null to set no organization; undefined if the id is unknown */
@@ -100,7 +72,8 @@ export function decidePartnerNetworks(partner: Partner | null, networks: string 
   return withOutcome(set, networksOutcome({ networks }))
 }
 
-function decideRename(
+/** @param known the record that already has this name; null if the name is free */
+export function decideRename(
   noun: 'organization' | 'partner',
   record: { readonly id: number } | null,
   known: object | null,
