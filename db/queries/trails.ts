@@ -74,9 +74,11 @@ async function untraced(queries: TrailedQueries, now: number, isAll: boolean): P
   const prunedAt = (await audit.list(1, { actions: ['audit.prune'] }))[0]?.at ?? -1
   const newestId = (await queries.newestSealed()).request
   const first = isAll ? 1 : Math.max(1, newestId - batchSize)
-  const waiting = await requests.listIds({ state: 'waiting' })
+  const waiting = await requests.listOwned({ state: 'waiting' })
   const held = await requests.slotsBetween(now, Number.MAX_SAFE_INTEGER)
-  const open = [...waiting, ...held.map(({ requestId }) => requestId)].filter((id) => id < first)
+  const open = [...waiting.map(({ id }) => id), ...held.map(({ requestId }) => requestId)].filter(
+    (id) => id < first,
+  )
   const compare = async (ids: readonly number[]) => {
     const batch = await trails.requestStates(ids)
     const ofRequests = await trailsOf('request', batch)

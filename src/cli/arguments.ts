@@ -19,6 +19,11 @@ export function wholeNumber(least: number, most = largest) {
 
 export const recordId = wholeNumber(1)
 
+/** For an argument that may be repeated. */
+export function recordIds(text: string, before: readonly number[] = []): number[] {
+  return [...before, recordId(text)]
+}
+
 /** A record as in the audit log, for example `partner 3`. A misspelled record would match no line. */
 export function auditRecord(text: string): string {
   if (/^(organization|partner|provider|request|member|line) [1-9]\d*$/.test(text)) return text

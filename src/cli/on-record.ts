@@ -17,9 +17,6 @@ export const inShapeOfApi = 'print the request as JSON, as in the API'
 
 const argument = ['<request>', 'id', recordId] as const
 export const onRequest = commandsOn(withContext, argument, requireRequest)
-export const onRecord = commandsOn(withRecords, argument, requireRequest)
-/** Passes the id to `run` without looking up the request, so that `run` also audits an unknown id. */
-export const onAnyRequest = commandsOn(withContext, argument, (_context, id: number) => id)
 export const onRequestId = commandsOn(withRecords, argument, (_records, id: number) => id)
 
 /**
@@ -68,4 +65,8 @@ export async function requestAnswer(
   more: object | null = null,
 ): Promise<Answer> {
   return { json: { ...presentRequest(await requireRequest(records, id)), ...more }, text: line }
+}
+
+export function riskNotice(id: number): string {
+  return `the member's ninth PHQ-9 item is not zero, or could not be read; first read anteroom request show ${id} --screening`
 }

@@ -28,6 +28,7 @@ export const auditActions = [
   'request.acknowledge',
   'request.move',
   'request.close',
+  'request.reopen',
   'request.note',
   'request.read-notes',
   'request.read-risk',

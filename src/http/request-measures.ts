@@ -32,7 +32,7 @@ class RouteMeasures {
 export class RequestMeasures {
   readonly #routes = new Map<string | null, RouteMeasures>()
   readonly #refusals = new Map(Object.keys(errorCodes).map((code) => [code, 0]))
-  readonly #partners = new Map<number, number[]>()
+  readonly #partners = new Map<number, { counts: number[]; intakes: number }>()
   readonly #stored = { booking: 0, intake: 0 }
   readonly #searches = { some: 0, none: 0 }
   #slotsShown = 0
@@ -48,18 +48,19 @@ export class RequestMeasures {
     }
     measures.note(entry, outcome)
     if (refusedFor !== null) this.#refusals.set(refusedFor, (this.#refusals.get(refusedFor) ?? 0) + 1)
-    if (partnerId !== null) this.#notePartner(partnerId, outcome)
+    if (partnerId !== null) this.#notePartner(partnerId, outcome, counted?.stored === 'intake')
     if (counted) this.#count(counted)
   }
 
-  #notePartner(partnerId: number, outcome: number): void {
-    let counts = this.#partners.get(partnerId)
-    if (!counts) {
+  #notePartner(partnerId: number, outcome: number, isIntake: boolean): void {
+    let noted = this.#partners.get(partnerId)
+    if (!noted) {
       const id = this.#partners.size < mostPartners ? partnerId : otherPartners
-      counts = this.#partners.get(id) ?? outcomes.map(() => 0)
-      this.#partners.set(id, counts)
+      noted = this.#partners.get(id) ?? { counts: outcomes.map(() => 0), intakes: 0 }
+      this.#partners.set(id, noted)
     }
-    counts[outcome] = (counts[outcome] as number) + 1
+    noted.counts[outcome] = (noted.counts[outcome] as number) + 1
+    if (isIntake) noted.intakes++
   }
 
   #count({ slotsShown, stored, isReplay }: Counted): void {
@@ -76,6 +77,10 @@ export class RequestMeasures {
       ...{ name, help, samples },
       type: 'counter',
     })
+    const partners = Array.from(
+      this.#partners,
+      ([id, noted]) => [id === otherPartners ? 'other' : id, noted] as const,
+    )
     const routes = Array.from(this.#routes, ([route, measures]) => ({ route: route ?? 'none', measures }))
     return [
       counter(
@@ -98,10 +103,14 @@ export class RequestMeasures {
       counter(
         'anteroom_partner_requests_total',
         'Authenticated requests, by the partner id that `partner list` shows.',
-        Array.from(this.#partners).flatMap(([id, counts]) => {
-          const partner = id === otherPartners ? 'other' : id
-          return counts.map((count, at): Sample => [{ partner, outcome: outcomes[at] as string }, count])
-        }),
+        partners.flatMap(([partner, { counts }]) =>
+          counts.map((count, at): Sample => [{ partner, outcome: outcomes[at] as string }, count]),
+        ),
+      ),
+      counter(
+        'anteroom_partner_intakes_total',
+        'Intakes stored, by the partner id that `partner list` shows.',
+        partners.map(([partner, { intakes }]) => [{ partner }, intakes]),
       ),
       counter(
         'anteroom_stored_requests_total',

@@ -21,7 +21,7 @@ import { listDisplacedBookings, type UnavailableBooking } from './check-bookings
 import { type Context, thenShow } from './context'
 import { setMemberActive } from './members'
 import { addOrganization, addPartner, setOrganizationActive, setPartnerActive } from './partners'
-import { submitBookingRequest } from './submit-booking-request'
+import { submitBookingRequest } from './requests'
 import { issueFirstToken, rotateToken } from './tokens'
 
 /**

@@ -8,7 +8,7 @@ import { countRefusalsToday, maxCounted } from './find-records'
 import { clockBehind } from './maintenance'
 import type { Clocks } from './members'
 import { partnerNames } from './partners'
-import { countUnreadRisk } from './requests'
+import { listUnreadRisk } from './queue'
 import { type AddressUse, concernsAbout, listAddresses, listTokens } from './tokens'
 
 /** Up: answers. Unready: answers but cannot store. Silent: a process serves but does not answer. Down: no process. */
@@ -44,6 +44,13 @@ interface Waiting {
   readonly pending: number
 }
 
+/** Requests at risk, waiting or accepted for a time still to come, with answers that staff have not read. */
+export interface UnreadRisk {
+  readonly count: number
+  /** Submission time of the oldest, in ms; null if there is none. */
+  readonly oldestAt: number | null
+}
+
 export interface ServerStatus extends Pick<FoundServer, 'note' | 'seenAt'> {
   readonly state: ServerState
 }
@@ -55,10 +62,7 @@ export interface Status {
   /** Running servers, and servers that ended without removing their note. */
   readonly servers: readonly ServerStatus[]
   readonly waiting: Waiting
-  /** The number of waiting requests at risk with answers that staff have not read. */
-  readonly unreadRisk: number
-  /** False if only the newest waiting requests were checked. */
-  readonly isRiskWhole: boolean
+  readonly unreadRisk: UnreadRisk
   readonly backups: LastBackups
   readonly nextCutover: Cutover | null
   readonly tokenConcerns: readonly TokenConcern[]
@@ -70,8 +74,6 @@ export interface Status {
   readonly movedBookings: number
 }
 
-const maxOpened = 20_000
-
 /** Returns the state of the service at `now` (ms). Decrypts screening answers only to count requests at risk. */
 export async function readStatus(
   records: Records,
@@ -79,17 +81,15 @@ export async function readStatus(
   ask: AskServer,
   now: number,
 ): Promise<Status> {
-  const { store, maintenance } = records
+  const { maintenance } = records
   const found = await maintenance.listServers()
   const servers = await Promise.all(found.map((server) => askOne(server, ask)))
-  const waiting = await store.read(({ requests }) => requests.listIds({ state: 'waiting' }))
   const refused = await refusedToday(records, now)
   return {
     copied: await maintenance.findCopyNote(),
     servers,
     waiting: await countWaiting(records),
-    unreadRisk: await countUnreadRisk(store, waiting.slice(-maxOpened)),
-    isRiskWhole: waiting.length <= maxOpened,
+    unreadRisk: await measureUnreadRisk(records, now),
     backups: await maintenance.findLastBackups(),
     nextCutover: await findNextCutover(records, now),
     ...(await readTokenUse(records, now)),
@@ -157,17 +157,26 @@ async function refusedToday(records: Records, now: number): Promise<RefusedBy[]>
   }))
 }
 
+async function measureUnreadRisk(records: Records, now: number): Promise<UnreadRisk> {
+  const ids = await listUnreadRisk(records, now)
+  const [oldest] = await records.store.read(({ requests }) => requests.findAll(ids.slice(0, 1)))
+  return { count: ids.length, oldestAt: oldest?.submittedAt ?? null }
+}
+
 /** The values for the metrics. Instants are in ms. */
 export interface RecordMeasures extends LastBackups, Pick<Waiting, 'intakes' | 'oldestIntakeAt'> {
+  readonly unreadRisk: UnreadRisk
   readonly behindMillis: number
 }
 
-/** Returns the times of the last backups, and counts the waiting intakes. The cost grows only with the intakes. */
+/** Returns the times of the last backups, and counts waiting intakes and unread risk. The cost grows only with open requests. */
 export async function measureRecords(records: Records): Promise<RecordMeasures> {
-  const { store, maintenance } = records
+  const { store, maintenance, clock } = records
   const { count, oldestAt } = await store.read(({ requests }) =>
     requests.countWaiting({ state: 'unassigned' }),
   )
+  const backups = await maintenance.findLastBackups()
+  const unreadRisk = await measureUnreadRisk(records, clock.now())
   const behindMillis = await clockBehind(records)
-  return { ...(await maintenance.findLastBackups()), intakes: count, oldestIntakeAt: oldestAt, behindMillis }
+  return { ...backups, intakes: count, oldestIntakeAt: oldestAt, unreadRisk, behindMillis }
 }

@@ -7,10 +7,12 @@ import {
   decideAssignment,
   decideClosing,
   decideMove,
+  decideReopening,
+  decideReopeningInSlot,
   type PlacementFacts,
   refuseAssignment,
   refuseMoving,
-  refuseTransition,
+  refuseReopening,
 } from '../domain/decisions/transitions'
 import { Refusal } from '../domain/errors'
 import type { Member } from '../domain/member'
@@ -57,7 +59,7 @@ async function placeRequest(
               action: 'run anteroom doctor',
             })
       }
-      if (startsAt !== null && !directory.isOffered(withoutOwnSlot(listing, request), startsAt, act.at)) {
+      if (startsAt !== null && !directory.isOffered(asOwn(listing, request, startsAt), startsAt, act.at)) {
         throw new Refusal('slot_unavailable', 'the slot is not available')
       }
       const localOffsetMinutes = startsAt === null ? null : localOffsetAt(listing, startsAt)
@@ -93,11 +95,12 @@ function placed(decision: 'stale' | Decision): Decision<'done' | 'stale'> {
   return decision instanceof Refusal ? decision : { ...decision, answer: () => 'done' }
 }
 
-/** A request's own slot does not block the request, because the move frees the slot. */
-function withoutOwnSlot(listing: Listing, { id }: RequestRecord): Listing {
-  if (!listing.taken.some(({ requestId }) => requestId === id)) return listing
+/** A request's own slot does not block the request, and the provider's notice has been given for it. */
+function asOwn(listing: Listing, { id, providerId, startsAt }: RequestRecord, at: number): Listing {
   const others = listing.taken.filter(({ requestId }) => requestId !== id)
-  return withTaken(listing, others)
+  const free = others.length === listing.taken.length ? listing : withTaken(listing, others)
+  if (providerId !== listing.provider.id || startsAt !== at) return free
+  return { ...free, calendar: { ...free.calendar, minimumNoticeMinutes: 0 } }
 }
 
 /** A warning for staff to check before they assign a provider. The assignment is still allowed. */
@@ -180,7 +183,7 @@ export function requireMovable(
 }
 
 /**
- * Closes an intake without a provider. The intake cannot be reopened. @param reason for staff only, stored as a note
+ * Closes an intake without a provider. @param reason for staff only, stored as a note
  * @throws Refusal record_unknown, move_unknown, field_invalid for the length of the reason
  */
 export function closeRequest({ store }: Records, id: number, act: Act, reason?: string): Promise<void> {
@@ -191,8 +194,37 @@ export function closeRequest({ store }: Records, id: number, act: Act, reason?: 
   )
 }
 
-/** @throws Refusal move_unknown if the request cannot be closed */
-export function requireClosable(request: RequestRecord): void {
-  const refusal = refuseTransition(request, 'closed')
+/**
+ * Undoes the decline of a booking request, while its slot is free and to come, or the closing of an intake.
+ * @throws Refusal record_unknown, move_unknown, slot_unavailable, slot_conflicts_with_yours, storage_busy
+ */
+export async function reopenRequest(context: Context, id: number, act: Act): Promise<RequestRecord> {
+  const request = await requireRequest(context, id)
+  requireReopenable(request, act.at)
+  const { isIntake, providerId, startsAt } = request
+  if (isIntake || providerId === null || startsAt === null) {
+    await context.store.change(act, ({ requests }) => [requests.find(id)], decideReopening)
+    return requireRequest(context, id)
+  }
+  const listing = context.directory.findAnyListing(providerId)
+  if (!listing) {
+    const why = 'the provider of the request is left out of searches'
+    throw new Refusal('move_unknown', why, { action: 'run anteroom doctor' })
+  }
+  const { provider } = listing
+  return placeRequest(context, id, provider, startsAt, act, refuseReopening, (draft, facts) =>
+    decideReopeningInSlot(
+      { ...draft, startsAt, localOffsetMinutes: draft.localOffsetMinutes as number },
+      facts,
+    ),
+  )
+}
+
+/** Does not check that the slot is free. @throws Refusal move_unknown if the request cannot be reopened */
+export function requireReopenable(request: RequestRecord, now: number): void {
+  const refusal = refuseReopening(request)
   if (refusal) throw refusal
+  const { startsAt, isIntake } = request
+  if (isIntake || startsAt === null || startsAt > now) return
+  throw new Refusal('move_unknown', `the slot of the request is past: ${formatInstant(startsAt)}`)
 }

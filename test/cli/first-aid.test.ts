@@ -10,8 +10,7 @@ const well: Status = {
   copied: null,
   servers: [serverThatIs('up')],
   waiting: { intakes: 0, oldestIntakeAt: null, pending: 3 },
-  unreadRisk: 0,
-  isRiskWhole: true,
+  unreadRisk: { count: 0, oldestAt: null },
   backups: { backedUpAt: at, drilledAt: at },
   nextCutover: null,
   refused: [],
@@ -31,7 +30,7 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
     ...well,
     servers: [serverThatIs('down')],
     waiting: { intakes: 1, oldestIntakeAt: at, pending: 0 },
-    unreadRisk: 12_345,
+    unreadRisk: { count: 12_345, oldestAt: at },
     backups: { backedUpAt: at, drilledAt: null },
     nextCutover: { partner: 'Lantern', at },
     refused: [refusal],
@@ -39,8 +38,8 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
   }
   const lines = firstAid(sick, true)
   expect(lines).toEqual([
-    'the service is down: read its log, then start it again (anteroom serve)',
     '12345 requests with raised PHQ-9 item 9, unread: anteroom request list --risk',
+    'the service is down: read its log, then start it again (anteroom serve)',
     '2 bookings with a changed local time: anteroom doctor',
     '1 intake without a provider: anteroom request list --intakes',
     'the last backup is too old: anteroom backup FILE',
@@ -49,10 +48,10 @@ test('cli: the hints of status are at most ten, most urgent first, and fit a ter
     'Lantern needs its new token by 2026-12-01T12:00:00Z: anteroom token list',
   ])
   expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(78)
-  expect(firstAid({ ...sick, servers: [serverThatIs('silent')] }, true)[0]).toBe(
+  expect(firstAid({ ...sick, servers: [serverThatIs('silent')] }, true)[1]).toBe(
     'the service does not respond: read its log, then restart it',
   )
-  expect(firstAid({ ...sick, servers: [serverThatIs('unready')] }, true)[0]).toBe(
+  expect(firstAid({ ...sick, servers: [serverThatIs('unready')] }, true)[1]).toBe(
     "the service cannot store data: run anteroom doctor, read the service's log",
   )
 })

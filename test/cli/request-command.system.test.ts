@@ -84,7 +84,8 @@ describe('cli: request decline with --partner and --since', () => {
     await operator.do('request', 'accept', `${second}`)
     const words = ['decline', '--partner', 'Flood', '--since', since]
     const which = `2 requests of Flood submitted since ${since}`
-    const stay = '1 intake of this partner left unchanged, without a provider.\n'
+    const stay =
+      '1 intake of this partner left unchanged. Close intakes with: anteroom request close --partner\n'
 
     const dry = await act(...words, '--dry-run')
     expect(dry).toMatchObject({ code: 0, stderr: '' })

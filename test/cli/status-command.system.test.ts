@@ -22,7 +22,7 @@ test('cli: status is up while the service answers, and down after it was stopped
     service: { state: 'up', host: '127.0.0.1', port: served.port, version, since: expect.any(String) },
     copied: null,
     waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
-    unreadRisk: { count: 0, ofAll: true },
+    unreadRisk: { count: 0, oldestAt: null },
     backup: { madeAt: null, drilledAt: null },
     nextCutover: null,
     refusedToday: { kinds: [], ofAll: true },
@@ -31,7 +31,9 @@ test('cli: status is up while the service answers, and down after it was stopped
   })
   expect(Date.now() - Date.parse(up.service.since)).toBeLessThan(60_000)
   const shown = await operator.do('status')
-  expect(shown).toMatch(/^service {11}up\nsince {13}\S+ \(0 min ago\)\naddress {11}127\.0\.0\.1 port \d+\n/)
+  expect(shown).toMatch(
+    /^unread risk {7}0\nservice {11}up\nsince {13}\S+ \(0 min ago\)\naddress {11}127\.0\.0\.1 port \d+\n/,
+  )
   expect(shown).toEndWith('\n\nWhat to do:\n  no backup was ever made: anteroom backup FILE\n')
   await served.stop()
   expect(await service()).toMatchObject({ code: 8, service: { state: 'down' } })
@@ -43,7 +45,7 @@ testOfFile('cli: status shows that a killed service is down and ended unexpected
   served.signal('SIGKILL')
   await served.exit()
   const { code, stdout } = await operator.run(['status'])
-  expect([code, stdout.split('\n')[0]]).toEqual([8, 'service           down, ended unexpectedly'])
+  expect([code, stdout.split('\n')[1]]).toEqual([8, 'service           down, ended unexpectedly'])
   const found = await service()
   expect(found.service).toMatchObject({ state: 'down', port: served.port })
   expect(found.firstAid[0]).toStartWith('the service is down: ')
@@ -94,8 +96,8 @@ testOfFile(
     expect(found.firstAid[0]).toBe(
       "the service cannot store data: run anteroom doctor, read the service's log",
     )
-    expect((await operator.run(['status'])).stdout).toStartWith(
-      'service           up, but cannot store data\n',
+    expect((await operator.run(['status'])).stdout).toContain(
+      '\nservice           up, but cannot store data\n',
     )
     other.run('ROLLBACK')
     await served.stop()

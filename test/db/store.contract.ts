@@ -422,11 +422,12 @@ export function storeContract(open: () => Promise<Place>): void {
       expect(await heldOf(nine + 1, Number.MAX_SAFE_INTEGER)).toEqual([other.id, late.id, id])
       const slot = { requestId: early.id, providerId: first, startsAt: nine, endsAt: nine + minutes(45) }
       expect(await store.listSlotsBetween(nine, nine + 1)).toEqual([
-        { ...slot, localOffsetMinutes: expect.any(Number) },
+        { ...slot, memberId: early.member.id, localOffsetMinutes: expect.any(Number) },
       ])
       expect(await store.auditHead()).toEqual(head)
       await store.eraseMember(early.member.id, act)
-      expect(await heldOf(nine, nine + 1)).toEqual([early.id])
+      const [erased] = await store.listSlotsBetween(nine, nine + 1)
+      expect([erased?.requestId, erased?.memberId]).toEqual([early.id, null])
     })
   })
 

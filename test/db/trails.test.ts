@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { newKey } from '../../src/auth/token'
+import { setting } from '../../src/domain/ports/writes'
 import { actAt, fill, nine, now, stored } from './furniture'
 import { openPlace, openTestDatabase } from './place'
 
@@ -46,8 +47,20 @@ describe('db: records that were changed without the service', () => {
     await store.setPartnerActive(partner.id, false, actAt(now + 3))
     await store.cancelCutover(partner.id, actAt(now + 4))
     expect(await filled.records(true)).toEqual([])
+    await store.change(
+      actAt(now + 4),
+      () => [],
+      () => setting('request.reopen', 'request', waiting, { state: 'unassigned', declinedAt: null }),
+    )
+    expect(await filled.records(true)).toEqual([])
     await store.revokeKeys(partner.id, actAt(now + 5))
     await store.decline(booking, actAt(now + 5))
+    await store.change(
+      actAt(now + 4),
+      () => [],
+      () => setting('request.reopen', 'request', booking, { state: 'pending', declinedAt: null }),
+    )
+    expect(await filled.records(true)).toEqual([])
     await store.setProviderActive(first, false, actAt(now + 5))
     expect(await filled.records(true)).toEqual([])
   })

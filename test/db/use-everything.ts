@@ -84,6 +84,7 @@ export async function callStore(place: Place): Promise<void> {
     }
   }
   await store.listRequests({ memberId: member.id }, { order: 'submission', offset: 0, most: 10 })
+  await store.listRequestIds({ state: 'accepted', ids: [id] })
   await store.listRequestIdsOf(member.id)
   await store.findRequest(id)
   await store.listSlotsBetween(now, now + minutes(24 * 60))

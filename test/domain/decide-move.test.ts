@@ -14,11 +14,13 @@ import {
   decideAssignment,
   decideClosing,
   decideDecline,
-  decideDeclines,
+  decideEnds,
   decideMove,
   decideNote,
   decideReading,
   decideReadingNotes,
+  decideReopening,
+  decideReopeningInSlot,
   type MoveDraft,
   type PlacementFacts,
 } from '../../src/domain/decisions/transitions'
@@ -64,12 +66,12 @@ const inState = (state: RequestState): RequestRecord =>
 describe('domain: transitions of a request', () => {
   const [yes, no] = ['done', 'move_unknown']
   const table: [RequestState, string[]][] = [
-    // Columns: accept, decline, assign, close, move.
-    ['unassigned', [no, no, yes, yes, no]],
-    ['pending', [yes, yes, yes, no, yes]],
-    ['accepted', [no, yes, yes, no, yes]],
-    ['declined', [no, no, yes, no, no]],
-    ['closed', [no, no, no, no, no]],
+    // Columns: accept, decline, assign, close, move, reopen.
+    ['unassigned', [no, no, yes, yes, no, no]],
+    ['pending', [yes, yes, yes, no, yes, no]],
+    ['accepted', [no, yes, yes, no, yes, no]],
+    ['declined', [no, no, yes, no, no, no]],
+    ['closed', [no, no, no, no, no, yes]],
   ]
   const movesOf = (request: RequestRecord) => [
     decideAcceptance(request, act),
@@ -77,18 +79,22 @@ describe('domain: transitions of a request', () => {
     decideAssignment(draft, { ...facts, request }),
     decideClosing(request, act),
     decideMove(move, { ...facts, request }),
+    request.isIntake
+      ? decideReopening(request)
+      : decideReopeningInSlot({ ...move, startsAt: nine }, { ...facts, request }),
   ]
 
-  test.each(table)('from %s: accept, decline, assign, close and move give %j', (state, ends) => {
+  test.each(table)('from %s: accept, decline, assign, close, move and reopen give %j', (state, ends) => {
     expect(movesOf(inState(state)).map(endOf)).toEqual(ends)
   })
 
   const states = table.filter(([state]) => state !== 'unassigned' && state !== 'closed')
   test.each(states)(
-    'from %s: a booking request gives the results of an intake (%j) and refuses assign',
+    'from %s: a booking request gives the results of an intake (%j), but refuses assign and reopens if declined',
     (state, ends) => {
       const booked = { ...inState(state), isIntake: false }
-      expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no))
+      const reopens = state === 'declined' ? yes : no
+      expect(movesOf(booked).map(endOf)).toEqual(ends.with(2, no).with(5, reopens))
     },
   )
 
@@ -105,10 +111,11 @@ describe('domain: transitions of a request', () => {
     const messagesOf = (state: string, ...names: string[]) =>
       names.map((name) => [no, `a request that is ${state} cannot be ${name}`])
     expect(refused).toEqual([
-      ...messagesOf('unassigned', 'accepted', 'declined', 'moved'),
-      ...messagesOf('pending', 'closed'),
-      ...messagesOf('accepted', 'accepted', 'closed'),
+      ...messagesOf('unassigned', 'accepted', 'declined', 'moved', 'reopened'),
+      ...messagesOf('pending', 'closed', 'reopened'),
+      ...messagesOf('accepted', 'accepted', 'closed', 'reopened'),
       ...messagesOf('declined', 'accepted', 'declined', 'closed', 'moved'),
+      [no, 'a declined intake is not reopened but assigned again; run anteroom request assign 12'],
       ...messagesOf('closed', 'accepted', 'declined', 'assigned', 'closed', 'moved'),
     ])
   })
@@ -122,16 +129,26 @@ describe('domain: transitions of a request', () => {
       decideAssignment(draft, { ...facts, request: null }),
       decideMove(move, { ...facts, request: null }),
       decideClosing(null, act),
+      decideReopening(null),
+      decideReopeningInSlot(move, { ...facts, request: null }),
       decideNote(null, 'Called.', act),
       decideReadingNotes(null, []),
     ].map(endOf)
-    expect(ends).toEqual(Array(9).fill('record_unknown'))
+    expect(ends).toEqual(Array(11).fill('record_unknown'))
   })
 
   test.each([
     ['accepting', decideAcceptance(booking, act), { state: 'accepted', acceptedAt: now }, [], 'accept', 12],
     ['declining', decideDecline(booking, act), { state: 'declined', declinedAt: now }, [5], 'decline', 12],
     ['closing', decideClosing(intake, act), { state: 'closed', declinedAt: now }, [], 'close', 11],
+    [
+      'reopening',
+      decideReopening(inState('closed')),
+      { state: 'unassigned', declinedAt: null },
+      [],
+      'reopen',
+      11,
+    ],
   ] as const)(
     '%s stores the time and reports the providers whose slots changed',
     (_, decision, to, taken, action, id) => {
@@ -160,7 +177,7 @@ describe('domain: transitions of a request', () => {
       ],
       audit: { action: 'request.close', noun: 'request', id: 11 },
     })
-    const { writes } = decideDeclines([booking, intake], act, 'flood')
+    const { writes } = decideEnds('decline', [booking, intake], act, 'flood')
     expect(writes.map((write) => ('add' in write ? write.row : write.id))).toEqual([
       12,
       { ...note, requestId: 12, text: 'flood' },
@@ -196,7 +213,11 @@ describe('domain: declining many requests', () => {
   test('declines each request that can be declined, and skips other requests', () => {
     const accepted = { ...booking, id: 13, state: 'accepted' as const, providerId: 6 }
     const withoutSlot = { ...booking, id: 14, startsAt: null }
-    const decided = decideDeclines([booking, null, intake, accepted, inState('declined'), withoutSlot], act)
+    const decided = decideEnds(
+      'decline',
+      [booking, null, intake, accepted, inState('declined'), withoutSlot],
+      act,
+    )
     const to = { state: 'declined', declinedAt: now } as const
     expect(decided).toEqual({
       writes: [12, 13, 14].map((id) => ({ set: 'request', id, to })),
@@ -205,6 +226,54 @@ describe('domain: declining many requests', () => {
       answer: expect.any(Function),
     })
     expect(decided.answer([])).toBe(3)
+  })
+
+  test('closes each unassigned intake, and skips other requests', () => {
+    const { writes, audit } = decideEnds('close', [booking, intake, inState('declined')], act)
+    expect(writes).toEqual([{ set: 'request', id: 11, to: { state: 'closed', declinedAt: now } }])
+    expect(audit).toEqual([{ action: 'request.close', noun: 'request', id: 11 }])
+  })
+})
+
+describe('domain: reopening', () => {
+  const declined = { ...booking, state: 'declined' as const, declinedAt: now - 1 }
+  const reopen = (different: Partial<PlacementFacts> = {}) =>
+    decideReopeningInSlot({ ...move, startsAt: nine }, { ...facts, request: declined, ...different })
+
+  test('a booking request is pending again in its slot, without earlier timestamps', () => {
+    expect(done(reopen())).toEqual({
+      writes: [
+        {
+          set: 'request',
+          id: 12,
+          to: {
+            ...{ providerId: 5, startsAt: nine, endsAt: nine + slotMillis, localOffsetMinutes: -300 },
+            ...{ state: 'pending', acceptedAt: null, declinedAt: null },
+          },
+        },
+      ],
+      taken: [5],
+      audit: { action: 'request.reopen', noun: 'request', id: 12, outcome: 'done: provider 5' },
+      answer: expect.any(Function),
+    })
+  })
+
+  test('is refused if the slot is taken, the member holds an overlapping slot or was erased, and decided again if the provider changed', () => {
+    expect([
+      endOf(reopen({ holders: [{ ...stranger, requestId: 77 }] })),
+      endOf(reopen({ held: [{ requestId: 77, startsAt: nine + minutes(30) }] })),
+      endOf(reopen({ request: { ...declined, member: null } })),
+      endOf(decideReopening({ ...inState('closed'), member: null })),
+      endOf(reopen({ isProviderKnown: false })),
+      reopen({ since: null }),
+    ]).toEqual([
+      'slot_unavailable',
+      'slot_conflicts_with_yours',
+      'move_unknown',
+      'move_unknown',
+      'record_unknown',
+      'stale',
+    ])
   })
 })
 

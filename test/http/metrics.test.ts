@@ -208,6 +208,34 @@ test('http: metrics count partners beyond 200 and unknown methods as "other"', (
   expect(samplesOf('anteroom_requests_total')).toEqual([[{ route: '/x', method: 'other', status: 200 }, 300]])
 })
 
+test('http: metrics count the stored intakes of each partner, from its first request on', () => {
+  const measures = new RequestMeasures()
+  const samples = () =>
+    measures
+      .metrics()
+      .flatMap((metric) =>
+        metric.name === 'anteroom_partner_intakes_total' && 'samples' in metric ? metric.samples : [],
+      )
+  const observe = (
+    partnerId: number,
+    counted: { stored?: 'booking' | 'intake'; isReplay?: boolean } | null,
+  ) => measures.observe({ ...entry, status: 200, method: 'POST', partnerId, counted })
+  observe(7, { stored: 'booking' })
+  expect(samples()).toEqual([[{ partner: 7 }, 0]])
+  for (const [partnerId, counted] of [
+    [7, { stored: 'intake' }],
+    [8, null],
+    [7, { stored: 'intake' }],
+    [7, { isReplay: true }],
+  ] as const) {
+    observe(partnerId, counted)
+  }
+  expect(samples()).toEqual([
+    [{ partner: 7 }, 2],
+    [{ partner: 8 }, 0],
+  ])
+})
+
 test('http: metrics separate failed from refused requests of a partner', () => {
   const measures = new RequestMeasures()
   for (const status of [200, 304, 400, 429, 500, 503, 503])
@@ -241,13 +269,16 @@ const onServer = (databaseBytes: number | null, clockDifferenceMillis: number | 
   },
 })
 
+const none = {
+  ...{ backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null, behindMillis: 0 },
+  unreadRisk: { count: 0, oldestAt: null },
+}
+
 function measured(different: Partial<Measured> = {}): Measured {
+  const unreadRisk = { count: 3, oldestAt: 3_500 }
   const oldest = {
-    backedUpAt: 1_000,
-    drilledAt: 2_000,
-    intakes: 2,
-    oldestIntakeAt: 3_000,
-    behindMillis: 1_500,
+    ...{ backedUpAt: 1_000, drilledAt: 2_000, intakes: 2, oldestIntakeAt: 3_000 },
+    ...{ unreadRisk, behindMillis: 1_500 },
   }
   return {
     requests: new RequestMeasures(),
@@ -278,6 +309,8 @@ test('http: metrics show instants in seconds and omit unknown instants', async (
   for (const line of [
     'anteroom_backup_last_timestamp_seconds 1',
     'anteroom_drill_last_timestamp_seconds 2',
+    'anteroom_unread_risk 3',
+    'anteroom_unread_risk_oldest_timestamp_seconds 3.5',
     'anteroom_unassigned_intakes 2',
     'anteroom_unassigned_intake_oldest_timestamp_seconds 3',
     'anteroom_certificate_expiry_timestamp_seconds 4',
@@ -285,10 +318,10 @@ test('http: metrics show instants in seconds and omit unknown instants', async (
   ]) {
     expect(known.split('\n')).toContain(line)
   }
-  const none = { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null, behindMillis: 0 }
   const unknown = await metricsOf({ records: async () => none, certificateEndsAt: () => null })
   expect(unknown).not.toMatch(/_(last|oldest|expiry)_timestamp/)
   expect(unknown).toContain('\nanteroom_unassigned_intakes 0\n')
+  expect(unknown).toContain('\nanteroom_unread_risk 0\n')
   expect(unknown).toContain('\nanteroom_clock_behind_seconds 0\n')
 })
 
@@ -371,7 +404,7 @@ test('http: metrics are measured at most once a second, and records are read at 
   let [reads, looks] = [0, 0]
   const records = async () => {
     reads++
-    return { backedUpAt: null, drilledAt: null, intakes: 0, oldestIntakeAt: null, behindMillis: 0 }
+    return none
   }
   const isReady = async () => {
     looks++

@@ -36,7 +36,7 @@ function recordsOf() {
       slotsBetween: (from) =>
         taken
           .filter(({ startsAt }) => startsAt >= from)
-          .map((slot) => ({ ...slot, providerId: provider.id })),
+          .map((slot) => ({ ...slot, memberId: 1, providerId: provider.id })),
     },
     directory: { findProviders: () => ({ providers: [provider], unreadable: [] }) },
   })

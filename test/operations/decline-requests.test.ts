@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Directory } from '../../src/directory/directory'
 import type { Records } from '../../src/operations/context'
-import { declineRequests } from '../../src/operations/requests'
+import { endRequests } from '../../src/operations/requests'
 import { act, booking } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 import { nextTurn } from '../support/turns'
@@ -17,12 +17,12 @@ test('operations: many requests are declined in batches of a hundred, and the di
   const directory = { catchUp: async () => void did.push('shown') } as unknown as Directory
   const records = { store, directory } as unknown as Records
   const ids = Array.from({ length: 250 }, (_, index) => index + 1)
-  const declining = declineRequests(records, ids, act)
+  const declining = endRequests(records, 'decline', ids, act)
   // Other work runs between two batches.
   await nextTurn()
   did.push('another')
   expect(await declining).toBe(247)
   expect(did).toEqual(['100 from 1', 'another', '100 from 101', '50 from 201', 'shown'])
   expect(store.written.map(([by]) => by)).toEqual([act, act, act])
-  expect(await declineRequests(records, [], act)).toBe(0)
+  expect(await endRequests(records, 'decline', [], act)).toBe(0)
 })

@@ -3,7 +3,8 @@ import type { RequestedSlot } from '../../src/domain/booking-request'
 import type { Provider } from '../../src/domain/provider'
 import type { Context } from '../../src/operations/context'
 import { requireProvider } from '../../src/operations/find-records'
-import { assignProvider, moveRequest } from '../../src/operations/transitions'
+import { declineRequest } from '../../src/operations/requests'
+import { assignProvider, closeRequest, moveRequest, reopenRequest } from '../../src/operations/transitions'
 import { actsOf, meanwhile } from '../support/acts'
 import { provider, region } from '../support/builders'
 import { defaultNow, startService } from '../support/service'
@@ -51,6 +52,55 @@ describe('operations: moving a request', () => {
     await assignProvider(context, id, on1, null, act)
     expect(await move(id, on1, first)).toMatchObject({ state: 'pending', startsAt: first })
     expect(isFree(on1, first)).toBe(false)
+  })
+})
+
+describe('operations: reopening a request', () => {
+  const reopen = (id: number, at = now) => reopenRequest(context, id, { ...act, at })
+  const decline = (id: number) => declineRequest(context, id, act)
+
+  test('a declined booking takes its slot again, even within the notice of its provider', async () => {
+    const { id } = await book('a')
+    await decline(id)
+    expect(isFree(on1, first)).toBe(true)
+    expect(await reopen(id)).toMatchObject({ state: 'pending', startsAt: first, declinedAt: null })
+    expect(isFree(on1, first)).toBe(false)
+    await decline(id)
+    await service.load({
+      regions: [region()],
+      providers: [provider('on-1', { minimumNoticeMinutes: 3 * 24 * 60 }), provider('on-2')],
+    })
+    expect(isFree(on1, first)).toBe(false)
+    expect(await reopen(id, first - 1)).toMatchObject({ state: 'pending' })
+  })
+
+  test('a booking is not reopened if its slot has begun, is taken or is in an absence, or if it was not declined', async () => {
+    const { id } = await book('a')
+    const refusal = (at?: number) => reopen(id, at).catch(({ kind, message }) => [kind, message])
+    expect(await refusal()).toEqual(['move_unknown', 'a request that is pending cannot be reopened'])
+    await decline(id)
+    expect(await refusal(first)).toEqual([
+      'move_unknown',
+      'the slot of the request is past: 2026-12-02T14:00:00Z',
+    ])
+    const { id: other } = await book('b')
+    const taken = 'the slot is not available; run anteroom provider why on-1 2026-12-02T14:00:00Z'
+    expect(await refusal()).toEqual(['slot_unavailable', taken])
+    await decline(other)
+    await actsOf(context).addTimeOff(on1.id, { from: '2026-12-02', until: '2026-12-02' }, act)
+    await context.directory.catchUp()
+    expect(await refusal()).toEqual(['slot_unavailable', taken])
+    expect(await actsOf(context).findRequest(id)).toMatchObject({ state: 'declined', declinedAt: now })
+  })
+
+  test('a closed intake is unassigned again, and a declined intake is not reopened', async () => {
+    const { id } = await submit('a', null)
+    await closeRequest(context, id, act)
+    expect(await reopen(id)).toMatchObject({ state: 'unassigned', declinedAt: null })
+    await assignProvider(context, id, on1, first, act)
+    await decline(id)
+    await expect(reopen(id)).rejects.toMatchObject({ kind: 'move_unknown' })
+    await expect(reopen(4711)).rejects.toMatchObject({ kind: 'record_unknown' })
   })
 })
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { ScreeningAnswer } from '../../src/domain/booking-request'
+import type { RequestRecord, ScreeningAnswer } from '../../src/domain/booking-request'
 import type { Facts, MaybePromise } from '../../src/domain/ports/store'
 import type { Records } from '../../src/operations/context'
-import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/requests'
+import { isAnyAtRisk, listQueue, type QueueWish } from '../../src/operations/queue'
 import { act, endOf, fill, minutes, nine, now, type Place, stored } from '../db/furniture'
 import { openPlace } from '../db/place'
 import { words } from '../support/words'
@@ -83,14 +83,57 @@ describe('operations: the request queue in order of risk', () => {
     expect(namesIn(await queueBy({ filter: { intakesOnly: true } }))).not.toContain('booked')
   })
 
-  test('the queue omits handled requests', async () => {
-    await submit({ accepted: phq9(0, '1'), declined: phq9(0, '1'), waiting: phq9(0, '1') }, nine)
-    await place.store.accept(ids.accepted as number, act)
+  test('the queue keeps an accepted request at risk until its answers are read, and omits other handled requests', async () => {
+    await submit({ accepted: phq9(0, '1'), declined: phq9(0, '1'), waiting: phq9(3, '1') }, nine)
+    await submit({ fine: phq9(0, '0') }, nine)
+    for (const name of ['accepted', 'fine']) await place.store.accept(ids[name] as number, act)
     await place.store.decline(ids.declined as number, act)
+    expect(namesIn(await queueBy({}))).toEqual(['waiting', 'accepted'])
+    const { id: partnerId } = (await place.store.listPartners())[0] as { id: number }
+    expect(namesIn(await queueBy({ filter: { partnerId } }))).toEqual(['waiting', 'accepted'])
+    expect(namesIn(await queueBy({ filter: { partnerId: partnerId + 1 } }))).toEqual([])
+    expect(namesIn(await queueBy({ filter: { state: 'waiting' } }))).toEqual(['waiting'])
+    await place.store.readScreening(ids.accepted as number, act)
     expect(namesIn(await queueBy({}))).toEqual(['waiting'])
     for (const state of ['accepted', 'declined', 'closed'] as const) {
       expect(await endOf(queueBy({ filter: { state } }))).toBe('field_invalid')
     }
+  })
+
+  test('one row for each member shows the most urgent request and the number of requests, before paging', async () => {
+    const { intake } = await furnished()
+    const flood = async (externalUserId: string, answers: readonly ScreeningAnswer[]) => {
+      const details = { screeningAnswers: answers, submittedAt: now + minutes(++submitted) }
+      return (await stored(intake(externalUserId, details))).id
+    }
+    for (let index = 0; index < 3; index++) await flood('flood', phq9(index, '1'))
+    await submit({ mild: phq9(1, '0'), severe: phq9(3, '0') })
+    const erased = [await flood('gone', phq9(3, '1')), await flood('gone', [])]
+    const { member } = (await place.store.findRequest(erased[0] as number)) as RequestRecord
+    await place.store.eraseMember(member?.id as number, act)
+    const rows = async (wish: Partial<QueueWish>) =>
+      (await queueBy({ perMember: true, ...wish })).requests.map(({ request, count }) => [request.id, count])
+    const [mild, severe] = [ids.mild as number, ids.severe as number]
+    const byRisk = [[3, 3], [severe, 1], [mild, 1], ...erased.map((id) => [id, 1])]
+    expect(await rows({})).toEqual(byRisk)
+    expect(await rows({ page: 2, pageSize: 2 })).toEqual(byRisk.slice(2, 4))
+    const byAge = [[1, 3], [mild, 1], [severe, 1], ...erased.map((id) => [id, 1])]
+    for (const state of ['waiting', 'unassigned'] as const) {
+      expect(await rows({ sort: 'age', filter: { state } })).toEqual(byAge)
+    }
+    expect(await rows({ perMember: false, sort: 'age', filter: { state: 'waiting' } })).toHaveLength(7)
+    expect(await rows({ sort: 'age', pageSize: 2 })).toEqual([
+      [1, 1],
+      [2, 1],
+    ])
+  })
+
+  test('rows of members are sorted by slot, those without a slot last', async () => {
+    await submit({ none: [] })
+    await submit({ late: [] }, nine + minutes(600))
+    await submit({ soon: [] }, nine)
+    const queue = await queueBy({ perMember: true, sort: 'slot', filter: { state: 'waiting' } })
+    expect(namesIn(queue)).toEqual(['soon', 'late', 'none'])
   })
 
   test('the queue can be limited to one state, or to all waiting requests', async () => {

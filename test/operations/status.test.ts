@@ -2,11 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { takeServeLock } from '../../db/sqlite/file/lock'
 import type { ScreeningAnswer } from '../../src/domain/booking-request'
 import type { Facts, MaybePromise } from '../../src/domain/ports/store'
-import { requireProvider } from '../../src/operations/find-records'
+import { requireProvider, requireRequest } from '../../src/operations/find-records'
 import { noteAct } from '../../src/operations/maintenance'
+import { storeErasure } from '../../src/operations/members'
 import { acceptRequest, declineRequest, readScreening } from '../../src/operations/requests'
-import { readStatus, serviceState } from '../../src/operations/status'
+import { measureRecords, readStatus, serviceState } from '../../src/operations/status'
 import { issueFirstToken, rotateToken } from '../../src/operations/tokens'
+import { closeRequest, reopenRequest } from '../../src/operations/transitions'
 import { builtInZones } from '../../src/zones/packed'
 import { actsOf } from '../support/acts'
 import { provider, region } from '../support/builders'
@@ -43,8 +45,7 @@ test('operations: the status of a new service lists no server, no waiting reques
     copied: null,
     servers: [],
     waiting: { intakes: 0, oldestIntakeAt: null, pending: 0 },
-    unreadRisk: 0,
-    isRiskWhole: true,
+    unreadRisk: { count: 0, oldestAt: null },
     backups: { backedUpAt: null, drilledAt: null, ...(isOnPostgres && { isByServer: true }) },
     nextCutover: null,
     refused: [],
@@ -110,41 +111,76 @@ test('operations: the status queries no server if the engine lists the servers a
   expect(serviceState([])).toBe('down')
 })
 
-test('operations: the status counts a risk as unread until staff read the answers or handle the request', async () => {
+test('operations: the status counts a risk as unread until staff read the answers, even of an accepted request', async () => {
   const { context } = service
-  const [first, second, third] = [
-    await submit('a', raised),
-    await submit('b', unreadable),
-    await submit('c', raised),
-  ]
+  const [first, second] = [await submit('a', raised), await submit('b', unreadable)]
+  const third = await submit('c', raised)
   const booked = await submit('d', raised, true)
   await submit('e', fine)
   await submit('f', [])
+  const count = async (at = now) => (await status(at)).unreadRisk.count
   expect(await status()).toMatchObject({
     waiting: { intakes: 5, oldestIntakeAt: now, pending: 1 },
-    unreadRisk: 4,
+    unreadRisk: { count: 4, oldestAt: now },
   })
   await noteAct(context, act, 'request.read-screening', `request ${first}`, 'record_unknown')
   await noteAct(context, act, 'request.show', `request ${first}`)
-  expect((await status()).unreadRisk).toBe(4)
+  expect(await count()).toBe(4)
   await readScreening(context, first, act)
-  expect((await status()).unreadRisk).toBe(3)
+  expect(await count()).toBe(3)
   await noteAct(context, act, 'request.read-risk', `request ${second}`)
-  expect((await status()).unreadRisk).toBe(3)
+  expect(await count()).toBe(3)
   await readScreening(context, second, act)
-  expect((await status()).unreadRisk).toBe(2)
+  expect(await count()).toBe(2)
   await acceptRequest(context, booked, act)
-  expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: 1 })
-  {
-    await using other = await blockWrites(service.storage)
-    const zero = isOnPostgres ? String.raw`'\x00'` : "x'00'"
-    await other.run(`UPDATE booking_requests SET sealed_screening_answers = ${zero} WHERE id = ${third}`)
-    await other.commit()
-  }
-  expect((await status()).unreadRisk).toBe(1)
+  expect(await status()).toMatchObject({ waiting: { pending: 0 }, unreadRisk: { count: 2 } })
+  expect([await count(slotAt), await count(slotAt + 1)]).toEqual([2, 1])
+  await corruptAnswers(third)
+  expect(await count()).toBe(2)
   await readScreening(context, third, act).catch(() => {})
   await declineRequest(context, booked, act)
-  expect((await status()).unreadRisk).toBe(1)
+  expect(await count()).toBe(1)
+})
+
+async function corruptAnswers(id: number) {
+  await using other = await blockWrites(service.storage)
+  const zero = isOnPostgres ? String.raw`'\x00'` : "x'00'"
+  await other.run(`UPDATE booking_requests SET sealed_screening_answers = ${zero} WHERE id = ${id}`)
+  await other.commit()
+}
+
+test('operations: the answers of a request are opened once, 100 at a time, and an erased person is forgotten', async () => {
+  const { context } = service
+  const opened: number[][] = []
+  const store = {
+    ...context.store,
+    read: <T>(work: (facts: Facts) => MaybePromise<T>) =>
+      context.store.read((facts) => {
+        const readableAnswers = (ids: readonly number[]) => {
+          opened.push([...ids])
+          return facts.requests.readableAnswers(ids)
+        }
+        return work({ ...facts, requests: Object.assign(Object.create(facts.requests), { readableAnswers }) })
+      }),
+  }
+  const measure = async () => (await measureRecords({ ...context, store })).unreadRisk
+  const ids: number[] = []
+  for (let index = 0; index < 102; index++) ids.push(await submit(`m-${index}`, index < 3 ? raised : fine))
+  const booked = await submit('booked', raised, true)
+  await acceptRequest(context, booked, act)
+  expect(await measure()).toEqual({ count: 4, oldestAt: now })
+  expect(opened).toEqual([ids.slice(0, 100), [...ids.slice(100), booked]])
+  const member = async (id: number) => (await requireRequest(context, id)).member?.id as number
+  for (const id of [ids[0] as number, booked]) {
+    await storeErasure(context, await member(id), act)
+  }
+  await closeRequest(context, ids[1] as number, act)
+  const late = await submit('late', raised)
+  expect(await measure()).toEqual({ count: 2, oldestAt: now })
+  expect(opened.slice(2)).toEqual([[late]])
+  await reopenRequest(context, ids[1] as number, act)
+  expect(await measure()).toEqual({ count: 3, oldestAt: now })
+  expect(opened.slice(3)).toEqual([[ids[1] as number]])
 })
 
 test('operations: the status shows the earliest future cutover', async () => {
@@ -185,28 +221,4 @@ test("operations: the status counts today's refused authentications by partner a
   ]) {
     expect(refused).toContainEqual(expected)
   }
-})
-
-test('operations: the status checks the risk of the latest 20,000 requests, and shows if there are more', async () => {
-  const { context } = service
-  const readOf = async (waiting: number) => {
-    const ids = Array.from({ length: waiting }, (_, index) => index + 1)
-    const opened: number[] = []
-    const store = {
-      ...context.store,
-      read: <T>(work: (facts: Facts) => MaybePromise<T>) =>
-        context.store.read((facts) => {
-          const readableAnswers = (some: readonly number[]) => {
-            opened.push(...some)
-            return new Map(some.map((id) => [id, []]))
-          }
-          const given = { listIds: () => ids, readableAnswers }
-          return work({ ...facts, requests: Object.assign(Object.create(facts.requests), given) })
-        }),
-    }
-    const { isRiskWhole } = await readStatus({ ...context, store }, zones, async () => 'up', now)
-    return { isRiskWhole, first: opened[0], last: opened.at(-1), count: opened.length }
-  }
-  expect(await readOf(20_000)).toEqual({ isRiskWhole: true, first: 1, last: 20_000, count: 20_000 })
-  expect(await readOf(20_003)).toEqual({ isRiskWhole: false, first: 4, last: 20_003, count: 20_000 })
 })

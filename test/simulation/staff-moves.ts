@@ -12,7 +12,7 @@ import { addTimeOff, removeTimeOff, setProviderActive } from '../../src/operatio
 import {
   acceptRequest,
   declineRequest,
-  declineRequests,
+  endRequests,
   listSubmitted,
   readScreening,
 } from '../../src/operations/requests'
@@ -252,7 +252,7 @@ async function changePartner(world: World, move: PartnerMove): Promise<Outcome> 
     return { actual, expected: oracle.join(known, move.organization) }
   }
   const since = oracle.now - move.since
-  const { ids, unassigned } = await listSubmitted(context, partner, since)
-  const declined = await declineRequests(context, ids, act)
-  return { actual: { declined, unassigned }, expected: oracle.declineAll(move.partner, since) }
+  const { decline: ids, close } = await listSubmitted(context, partner, since)
+  const declined = await endRequests(context, 'decline', ids, act)
+  return { actual: { declined, unassigned: close.length }, expected: oracle.declineAll(move.partner, since) }
 }

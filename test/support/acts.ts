@@ -80,7 +80,8 @@ export function actsOf({
     findRequest: (id: number) => store.read(({ requests }) => requests.find(id)),
     listRequests: (filter: RequestFilter, part?: RequestPart) =>
       store.read(({ requests }) => requests.list(filter, part)),
-    listRequestIds: (filter: RequestFilter) => store.read(({ requests }) => requests.listIds(filter)),
+    listRequestIds: (filter: RequestFilter) =>
+      store.read(async ({ requests }) => (await requests.listOwned(filter)).map(({ id }) => id)),
     listRequestIdsOf: async (memberId: number) =>
       (await store.read(({ requests }) => requests.listOf(memberId))).map(({ id }) => id),
     listSubmitted: (partnerId: number, since: number) =>
@@ -100,7 +101,7 @@ export function actsOf({
     accept: (id: number, act: Act) => requests.acceptRequest(records, id, act),
     decline: (id: number, act: Act, reason?: string) => requests.declineRequest(records, id, act, reason),
     declineAll: (ids: readonly number[], act: Act, reason?: string) =>
-      requests.declineRequests(records, ids, act, reason),
+      requests.endRequests(records, 'decline', ids, act, reason),
     close: (id: number, act: Act, reason?: string) => closeRequest(records, id, act, reason),
     acknowledge: (id: number, localOffsetMinutes: number, act: Act) =>
       store.change(

@@ -25,7 +25,9 @@ const asking = [
   ...['directory load', 'database reactivate', 'key rotate', 'token rotate', 'token cancel'],
   ...[
     'request move',
+    'request accept',
     'request decline',
+    'request reopen',
     'member edit',
     'member release-email',
     'member deactivate',

@@ -2,6 +2,7 @@ import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm
 import type { RequestRecord, ScreeningAnswer, SentWith } from '../../../src/domain/booking-request'
 import type {
   MaybePromise,
+  OwnedRequest,
   ProviderSlot,
   RequestFilter,
   RequestPart,
@@ -17,7 +18,8 @@ const endOfTime = sql.raw(String(Number.MAX_SAFE_INTEGER))
 
 export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, vault: Vault) {
   const { bookingRequests, members, providers } = tables
-  const { id, providerId, state, startsAt, endsAt, localOffsetMinutes, submittedAt } = bookingRequests
+  const { id, memberId, providerId, state, startsAt, endsAt, localOffsetMinutes, submittedAt } =
+    bookingRequests
   const { holdsSlot, isWaiting, isWanted, orderOf, theirPartner } = requestFilter(tables)
   const open = placeholders('id', 'ids', 'partnerId', 'from', 'until')
   const select = () =>
@@ -32,7 +34,7 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
   const isDuring = and(engine.overlaps({ startsAt, endsAt }, open.from, open.until), gte(startsAt, open.from))
   const held = engine.prepare(
     db
-      .select({ startsAt, endsAt, requestId: id, providerId, localOffsetMinutes })
+      .select({ startsAt, endsAt, requestId: id, memberId, providerId, localOffsetMinutes })
       .from(bookingRequests)
       .where(and(holdsSlot, ofProviders, isDuring))
       .orderBy(startsAt, id),
@@ -45,12 +47,6 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       .orderBy(submittedAt, id),
   )
 
-  const wantedIds = (filter: RequestFilter, order: ReturnType<typeof orderOf>) =>
-    db
-      .select({ id })
-      .from(bookingRequests)
-      .where(isWanted(filter))
-      .orderBy(...order)
   type Row = Awaited<ReturnType<typeof byId>>[number]
   const toRequest = ({ request, member }: Row) => toRecord(vault, request, member)
 
@@ -58,9 +54,17 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
     ...personQueries({ db, tables, ...engine }, vault),
 
     list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]> {
-      const order = orderOf(part)
+      const order = orderOf(part?.order)
       // First selects only the ids of the page. The query then joins fewer members and sorts no sealed values.
-      const chosen = part && wantedIds(filter, order).limit(part.most).offset(part.offset)
+      const chosen =
+        part &&
+        db
+          .select({ id })
+          .from(bookingRequests)
+          .where(isWanted(filter))
+          .orderBy(...order)
+          .limit(part.most)
+          .offset(part.offset)
       const rows = engine.prepare(
         select()
           .where(chosen ? inArray(id, chosen) : isWanted(filter))
@@ -81,8 +85,10 @@ export function bookingRequestQueries({ db, tables, ...engine }: QueryEngine, va
       return then(waiting(), ([found]) => found ?? { count: 0, oldestAt: null })
     },
 
-    listIds: (filter: RequestFilter): MaybePromise<number[]> =>
-      then(engine.prepare(wantedIds(filter, orderOf(undefined)))(), (rows) => rows.map(({ id }) => id)),
+    listOwned(filter: RequestFilter, order?: RequestPart['order']): MaybePromise<OwnedRequest[]> {
+      const owned = db.select({ id, memberId }).from(bookingRequests).where(isWanted(filter))
+      return engine.prepare(owned.orderBy(...orderOf(order)))()
+    },
 
     find: (id: number): MaybePromise<RequestRecord | null> =>
       then(byId({ id }), ([row]) => (row ? toRequest(row) : null)),

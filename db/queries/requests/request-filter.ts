@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, lte, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, inArray, lte, type SQL, sql } from 'drizzle-orm'
 import type { RequestFilter, RequestPart } from '../../../src/domain/ports/store'
 import type { Tables } from '../tables'
 
@@ -31,32 +31,25 @@ export function requestFilter({ bookingRequests: requests, members }: Tables) {
 
     /** @param isFew true if the filter selects only waiting requests */
     isWanted(filter: RequestFilter, isFew = waitingStates.includes(filter.state)): SQL | undefined {
-      const {
-        intakesOnly,
-        providerId,
-        partnerId,
-        memberId: ofMember,
-        slotDay,
-        submittedFrom,
-        submittedUntil,
-      } = filter
+      const { ids, intakesOnly, providerId, partnerId, slotDay, submittedFrom, submittedUntil } = filter
       // The plus sign stops the planner from using the index of all requests by submission.
       const submittedAt = isFew ? sql`+${requests.submittedAt}` : sql`${requests.submittedAt}`
       // With an upper bound, the planner uses the index on the time of submission.
       const end = submittedUntil ?? (submittedFrom === undefined ? undefined : Number.MAX_SAFE_INTEGER)
       return and(
+        ids && inArray(id, [...ids]),
         intakesOnly ? eq(isIntake, true) : undefined,
         isOfState(filter.state),
         providerId === undefined ? undefined : eq(requests.providerId, providerId),
         partnerId === undefined ? undefined : sql`${theirPartner} = ${partnerId}`,
-        ofMember === undefined ? undefined : eq(memberId, ofMember),
+        filter.memberId === undefined ? undefined : eq(memberId, filter.memberId),
         slotDay === undefined ? undefined : sql`${localDay} = ${slotDay}`,
         submittedFrom === undefined ? undefined : gte(submittedAt, submittedFrom),
         end === undefined ? undefined : lte(submittedAt, end),
       )
     },
 
-    orderOf: (part: RequestPart | undefined) =>
-      part?.order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)],
+    orderOf: (order: RequestPart['order'] | undefined) =>
+      order === 'slot' ? [sql`${startsAt} is null`, asc(startsAt), asc(id)] : [asc(id)],
   }
 }

@@ -1,26 +1,22 @@
 import type { Command } from 'commander'
 import type { RequestRecord } from '../../domain/booking-request'
+import type { RequestEnd } from '../../domain/decisions/transitions'
 import { Refusal } from '../../domain/errors'
 import type { Member } from '../../domain/member'
 import type { Partner } from '../../domain/partner'
 import type { Provider } from '../../domain/provider'
-import type { Context, Records } from '../../operations/context'
+import { isAtRisk } from '../../domain/screening'
+import type { Context } from '../../operations/context'
 import { requirePartner, requireProvider, requireRequest } from '../../operations/find-records'
 import { parseStart } from '../../operations/providers'
-import {
-  declineRequest,
-  declineRequests,
-  listSubmitted,
-  readRisk,
-  requireDeclinable,
-} from '../../operations/requests'
+import { readRisk } from '../../operations/queue'
+import { declineRequest, endRequests, listSubmitted, requireEndable } from '../../operations/requests'
 import {
   assignProvider,
   closeRequest,
   findAssignmentWarning,
   moveRequest,
   requireAssignable,
-  requireClosable,
   requireMovable,
 } from '../../operations/transitions'
 import { formatInstant } from '../../scheduling/calendar'
@@ -31,9 +27,9 @@ import {
   appointmentText,
   askAbout,
   inShapeOfApi,
-  onRecord,
   onRequest,
   requestAnswer,
+  riskNotice,
 } from '../on-record'
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
@@ -148,129 +144,132 @@ function warnOfMismatch(context: Context, member: Member, provider: Provider, sl
 
 const reasonMeaning = 'the reason, stored as a note for staff only; - reads it from stdin'
 
-export function declineCommand(): Command {
-  return contextCommand({
-    name: 'decline',
+interface EndFlags extends CommonFlags {
+  readonly reason?: string
+  readonly partner?: string
+  readonly since?: number
+  readonly dryRun?: boolean
+}
+
+type EndCall = Call<Context, EndFlags>
+
+const endWords = {
+  decline: {
+    past: 'declined',
+    able: 'declinable',
+    noun: 'request',
     description: 'Decline one or more pending or accepted requests, and free their slots',
+    reason: 'Found a closer provider.',
+  },
+  close: {
+    past: 'closed',
+    able: 'closable',
+    noun: 'intake',
+    description: 'Close one or more unassigned intakes, for example a duplicate or a withdrawn one',
+    reason: 'Sent twice.',
+  },
+} as const
+
+export function endCommand(end: RequestEnd): Command {
+  const { past, noun, description, reason } = endWords[end]
+  return contextCommand({
+    name: end,
+    description,
     words: [['[request]', 'id', recordId]],
     options: [
       ['--reason <text>', reasonMeaning],
       ['--partner <partner>', 'the name or id of a partner; use with --since, instead of a request id'],
       [
         '--since <instant>',
-        'decline all requests that the partner submitted at this UTC instant or later',
+        `${end} all ${noun}s that the partner submitted at this UTC instant or later`,
         utcInstant,
       ],
-      ['--dry-run', 'list the requests, without declining them'],
+      ['--dry-run', `list the ${noun}s; none is ${past}`],
       json(inShapeOfApi),
       yes,
     ],
     examples: [
-      "anteroom request decline 42 --reason 'Found a closer provider.'",
-      'anteroom request decline --partner Lantern --since 2026-12-01T14:00:00Z',
+      `anteroom request ${end} 42 --reason '${reason}'`,
+      `anteroom request ${end} --partner Lantern --since 2026-12-01T14:00:00Z`,
     ],
-    run: decline,
+    async run(call: EndCall, id: number | undefined) {
+      const { context, flags, tried } = call
+      const { partner, since, dryRun } = flags
+      if (id === undefined && partner !== undefined && since !== undefined) {
+        return endSince(call, end, await requirePartner(context, partner), since)
+      }
+      if (id === undefined || partner !== undefined || since !== undefined || dryRun) {
+        throw new Refusal('field_invalid', 'name one request by id, or many with both --partner and --since')
+      }
+      tried.id = id
+      await endOne(call, end, await requireRequest(context, id))
+      return requestAnswer(context, id, `Request ${id} is ${past}.`)
+    },
   })
 }
 
-export function closeCommand(): Command {
-  return onRecord({
-    name: 'close',
-    description: 'Close an unassigned intake permanently, for example a duplicate or a withdrawn one',
-    options: [['--reason <text>', reasonMeaning], json(inShapeOfApi), yes],
-    examples: ["anteroom request close 42 --reason 'Sent twice.'"],
-    run: close,
-  })
-}
-
-interface ReasonFlags {
-  readonly reason?: string
-}
-
-interface DeclineFlags extends ReasonFlags {
-  readonly partner?: string
-  readonly since?: number
-  readonly dryRun?: boolean
-}
-
-async function decline(call: Call<Context, DeclineFlags>, id: number | undefined): Promise<Answer> {
-  const { context, flags, tried } = call
-  const { partner, since, dryRun } = flags
-  if (id === undefined && partner !== undefined && since !== undefined) {
-    return declineSince(call, await requirePartner(context, partner), since)
-  }
-  if (id === undefined || partner !== undefined || since !== undefined || dryRun) {
-    throw new Refusal('field_invalid', 'name one request by id, or many with both --partner and --since')
-  }
-  tried.id = id
-  const request = await requireRequest(context, id)
-  requireDeclinable(request)
+async function endOne({ context, flags }: EndCall, end: RequestEnd, request: RequestRecord): Promise<void> {
+  const { id, member } = request
+  requireEndable(request, end)
   const reason = await reasonOf(flags)
-  const [person, appointment] = [await personText(context, request.member), appointmentOf(context, request)]
-  await warnOfRisk(context, request)
-  await askAbout(context, request, `Decline request ${id} of ${person}, with ${appointment}?`, flags)
+  const from = end === 'decline' ? `, with ${appointmentOf(context, request)}` : ''
+  const question = `${titleOf(end)} request ${id} of ${await personText(context, member)}${from}?`
+  const { risk } = await readRisk(context, request, makeAct())
+  if (isAtRisk(risk)) printNotice(riskNotice(id))
+  await askAbout(context, request, question, flags)
   // Freeing a slot needs no zone data, so makeAct is enough. `act` would throw if the server has other zone data.
-  await declineRequest(context, id, makeAct(), reason)
-  return requestAnswer(context, id, `Request ${id} is declined.`)
+  await (end === 'decline' ? declineRequest : closeRequest)(context, id, makeAct(), reason)
+}
+
+function titleOf(end: RequestEnd): string {
+  return end === 'decline' ? 'Decline' : 'Close'
 }
 
 const dryRunRows = 10
 
-async function declineSince(
-  call: Call<Context, DeclineFlags>,
+async function endSince(
+  { context, flags }: EndCall,
+  end: RequestEnd,
   partner: Partner,
   since: number,
 ): Promise<Answer> {
-  const { context, flags } = call
-  const { ids, unassigned } = await listSubmitted(context, partner, since)
+  const { past, able, noun } = endWords[end]
+  const submitted = await listSubmitted(context, partner, since)
+  const ids = submitted[end]
   const which = `of ${partner.name} submitted since ${formatInstant(since)}`
-  const json = { partner: partner.name, since: formatInstant(since), unassigned }
+  const unassigned = submitted.close.length
+  const json = {
+    partner: partner.name,
+    since: formatInstant(since),
+    ...(end === 'decline' && { unassigned }),
+  }
   const stay =
-    unassigned > 0
-      ? `${counted(unassigned, 'intake')} of this partner left unchanged, without a provider.`
+    end === 'decline' && unassigned > 0
+      ? `${counted(unassigned, 'intake')} of this partner left unchanged. Close intakes with: anteroom request close --partner`
       : []
   if (flags.dryRun) {
     const first = await Promise.all(ids.slice(0, dryRunRows).map((id) => requireRequest(context, id)))
-    const listed = table(first, declinedColumns, 'There are no requests to decline.')
+    const listed = table(first, endedColumns, `There are no ${noun}s to ${end}.`)
     return {
-      json: { ...json, declinable: ids },
-      text: [listed, '', `This would decline ${counted(ids.length, 'request')} ${which}.`, stay],
+      json: { ...json, [able]: ids },
+      text: [listed, '', `This would ${end} ${counted(ids.length, noun)} ${which}.`, stay],
     }
   }
   const reason = await reasonOf(flags)
-  if (ids.length > 0) await confirm(`Decline ${counted(ids.length, 'request')} ${which}?`, flags)
-  const declined = await declineRequests(context, ids, makeAct(), reason)
-  return { json: { ...json, declined }, text: [`Declined ${counted(declined, 'request')} ${which}.`, stay] }
+  if (ids.length > 0) await confirm(`${titleOf(end)} ${counted(ids.length, noun)} ${which}?`, flags)
+  const ended = await endRequests(context, end, ids, makeAct(), reason)
+  const text = [`${titleOf(end)}d ${counted(ended, noun)} ${which}.`, stay]
+  return { json: { ...json, [past]: ended }, text }
 }
 
-const declinedColumns: Columns<RequestRecord> = {
+const endedColumns: Columns<RequestRecord> = {
   ...columnsOf('id', 'state'),
   SUBMITTED: ({ submittedAt }) => formatInstant(submittedAt),
   SLOT: ({ startsAt }) => instantText(startsAt),
   MEMBER: ({ member }) => member?.id ?? null,
 }
 
-async function close(call: Call<Records, ReasonFlags>, request: RequestRecord): Promise<Answer> {
-  const { context, flags, act } = call
-  const { id, member } = request
-  requireClosable(request)
-  const reason = await reasonOf(flags)
-  const question = `Close request ${id} of ${await personText(context, member)}, permanently?`
-  await warnOfRisk(context, request)
-  await askAbout(context, request, question, flags)
-  await closeRequest(context, id, act(), reason)
-  return requestAnswer(context, id, `Request ${id} is closed.`)
-}
-
-/** Warns before staff turn away a member who may be at risk. */
-async function warnOfRisk(context: Records, { id }: RequestRecord): Promise<void> {
-  if (!(await readRisk(context, id, makeAct()))) return
-  printNotice(
-    `the member's ninth PHQ-9 item is not zero, or could not be read; first read anteroom request show ${id} --screening`,
-  )
-}
-
 /** Must be called before the confirmation question: the reason and the confirmation may both come from stdin. */
-function reasonOf({ reason }: ReasonFlags): Promise<string | undefined> | undefined {
+function reasonOf({ reason }: EndFlags): Promise<string | undefined> | undefined {
   return reason === undefined ? undefined : givenText(reason)
 }

@@ -12,7 +12,7 @@ import {
   type Queue,
   type QueuedRequest,
   type QueueWish,
-} from '../../operations/requests'
+} from '../../operations/queue'
 import { formatInstant, minuteMillis } from '../../scheduling/calendar'
 import { lengthOfTime, localDate, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, json, recordsCommand } from '../command'
@@ -86,8 +86,8 @@ async function list({ context, flags }: Call<Records, Flags>): Promise<Answer> {
     context,
     queue.requests.map(({ request }) => request),
   )
-  const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish.sort))
-  const columns = wish.sort === 'risk' ? riskColumns : queueColumns
+  const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish))
+  const columns = { ...columnsOf<Row>('id'), ...(isGrouped(queue) && groupColumns), ...columnsBy(wish.sort) }
   const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
   if (flags.json && queue.isMore) printNotice(`there are more requests; ${nextPage(wish)}`)
   if (!flags.json && wish.sort !== 'risk') await warnOfWaitingRisk(context)
@@ -107,7 +107,13 @@ async function queueWishOf(context: Records, flags: Flags): Promise<QueueWish> {
     submittedFrom: since,
     submittedUntil: age === undefined ? undefined : context.clock.now() - age,
   }
-  return { filter, sort: sortOf(flags), page, pageSize: limit }
+  return {
+    filter,
+    sort: sortOf(flags),
+    perMember: !flags.json && member === undefined,
+    page,
+    pageSize: limit,
+  }
 }
 
 /** The default order is by risk for waiting intakes, and by age for other lists. */
@@ -147,23 +153,25 @@ export function presentRow(
 }
 
 function presentQueued(
-  { request, risk }: QueuedRequest,
+  { request, risk, count }: QueuedRequest,
   names: Awaited<ReturnType<typeof namesOf>>,
   now: number,
-  sort: Sort,
+  { sort, perMember }: QueueWish,
 ) {
   const { submittedAt } = request
   return {
     ...presentRow(request, names),
     ageMinutes: Math.max(0, Math.floor((now - submittedAt) / minuteMillis)),
+    ...(perMember && { requests: count }),
     ...(sort === 'risk' && { ninthItem: risk?.ninthItem ?? null, severity: risk?.severity ?? null }),
   }
 }
 
 type Row = ReturnType<typeof presentQueued>
 
+const groupColumns = columnsOf<Row>('requests')
+
 const queueColumns: Columns<Row> = {
-  ...columnsOf('id'),
   KIND: ({ kind }) => (kind === 'intake' ? kind : 'booking'),
   ...columnsOf('state'),
   AGE: ({ ageMinutes }) => ageText(0, ageMinutes * minuteMillis),
@@ -181,10 +189,17 @@ const riskMarks: Record<NinthItem, string | null> = {
 }
 
 const riskColumns: Columns<Row> = {
-  ...columnsOf('id'),
   RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
   SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
   ...queueColumns,
+}
+
+function columnsBy(sort: Sort): Columns<Row> {
+  return sort === 'risk' ? riskColumns : queueColumns
+}
+
+function isGrouped({ requests }: Queue): boolean {
+  return requests.some(({ count }) => count > 1)
 }
 
 /** Columns that are hidden on a narrow terminal, in this order. */
@@ -194,12 +209,15 @@ function nextPage({ page }: QueueWish): string {
   return `for the next page, use --page ${page + 1}`
 }
 
-function pageText({ requests, isMore, oldestWaitingAt }: Queue, wish: QueueWish, now: number): string {
+function pageText(queue: Queue, wish: QueueWish, now: number): string {
+  const { requests, isMore, oldestWaitingAt } = queue
   const before = (wish.page - 1) * wish.pageSize
   const isAll = before === 0 && !isMore
-  const which = isAll
-    ? counted(requests.length, 'request')
-    : `requests ${before + 1} to ${before + requests.length}`
+  const which = isGrouped(queue)
+    ? `${counted(requests.length, 'member')} with ${requests.reduce((sum, { count }) => sum + count, 0)} requests (--member lists one)`
+    : isAll
+      ? counted(requests.length, 'request')
+      : `requests ${before + 1} to ${before + requests.length}`
   const oldest =
     oldestWaitingAt === null ? 'none is waiting' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
   return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`

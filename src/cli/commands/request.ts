@@ -1,29 +1,35 @@
 import type { Command } from 'commander'
 import type { RequestNote, RequestRecord } from '../../domain/booking-request'
+import { Refusal } from '../../domain/errors'
 import { presentTimestamp } from '../../http/endpoints/fields'
 import { absenceOfRequest, acknowledgeShift } from '../../operations/check-bookings'
 import type { Context, Records } from '../../operations/context'
 import { requireRequest } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
 import { type MemberTime, memberTimeAt, readHistory } from '../../operations/members'
+import { readRisk } from '../../operations/queue'
 import { acceptRequest, addNote, countNotes, readNotes, readScreening } from '../../operations/requests'
 import { suggestProviders } from '../../operations/suggest-providers'
+import { reopenRequest, requireReopenable } from '../../operations/transitions'
 import { formatInstant } from '../../scheduling/calendar'
 import type { Service } from '../../service'
-import { recordId, wholeNumber } from '../arguments'
-import { type Call, commandGroup, json, serviceCommand, yes } from '../command'
+import { recordId, recordIds, wholeNumber } from '../arguments'
+import { auditRefusals } from '../audit-refusals'
+import { type Call, commandGroup, contextCommand, json, serviceCommand, yes } from '../command'
+import { errorText } from '../errors'
+import { exitCodeOf } from '../exit-code'
 import {
   appointmentOf,
   askAbout,
   inShapeOfApi,
-  onAnyRequest,
   onRequest,
   onRequestId,
   requestAnswer,
+  riskNotice,
 } from '../on-record'
 import { makeAct } from '../storage'
 import { givenText } from '../terminal/given-text'
-import { type Answer, type CommonFlags, printNotice, type Text } from '../terminal/output'
+import { type Answer, type CommonFlags, printError, printNotice, type Text } from '../terminal/output'
 import { absenceTexts, changeLines, personText, presentChanges, presentContact } from '../terminal/persons'
 import {
   presentRequest,
@@ -32,7 +38,7 @@ import {
   screeningText,
   suggestionsAnswer,
 } from '../terminal/request-text'
-import { assignCommand, closeCommand, declineCommand, moveCommand } from './request-ends'
+import { assignCommand, endCommand, moveCommand } from './request-ends'
 import { namesOf, presentRow, requestListCommand } from './request-list'
 
 function noteCommands(): Command[] {
@@ -80,16 +86,18 @@ function presentRequestNote({ at, ...note }: RequestNote) {
 function stateCommands(): Command[] {
   return [
     assignCommand(),
-    onAnyRequest({
+    contextCommand({
       name: 'accept',
-      description: 'Accept a pending request',
-      options: [json(inShapeOfApi), yes],
-      examples: ['anteroom request accept 42'],
+      description: 'Accept one or more pending requests',
+      words: [['<requests...>', 'ids', recordIds]],
+      options: [json('print the request as JSON, as in the API; several requests as an array'), yes],
+      examples: ['anteroom request accept 42', 'anteroom request accept 42 43 44'],
       run: accept,
     }),
     moveCommand(),
-    declineCommand(),
-    closeCommand(),
+    endCommand('decline'),
+    endCommand('close'),
+    reopenCommand(),
     onRequest({
       name: 'acknowledge',
       description: 'Confirm that the changed local time of a booked slot is known',
@@ -101,14 +109,35 @@ function stateCommands(): Command[] {
   ]
 }
 
-async function accept({ context, flags, act }: Call<Context>, id: number): Promise<Answer> {
-  const request = await requireRequest(context, id)
-  const absence = request.state === 'pending' ? absenceOfRequest(context, request, context.clock.now()) : null
-  if (absence) {
-    printNotice(`note that ${providerOf(context, request)?.ref} ${absenceTexts[absence]}`)
-    // Asks no question for a slot outside the provider's hours, because providers may agree to such sessions.
-    if (absence !== 'override' && absence !== 'outside_hours') await askToAccept(context, request, flags)
+async function accept(call: Call<Context>, ids: readonly number[]): Promise<Answer> {
+  const { context, tried } = call
+  const [first] = ids
+  if (first !== undefined && ids.length === 1) {
+    tried.id = first
+    return acceptOne(call, first)
   }
+  const answers: Answer[] = []
+  for (const id of new Set(ids)) {
+    const one = async () => void answers.push(await acceptOne(call, id))
+    await auditRefusals(context, { ...tried, id }, one).catch((error) => {
+      if (!(error instanceof Refusal)) throw error
+      printError(errorText(error, []).replace('error:', `error: request ${id}:`))
+      process.exitCode ||= exitCodeOf[error.kind]
+    })
+  }
+  return { json: answers.map(({ json }) => json), text: answers.map(({ text }) => text) }
+}
+
+async function acceptOne({ context, flags, act }: Call<Context>, id: number): Promise<Answer> {
+  const request = await requireRequest(context, id)
+  const isPending = request.state === 'pending'
+  const absence = isPending ? absenceOfRequest(context, request, context.clock.now()) : null
+  if (absence) printNotice(`note that ${providerOf(context, request)?.ref} ${absenceTexts[absence]}`)
+  const isUnread = isPending && (await readRisk(context, request, makeAct())).isUnread
+  if (isUnread) printNotice(riskNotice(id))
+  // Asks no question for a slot outside the provider's hours, because providers may agree to such sessions.
+  const isAway = absence !== null && absence !== 'override' && absence !== 'outside_hours'
+  if (isUnread || isAway) await askToAccept(context, request, flags)
   await acceptRequest(context, id, act())
   return requestAnswer(context, id, `Request ${id} is accepted.`, absence && { warning: absence })
 }
@@ -117,6 +146,30 @@ async function askToAccept(context: Context, request: RequestRecord, flags: Comm
   const person = await personText(context, request.member)
   const question = `Accept request ${request.id} of ${person}, with ${appointmentOf(context, request)} anyway?`
   await askAbout(context, request, question, flags)
+}
+
+function reopenCommand(): Command {
+  return onRequest({
+    name: 'reopen',
+    description: 'Undo a decline while the slot is still free, or the closing of an intake',
+    options: [json(inShapeOfApi), yes],
+    examples: ['anteroom request reopen 42'],
+    run: reopen,
+  })
+}
+
+async function reopen({ context, flags, act }: Call<Context>, request: RequestRecord): Promise<Answer> {
+  const { id, isIntake, member } = request
+  requireReopenable(request, context.clock.now())
+  const what = isIntake ? 'without a provider' : `with ${appointmentOf(context, request)}`
+  await askAbout(
+    context,
+    request,
+    `Reopen request ${id} of ${await personText(context, member)}, ${what}?`,
+    flags,
+  )
+  const { state } = await reopenRequest(context, id, act())
+  return requestAnswer(context, id, `Request ${id} is ${state} again.`)
 }
 
 async function acknowledge({ context, act }: Call<Context>, { id }: RequestRecord): Promise<Answer> {
@@ -166,9 +219,19 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
   const now = context.clock.now()
   const time = timeAt(now)
   const { sent } = await readHistory(context, member)
-  const json = { ...(await presentShown(context, request, time)), changes: presentChanges(sent) }
+  // Read after the answers, so that --screening counts as reading.
+  const risk = await readRisk(context, request, makeAct())
+  const json = {
+    ...(await presentShown(context, request, time)),
+    risk: risk.risk && {
+      ninthItem: risk.risk.ninthItem,
+      severity: risk.risk.severity,
+      unread: risk.isUnread,
+    },
+    changes: presentChanges(sent),
+  }
   const times = { time, slotTime: timeAt(request.startsAt) }
-  const shown = await requestText(context, request, times, await countNotes(context, id))
+  const shown = await requestText(context, request, times, await countNotes(context, id), risk)
   const text = [shown, changeLines(sent, now)]
   if (!screening) return { json, text }
   const { answers, score } = screening

@@ -122,9 +122,9 @@ function serversText(rows: ReturnType<typeof serverRows>): Text {
 }
 
 function presentStatus(status: Status) {
-  const { copied, servers, waiting, unreadRisk, isRiskWhole, backups, nextCutover, refused, movedBookings } =
-    status
+  const { copied, servers, waiting, unreadRisk, backups, nextCutover, refused, movedBookings } = status
   return {
+    unreadRisk: { count: unreadRisk.count, oldestAt: instantText(unreadRisk.oldestAt) },
     ...presentServers(servers),
     copied: copied && { to: copied.to, at: instantText(copied.at) },
     waiting: {
@@ -132,7 +132,6 @@ function presentStatus(status: Status) {
       oldestIntakeAt: instantText(waiting.oldestIntakeAt),
       pending: waiting.pending,
     },
-    unreadRisk: { count: unreadRisk, ofAll: isRiskWhole },
     backup: { madeAt: instantText(backups.backedUpAt), drilledAt: instantText(backups.drilledAt) },
     usedFrom: status.usedFrom.map((use) => ({ ...use, lastAt: instantText(use.lastAt) })),
     tokenConcerns: status.tokenConcerns,
@@ -146,14 +145,15 @@ function presentStatus(status: Status) {
 }
 
 function recordOf(status: Status, now: number): Record<string, string | number | null> {
-  const { copied, waiting, unreadRisk, isRiskWhole, nextCutover, movedBookings } = status
+  const { copied, waiting, unreadRisk, nextCutover, movedBookings } = status
+  const oldestRisk = agoText(unreadRisk.oldestAt, now)
   return {
+    'unread risk': oldestRisk === null ? 0 : `${unreadRisk.count}, the oldest from ${oldestRisk}`,
     ...serviceLines(status.servers, now),
     ...(copied && { 'copied to': copied.to, 'copied at': agoText(copied.at, now) }),
     'waiting intakes': waiting.intakes,
     'oldest intake': agoText(waiting.oldestIntakeAt, now),
     'pending requests': waiting.pending,
-    'unread risk': isRiskWhole ? unreadRisk : `${unreadRisk} of the newest waiting requests`,
     ...backupLines(status, now),
     'next cutover': nextCutover && `${instantText(nextCutover.at)}, ${nextCutover.partner}`,
     'used from': usedFromText(status),
@@ -206,6 +206,8 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
   ) as [number, number]
   const lines = [
     copied && 'this database was copied: use the copy (see copied to)',
+    unreadRisk.count > 0 &&
+      `${counted(unreadRisk.count, 'request')} with raised PHQ-9 item 9, unread: anteroom request list --risk`,
     server === 'down' && !copied && 'the service is down: read its log, then start it again (anteroom serve)',
     server === 'unready' && "the service cannot store data: run anteroom doctor, read the service's log",
     server === 'silent' && 'the service does not respond: read its log, then restart it',
@@ -213,8 +215,6 @@ export function firstAid(status: Status, isBackupOld: boolean): string[] {
       ended > 0 &&
       `${counted(ended, 'server')} ended unexpectedly: read the log there, then start the server again`,
     server === 'up' && unready > 0 && `${counted(unready, 'server')} not ready: read the log there`,
-    unreadRisk > 0 &&
-      `${counted(unreadRisk, 'request')} with raised PHQ-9 item 9, unread: anteroom request list --risk`,
     movedBookings > 0 && `${counted(movedBookings, 'booking')} with a changed local time: anteroom doctor`,
     waiting.intakes > 0 &&
       `${counted(waiting.intakes, 'intake')} without a provider: anteroom request list --intakes`,

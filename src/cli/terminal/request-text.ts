@@ -7,6 +7,7 @@ import type { NinthItem } from '../../domain/screening'
 import { presentBookingRequest } from '../../http/endpoints/booking-request'
 import type { Context } from '../../operations/context'
 import type { MemberTime } from '../../operations/members'
+import type { ShownRisk } from '../../operations/queue'
 import type { Screening } from '../../operations/requests'
 import type { Reason, Suggestion, Suggestions } from '../../operations/suggest-providers'
 import type { AssignmentWarning } from '../../operations/transitions'
@@ -37,11 +38,13 @@ export async function requestText(
   request: RequestRecord,
   { time, slotTime }: MemberTimes,
   notes: number,
+  risk: ShownRisk,
 ): Promise<Text> {
   const { authorizationNumber, acceptedAt, declinedAt, member } = request
   const row = presentRow(request, await namesOf(context, [request]))
   const provider = providerOf(context, request)
   return fields({
+    risk: riskText(risk),
     id: row.id,
     kind: row.kind,
     state: row.state,
@@ -64,6 +67,21 @@ export async function requestText(
       ...contactLines(member, time),
     }),
   })
+}
+
+/** For example `!! ninth item raised, severe, answers not read yet`. */
+function riskText({ risk, isUnread }: ShownRisk): string {
+  if (risk === null) return 'no screening answers'
+  return [ninthItemTexts[risk.ninthItem], risk.severity ?? 'incomplete', isUnread && 'answers not read yet']
+    .filter(Boolean)
+    .join(', ')
+}
+
+const ninthItemTexts: Record<NinthItem, string> = {
+  'non-zero': '!! ninth item raised',
+  unclear: '?? ninth item unclear',
+  zero: 'ninth item zero',
+  'not asked': 'ninth item not asked',
 }
 
 function markOf(state: string): string {

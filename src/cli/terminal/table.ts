@@ -89,7 +89,8 @@ const stateFormats: readonly (readonly [words: RegExp, format: Format])[] = [
 
 function formatOf(title: string, cell: string): Format | undefined {
   if (title === 'STATE') return stateFormats.find(([words]) => words.test(cell))?.[1]
-  if (title === 'RISK' && !/^(-|no|none)?$/.test(cell.trim())) return ['red', 'bold']
+  // A count of requests at risk, or the mark of one.
+  if (/\bRISK$/.test(title) && /^([1-9]|!!|\?\?)/.test(cell)) return ['red', 'bold']
   return undefined
 }
 

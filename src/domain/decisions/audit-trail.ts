@@ -21,6 +21,7 @@ const states = {
   'request.accept': 'accepted',
   'request.decline': 'declined',
   'request.close': 'closed',
+  'request.reopen': 'pending',
 } as const
 const tokenActions = ['token.issue', 'token.rotate', 'token.revoke', 'token.cancel', 'partner.add'] as const
 
@@ -76,8 +77,9 @@ export function untracedRequests(
 ): string[] {
   return requests.flatMap(({ id, isIntake, state, submittedAt }) => {
     const lines = linesOf(`request ${id}`)
-    if (lines.length > 0) return stateFaults(`request ${id}`, state, lines)
-    const isFirst = state === (isIntake ? 'unassigned' : 'pending')
+    const first = isIntake ? 'unassigned' : 'pending'
+    if (lines.length > 0) return stateFaults(`request ${id}`, state, lines, first)
+    const isFirst = state === first
     return isFirst || submittedAt <= prunedAt ? [] : [`request ${id} is ${state}, but no audit line says so`]
   })
 }
@@ -91,9 +93,10 @@ function sourceOf({ id, action }: TrailLine): string {
   return `audit line ${id} (${action})`
 }
 
-function stateFaults(named: string, state: string, lines: readonly TrailLine[]): string[] {
+/** @param reopened the state after `request reopen` */
+function stateFaults(named: string, state: string, lines: readonly TrailLine[], reopened = ''): string[] {
   const line = newest(lines, Object.keys(states) as (keyof typeof states)[])
-  const said = states[line?.action as keyof typeof states]
+  const said = line?.action === 'request.reopen' ? reopened : states[line?.action as keyof typeof states]
   return !line || said === state ? [] : [`${named} is ${state}, but ${sourceOf(line)} made it ${said}`]
 }
 

@@ -47,8 +47,10 @@ const ends = {
   close: { action: 'request.close', state: 'closed' },
 } as const
 
+export type RequestEnd = keyof typeof ends
+
 function ending(
-  end: keyof typeof ends,
+  end: RequestEnd,
   request: RequestRecord | null,
   act: Act,
   reason: string | undefined,
@@ -63,19 +65,20 @@ function ending(
   return outcome(action, 'request', request.id, [write, ...note], providersOf(request))
 }
 
-/** Declines requests, and skips requests that cannot be declined. Answers the number of declined requests. */
-export function decideDeclines(
+/** Declines or closes requests, and skips those that cannot be. Answers the number of ended requests. */
+export function decideEnds(
+  end: RequestEnd,
   requests: readonly (RequestRecord | null)[],
   act: Act,
   reason?: string,
 ): Outcome<number> {
-  const decisions = requests.map((request) => decideDecline(request, act, reason))
-  const declined = decisions.flatMap((decision) => (decision instanceof Refusal ? [] : decision))
+  const decisions = requests.map((request) => ending(end, request, act, reason))
+  const ended = decisions.flatMap((decision) => (decision instanceof Refusal ? [] : decision))
   return {
-    writes: declined.flatMap(({ writes }) => writes),
-    taken: [...new Set(declined.flatMap(({ taken }) => taken))],
-    audit: declined.flatMap(({ audit }) => audit ?? []),
-    answer: () => declined.length,
+    writes: ended.flatMap(({ writes }) => writes),
+    taken: [...new Set(ended.flatMap(({ taken }) => taken))],
+    audit: ended.flatMap(({ audit }) => audit ?? []),
+    answer: () => ended.length,
   }
 }
 
@@ -162,6 +165,30 @@ export function refuseMoving(
   return isSame ? new Refusal('move_unknown', 'the request already has this slot') : null
 }
 
+/** Undoes the closing of an intake. */
+export function decideReopening(request: RequestRecord | null): Decision {
+  if (!request) return unknownRecord('request')
+  const to = { state: 'unassigned' as const, declinedAt: null }
+  return refuseReopening(request) ?? setting('request.reopen', 'request', request.id, to)
+}
+
+/** Undoes the decline of a booking request, if its slot is still free. */
+export function decideReopeningInSlot(draft: MoveDraft, facts: PlacementFacts): 'stale' | Decision {
+  const { request } = facts
+  if (!request) return unknownRecord('request')
+  const refusal = refuseReopening(request) ?? refusePlacement(draft, request, facts)
+  return refusal ?? placementOutcome('request.reopen', request, draft)
+}
+
+/** Does not check that the slot is free. */
+export function refuseReopening(request: RequestRecord): Refusal | null {
+  const refusal = refuseErased(request) ?? refuseTransition(request, 'reopened')
+  if (refusal || !request.isIntake || request.state === 'closed') return refusal
+  return new Refusal('move_unknown', 'a declined intake is not reopened but assigned again', {
+    action: `run anteroom request assign ${request.id}`,
+  })
+}
+
 function refusePlacement(
   { providerId, startsAt }: Pick<AssignmentDraft, 'providerId' | 'startsAt'>,
   { id }: RequestRecord,
@@ -182,7 +209,7 @@ function refusePlacement(
 
 /** A moved request waits for the provider's answer again. */
 function placementOutcome(
-  action: 'request.assign' | 'request.move',
+  action: 'request.assign' | 'request.move' | 'request.reopen',
   request: RequestRecord,
   {
     version: _,
@@ -208,6 +235,7 @@ const transitionsFrom = {
   // Only an intake can be closed, because a booking request is never unassigned.
   closed: ['unassigned'],
   moved: ['pending', 'accepted'],
+  reopened: ['declined', 'closed'],
 } as const satisfies Record<string, readonly RequestState[]>
 
 export function refuseTransition(

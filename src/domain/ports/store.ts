@@ -49,6 +49,7 @@ export type MaybePromise<T> = T | Promise<T>
 
 /** All given conditions must match. */
 export interface RequestFilter {
+  readonly ids?: readonly number[] | undefined
   readonly intakesOnly?: boolean | undefined
   /** `waiting` means unassigned or pending. */
   readonly state?: RequestState | 'waiting' | undefined
@@ -75,7 +76,13 @@ export interface WaitingCount {
   readonly oldestAt: number | null
 }
 
-export type ProviderSlot = TakenSlot & { readonly providerId: number }
+/** A request with its member's id; null once the person has been erased. */
+export interface OwnedRequest {
+  readonly id: number
+  readonly memberId: number | null
+}
+
+export type ProviderSlot = TakenSlot & Pick<OwnedRequest, 'memberId'> & { readonly providerId: number }
 
 /** A provider and a start (ms) from one version of the directory. The start may be null. */
 export interface Placed {
@@ -115,7 +122,8 @@ interface RequestFacts {
   findAll(ids: readonly number[]): MaybePromise<(RequestRecord | null)[]>
   /** Lists requests in order of submission, unless `part` sets another order. */
   list(filter: RequestFilter, part?: RequestPart): MaybePromise<RequestRecord[]>
-  listIds(filter: RequestFilter): MaybePromise<number[]>
+  /** Opens no sealed data. */
+  listOwned(filter: RequestFilter, order?: RequestPart['order']): MaybePromise<OwnedRequest[]>
   countWaiting(filter: RequestFilter): MaybePromise<WaitingCount>
   /** Lists the requests of a member in order of id. The list of an erased person is empty. */
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>

@@ -3,7 +3,7 @@ import { type Receipt, type RequestedSlot, type Submission, slotMillis } from '.
 import { Refusal } from '../../domain/errors'
 import type { Partner } from '../../domain/partner'
 import { Text } from '../../domain/validation'
-import { submitBookingRequest } from '../../operations/submit-booking-request'
+import { submitBookingRequest } from '../../operations/requests'
 import { formatInstant, parseInstant } from '../../scheduling/calendar'
 import { endpoint } from './endpoint'
 import {

@@ -158,6 +158,16 @@ function serviceMetrics(
       'Time of the last drill of a backup; absent if there is none.',
       records?.drilledAt ?? null,
     ),
+    value(
+      'anteroom_unread_risk',
+      'Requests with a raised or unreadable ninth PHQ-9 item whose answers no one has read.',
+      records?.unreadRisk.count ?? null,
+    ),
+    instant(
+      'anteroom_unread_risk_oldest',
+      'Submission time of the oldest of them; absent if there is none.',
+      records?.unreadRisk.oldestAt ?? null,
+    ),
     value('anteroom_unassigned_intakes', 'Intakes without a provider.', records?.intakes ?? null),
     instant(
       'anteroom_unassigned_intake_oldest',

@@ -1,0 +1,215 @@
+import type { Act, AuditEntry } from '../domain/audit'
+import type { RequestRecord } from '../domain/booking-request'
+import { Refusal } from '../domain/errors'
+import type { PageRequest } from '../domain/page'
+import type { OwnedRequest, RequestFilter, Store } from '../domain/ports/store'
+import { pause } from '../domain/ports/time'
+import { isAtRisk, type Risk, riskOf } from '../domain/screening'
+import type { Records } from './context'
+import { noteAct } from './maintenance'
+import { noteReadings } from './requests'
+
+/** A request in the queue. `risk` is null if the request has no answers, or if the queue is not sorted by risk. */
+export interface QueuedRequest {
+  readonly request: RequestRecord
+  readonly risk: Risk | null
+  /** The number of requests in this row: 1, or all of the member if the queue is `perMember`. */
+  readonly count: number
+}
+
+/** Filter, order and page of the queue. Pages count from 1. */
+export interface QueueWish extends PageRequest {
+  readonly filter: RequestFilter
+  /** `age`: by submission; `slot`: by the slot's start; `risk`: waiting requests only, highest risk first. */
+  readonly sort: 'age' | 'slot' | 'risk'
+  /** One row for each member with waiting requests, so that one member cannot bury the others. */
+  readonly perMember?: boolean
+}
+
+export interface Queue {
+  readonly requests: readonly QueuedRequest[]
+  readonly isMore: boolean
+  /** Submission time (ms) of the oldest waiting request in the filter; null if no request waits. */
+  readonly oldestWaitingAt: number | null
+}
+
+/**
+ * Returns one page of the queue. The audit log records the number of members shown. If the queue is sorted by risk, the log
+ * also records each request whose risk was read.
+ * @throws Refusal field_invalid if the queue is sorted by risk, but the filter selects requests that do not wait
+ */
+export async function listQueue(records: Records, wish: QueueWish, act: Act): Promise<Queue> {
+  const { store } = records
+  const filter = wish.sort === 'risk' ? waitingOf(wish.filter) : wish.filter
+  const isRanked = wish.sort === 'risk' || (wish.perMember && isWaiting(filter))
+  const found = isRanked ? await rankedPage(records, wish, filter, act.at) : await queuePage(store, wish)
+  const requests = found.slice(0, wish.pageSize)
+  const people = requests.filter(({ request }) => request.member).length
+  await noteReadings(records, [
+    { ...act, action: 'request.list', record: null, outcome: `done: ${people}` },
+    ...requests.filter(({ risk }) => risk).map(({ request }) => readingOf(request, act)),
+  ])
+  const { oldestAt } = await store.read((facts) => facts.requests.countWaiting(filter))
+  return { requests, isMore: found.length > wish.pageSize, oldestWaitingAt: oldestAt }
+}
+
+function readingOf({ id }: RequestRecord, act: Act): AuditEntry {
+  return { ...act, action: 'request.read-risk', record: `request ${id}`, outcome: 'done' }
+}
+
+function isWaiting({ state }: RequestFilter): boolean {
+  return state === 'waiting' || state === 'unassigned' || state === 'pending'
+}
+
+function waitingOf(filter: RequestFilter): RequestFilter {
+  const { state = 'waiting' } = filter
+  if (isWaiting({ state })) return { ...filter, state }
+  throw new Refusal('field_invalid', `only waiting requests can be sorted by risk, but the state is ${state}`)
+}
+
+/** Returns a page of requests, and the first request of the next page. */
+async function queuePage(
+  store: Store,
+  { filter, sort, page, pageSize }: QueueWish,
+): Promise<QueuedRequest[]> {
+  const order = sort === 'slot' ? 'slot' : 'submission'
+  const part = { order, offset: (page - 1) * pageSize, most: pageSize + 1 } as const
+  return (await store.read(({ requests }) => requests.list(filter, part))).map((request) => ({
+    request,
+    risk: null,
+    count: 1,
+  }))
+}
+
+/** Returns a page of rows, and the first row of the next page. @param filter selects waiting requests */
+async function rankedPage(
+  records: Records,
+  { filter: { state }, sort, perMember = false, page, pageSize }: QueueWish,
+  filter: RequestFilter,
+  now: number,
+): Promise<QueuedRequest[]> {
+  const { store } = records
+  const order = sort === 'slot' ? 'slot' : 'submission'
+  const waiting = await store.read(({ requests }) => requests.listOwned(filter, order))
+  const unread = sort === 'risk' && state === undefined ? await acceptedUnread(records, filter, now) : []
+  const ranked: OwnedRisk[] =
+    sort === 'risk'
+      ? (await Array.fromAsync(risksOf(store, [...waiting, ...unread]))).sort(byUrgency)
+      : waiting.map((request) => ({ ...request, risk: null }))
+  const rows = perMember ? firstOfEach(ranked) : ranked.map((one) => ({ ...one, count: 1 }))
+  const shown = rows.slice((page - 1) * pageSize, page * pageSize + 1)
+  const found = await store.read(({ requests }) => requests.findAll(shown.map(({ id }) => id)))
+  return shown.flatMap(({ risk, count }, at) => {
+    const request = found[at]
+    return request ? [{ request, risk, count }] : []
+  })
+}
+
+/** Accepting is not reading: accepted requests with unread risk stay in the queue. */
+async function acceptedUnread(records: Records, filter: RequestFilter, now: number) {
+  const ids = await listUnreadRisk(records, now)
+  if (ids.length === 0) return []
+  return records.store.read(({ requests }) => requests.listOwned({ ...filter, state: 'accepted', ids }))
+}
+
+/** Highest urgency first, then longest waiting time. */
+function byUrgency(one: OwnedRisk, other: OwnedRisk): number {
+  return (other.risk?.urgency ?? -1) - (one.risk?.urgency ?? -1) || one.id - other.id
+}
+
+function firstOfEach(ranked: readonly OwnedRisk[]): (OwnedRisk & { count: number })[] {
+  const rows = new Map<number, OwnedRisk & { count: number }>()
+  for (const one of ranked) {
+    // Requests of erased people have no member, so each is a row of its own.
+    const key = one.memberId ?? -one.id
+    const row = rows.get(key)
+    if (row) row.count++
+    else rows.set(key, { ...one, count: 1 })
+  }
+  return [...rows.values()]
+}
+
+type OwnedRisk = OwnedRequest & { readonly risk: Risk | null }
+
+const openedAtOnce = 100
+
+/** Risk by request id, for each open database. In memory only, because a stored risk would be readable. */
+const remembered = new WeakMap<Store, Map<number, Risk | null>>()
+
+function memoryOf(store: Store): Map<number, Risk | null> {
+  const memory = remembered.get(store) ?? new Map<number, Risk | null>()
+  remembered.set(store, memory)
+  return memory
+}
+
+/** Yields the risk of each request, in order. Opens answers only once, because they never change. Lets others in. */
+async function* risksOf(store: Store, requests: readonly OwnedRequest[]): AsyncGenerator<OwnedRisk> {
+  const memory = memoryOf(store)
+  for (let start = 0; start < requests.length; start += openedAtOnce) {
+    const some = requests.slice(start, start + openedAtOnce)
+    const unknown = some
+      .filter(({ id, memberId }) => memberId !== null && !memory.has(id))
+      .map(({ id }) => id)
+    if (unknown.length > 0) {
+      await pause(0)
+      const answers = await store.read(({ requests }) => requests.readableAnswers(unknown))
+      for (const id of unknown) {
+        const decrypted = answers.get(id) ?? null
+        memory.set(id, decrypted?.length === 0 ? null : riskOf(decrypted))
+      }
+    }
+    for (const { id, memberId } of some) if (memberId === null) memory.delete(id)
+    yield* some.map((request) => ({ ...request, risk: memory.get(request.id) ?? null }))
+  }
+}
+
+/** Returns true if any waiting request is at risk: the ninth answer is non-zero or needs review by a person. */
+export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
+  const waiting = await store.read(({ requests }) => requests.listOwned({ state: 'waiting' }))
+  for await (const { risk } of risksOf(store, waiting)) {
+    if (isAtRisk(risk)) return true
+  }
+  return false
+}
+
+/**
+ * Returns the ids of requests at risk whose answers staff have not read, oldest first: those that wait, and those that are
+ * accepted for a time after `now` (ms).
+ */
+export async function listUnreadRisk({ store }: Pick<Records, 'store'>, now: number): Promise<number[]> {
+  const waiting = await store.read(({ requests }) => requests.listOwned({ state: 'waiting' }))
+  const coming = await store.read(({ requests }) => requests.slotsBetween(now, Number.MAX_SAFE_INTEGER))
+  const all = new Map(waiting.map((request) => [request.id, request]))
+  for (const { requestId: id, memberId } of coming) all.set(id, { id, memberId })
+  const memory = memoryOf(store)
+  for (const id of memory.keys()) if (!all.has(id)) memory.delete(id)
+  const atRisk: number[] = []
+  for await (const { id, risk } of risksOf(store, [...all.values()])) if (isAtRisk(risk)) atRisk.push(id)
+  return (await unreadOf(store, atRisk)).sort((one, other) => one - other)
+}
+
+async function unreadOf(store: Store, ids: readonly number[]): Promise<number[]> {
+  const read = new Set(await store.read(({ audit }) => audit.listReviewed(ids)))
+  return ids.filter((id) => !read.has(id))
+}
+
+export interface ShownRisk {
+  /** Null if there are no answers. */
+  readonly risk: Risk | null
+  /** True if the request is at risk, and staff have not read the answers. */
+  readonly isUnread: boolean
+}
+
+/** Reads the risk of a request. If the request is at risk, adds an audit line. */
+export async function readRisk(
+  records: Records,
+  { id, member }: RequestRecord,
+  act: Act,
+): Promise<ShownRisk> {
+  const { store } = records
+  const [found] = await Array.fromAsync(risksOf(store, [{ id, memberId: member?.id ?? null }]))
+  const risk = found?.risk ?? null
+  if (!isAtRisk(risk)) return { risk, isUnread: false }
+  await noteAct(records, act, 'request.read-risk', `request ${id}`)
+  return { risk, isUnread: (await unreadOf(store, [id])).length > 0 }
+}
