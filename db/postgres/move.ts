@@ -167,17 +167,14 @@ export async function makeTarget<T>(
     })
     const done = await fill(target)
     await connection.send(committing).catch((error) => {
-      throw isLost(error) ? unknownEnd(place) : error
+      if (!isLost(error)) throw error
+      throw unusable(
+        `the connection to ${place} was lost while the copy was finished; run the command again. If the command reports ` +
+          'that a database already exists, the copy is complete',
+      )
     })
     return done
   }, copyMillis)
-}
-
-function unknownEnd(place: string): Refusal {
-  return unusable(
-    `the connection to ${place} was lost while the copy was finished; run the command again. If the command reports ` +
-      'that a database already exists, the copy is complete',
-  )
 }
 
 /** Adds rows in one statement. If a row violates a constraint, adds the rows one by one to find it. */

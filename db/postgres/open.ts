@@ -75,7 +75,11 @@ export async function openDatabase(
     if (found) requirePurpose(found.purpose, purpose)
     if (found && alone) await on(requireNotCopied, openingMillis)
     const masterKey = await opening.takeKey()
-    if (!found) await on((connection) => make(connection, purpose, masterKey, migrations), openingMillis)
+    const make = (connection: Connection) =>
+      inTransaction(connection, migratingAlone(openingMillis), async () => {
+        if (!(await recognize(connection))) await createSchema(connection, purpose, masterKey, migrations)
+      })
+    if (!found) await on(make, openingMillis)
     const deadlineMillis = upgrade ? upgradeMillis : openingMillis
     return await untilFree(() =>
       on((connection) => setUp(connection, opening, masterKey, migrations), deadlineMillis),
@@ -91,17 +95,6 @@ function requireNotCopied(connection: Connection): Promise<void> {
   return inTransaction(connection, first, async () =>
     requireActive(await settingsOver(connection).readCopyNote()),
   )
-}
-
-function make(
-  connection: Connection,
-  purpose: Purpose,
-  masterKey: MasterKey,
-  migrations: readonly Migration[],
-): Promise<void> {
-  return inTransaction(connection, migratingAlone(openingMillis), async () => {
-    if (!(await recognize(connection))) await createSchema(connection, purpose, masterKey, migrations)
-  })
 }
 
 /** First statements of a transaction that creates or changes tables. */

@@ -214,17 +214,14 @@ function tlsFor({ sslMode, sslRootCert }: DatabaseAddress) {
 
 /** Reads the file for each new connection, because certificates expire and are replaced. */
 function readAuthorities(path: string): string {
-  const text = textOf(path)
-  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
-  throw new Refusal('settings_invalid', `the sslrootcert file ${path} contains no PEM certificate`)
-}
-
-function textOf(path: string): string {
+  let text: string
   try {
-    return readFileSync(path, 'utf8')
+    text = readFileSync(path, 'utf8')
   } catch {
     throw new Refusal('settings_invalid', `the sslrootcert file ${path} cannot be read`)
   }
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  throw new Refusal('settings_invalid', `the sslrootcert file ${path} contains no PEM certificate`)
 }
 
 function close(client: SQL): void {

@@ -1,11 +1,12 @@
-import type { Connection } from '../../../db/postgres/client/connection'
-import { type OnConnection, Pool } from '../../../db/postgres/client/pool'
+import type { OnConnection } from '../../../db/postgres/client/pool'
+import { timeouts } from '../../../db/postgres/client/timeouts'
 import { type OpenedDatabase, type Opening, openDatabase } from '../../../db/postgres/open'
-import { type DatabaseAddress, parseDatabaseAddress, shownAddress } from '../../../src/domain/addresses'
+import { shownAddress } from '../../../src/domain/addresses'
 import { Refusal } from '../../../src/domain/errors'
 import { masterKeyOf } from '../../../src/vault/vault'
 import { newDatabase } from '../../support/postgres-databases'
 import { testKey } from '../place'
+import { TestPool } from './pools'
 
 /** Connections to the database of a URL. Disposing closes them. */
 export interface TestConnections extends AsyncDisposable {
@@ -14,9 +15,7 @@ export interface TestConnections extends AsyncDisposable {
 }
 
 export function connectTo(url: string, size = 4): TestConnections {
-  const address = parseDatabaseAddress(url) as DatabaseAddress
-  const make = (connection: Connection) => connection
-  const pool = new Pool({ address, password: () => address.password, size, make })
+  const pool = new TestPool(url, size, timeouts.call)
   const on: OnConnection = (work, deadlineMillis) => pool.use(work, deadlineMillis)
   return { url, on, [Symbol.asyncDispose]: () => pool.close() }
 }
