@@ -1,4 +1,4 @@
-import { type CertificateFiles, isDatabaseAddress } from './domain/addresses'
+import { type CertificateFiles, isDatabaseAddress, parseDatabaseAddress } from './domain/addresses'
 import { Refusal } from './domain/errors'
 import { type Limits, perHour, perMinute } from './domain/limits'
 import type { DatabaseLogin, DatabaseSetting } from './domain/ports/database'
@@ -170,8 +170,19 @@ function toStorageConfig(environment: Environment, values: Flags): StorageConfig
 }
 
 function databaseSetting(environment: Environment, database: string): DatabaseSetting {
-  return isDatabaseAddress(database) ? { database, login: loginFrom(environment) } : { database }
+  if (!isDatabaseAddress(database)) return { database }
+  const address = parseDatabaseAddress(database)
+  const isPublic = typeof address === 'object' && address.sslMode === 'verify-full' && !address.sslRootCert
+  const added = isPublic ? authorityVariables.filter((name) => environment[name]) : []
+  if (added.length > 0) {
+    const why = `${added.join(', ')}: would decide which database server is trusted`
+    throw new Refusal('settings_invalid', why, { action: 'unset it, or add sslrootcert=FILE to the address' })
+  }
+  return { database, login: loginFrom(environment) }
 }
+
+/** Files and folders of certificates that Bun trusts besides its own. Without effect if the address has sslrootcert. */
+const authorityVariables = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 
 /** Environment variables of libpq (PostgreSQL §34.15). */
 function loginFrom({ PGPASSWORD, PGPASSFILE, HOME, ...environment }: Environment): DatabaseLogin {

@@ -268,6 +268,23 @@ describe('config: a database on a PostgreSQL server', () => {
     },
   )
 
+  test.each(['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'])(
+    '%s does not decide which server is trusted',
+    (name) => {
+      const remote = 'postgres://anteroom@db1.example.org/anteroom?sslmode=verify-full'
+      const withCa = (database: string, path = '/ca.pem') =>
+        readStorageConfig({ database, masterKeyFile: 'k' }, { [name]: path })
+      expect(() => withCa(remote)).toThrow(
+        new Refusal('settings_invalid', `${name}: would decide which database server is trusted`, {
+          action: 'unset it, or add sslrootcert=FILE to the address',
+        }),
+      )
+      for (const database of [`${remote}&sslrootcert=/own.pem`, address, 'a.sqlite'])
+        expect(withCa(database).database).toBe(database)
+      expect(withCa(remote, '').database).toBe(remote)
+    },
+  )
+
   test('the password file may be a systemd credential', () => {
     const environment = {
       CREDENTIALS_DIRECTORY: '/run/credentials/a',
