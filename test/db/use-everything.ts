@@ -102,6 +102,7 @@ export async function callStore(place: Place): Promise<void> {
   const [known] = await store.listMembers(Number.MAX_SAFE_INTEGER, 10)
   if (known) await store.editMember(known, { lastName: 'Edited' }, act)
   await store.findMemberByEmail('robin@example.com', act)
+  await store.editMember(member, { firstName: 'Rowan' }, act)
   await store.releaseEmail(member.id, act)
   await store.exportMember(member.id, act)
   await store.eraseMember(member.id, act)

@@ -351,7 +351,7 @@ export class Oracle {
     if (request.memberId === null || !holds(request, false) || to === null) return 'move_unknown'
     if (to === request.providerId && startsAt === request.startsAt) return 'move_unknown'
     const refusal = this.#place(request, to, startsAt)
-    return refusal ?? this.#record('request.move', `request ${id}`)
+    return refusal ?? this.#record('request.move', `request ${id}`, `: provider ${to}`)
   }
 
   /** @param number the authorization number that the service chose for a request without a number */
@@ -363,7 +363,7 @@ export class Oracle {
     const refusal = this.#place(request, providerId, startsAt)
     if (refusal) return refusal
     request.authorizationNumber ??= this.#newNumber(number)
-    return this.#record('request.assign', `request ${id}`)
+    return this.#record('request.assign', `request ${id}`, `: provider ${providerId}`)
   }
 
   #place(request: OracleRequest, providerId: number, startsAt: number | null): string | null {
@@ -518,7 +518,8 @@ export class Oracle {
   /** @param organization an index into the organizations; null for none */
   join(partner: OraclePartner, organization: number | null): null {
     partner.organization = organization
-    return this.#record('partner.set-organization', `partner ${partner.id}`)
+    const now = organization === null ? 'none' : `organization ${this.organizations[organization]?.id}`
+    return this.#record('partner.set-organization', `partner ${partner.id}`, `: ${now}`)
   }
 
   switchOrganization(organization: { readonly id: number; active: boolean }, active: boolean): null {
@@ -529,8 +530,8 @@ export class Oracle {
     )
   }
 
-  #record(action: string, record: string): null {
-    this.audit.push(`test ${action} ${record} done`)
+  #record(action: string, record: string, values = ''): null {
+    this.audit.push(`test ${action} ${record} done${values}`)
     return null
   }
 }
