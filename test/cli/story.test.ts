@@ -71,6 +71,8 @@ test('cli: a partner is onboarded and books, staff assign and accept an intake, 
     utcStartTime: wanted,
     ...{ kind: 'intake', state: 'accepted', provider: 'on-2', partner: 'Lantern', externalUserId: 'kim' },
     contact: expect.objectContaining({ name: 'Robin Sample', leaveVoicemail: null }),
+    risk: { ninthItem: 'not asked', severity: null, unread: false },
+    changes: [],
   })
 
   // A member is deactivated, reactivated and erased.
