@@ -8,7 +8,7 @@ export class Fault {
 type Parse<Value> = (text: string) => Value | Fault
 
 interface Details {
-  /** The default value, as text. `meaning` must mention the default too. */
+  /** The default value, as text. The help mentions it. */
   readonly byDefault?: string
   /** True if a running server applies a new value at SIGHUP. */
   readonly isReloaded?: true
@@ -27,16 +27,18 @@ export interface Setting<Value = unknown, More extends Details = Details> {
 function setting<Value, const More extends Details = object>(
   flag: string,
   argument: string | null,
-  meaning: string,
+  what: string,
   parse: Parse<Value>,
   details = {} as More,
 ): Setting<Value, More> {
+  const { byDefault }: Details = details
+  const meaning = byDefault === undefined || argument === null ? what : `${what} (default: ${byDefault})`
   const variable = `ANTEROOM_${flag.slice('--'.length).toUpperCase().replaceAll('-', '_')}`
   return { flag, argument, variable, meaning, parse, details }
 }
 
 const limit = (flag: string, what: string, byDefault: string) =>
-  setting(flag, '<n>', `the maximum ${what}, or off (default: ${byDefault})`, cap, {
+  setting(flag, '<n>', `the maximum ${what}, or off`, cap, {
     byDefault,
     isReloaded: true,
   })
@@ -68,10 +70,10 @@ export const settings = {
   ),
   zones: setting('--zones', '<folder>', 'a zoneinfo folder to use instead of the built-in time zones', text),
   baseUrl: setting('--base-url', '<url>', 'the public address, used in links', webAddress),
-  host: setting('--host', '<host>', 'the address to listen on (default: 127.0.0.1)', text, {
+  host: setting('--host', '<host>', 'the address to listen on', text, {
     byDefault: '127.0.0.1',
   }),
-  port: setting('--port', '<n>', 'the port to listen on, 0 for a free one (default: 8080)', port, {
+  port: setting('--port', '<n>', 'the port to listen on, 0 for a free one', port, {
     byDefault: '8080',
   }),
   metricsPort: setting(
@@ -111,14 +113,14 @@ export const settings = {
   nodes: setting(
     '--nodes',
     '<n>',
-    'the number of nodes; each applies its share of the limits per minute (default: 1)',
+    'the number of nodes; each applies its share of the limits per minute',
     wholeNumber(1, 64),
     { byDefault: '1', isReloaded: true },
   ),
   logRequests: setting(
     '--log-requests',
     '<which>',
-    'the requests to log: all, or errors (status 400 and above) (default: all)',
+    'the requests to log: all, or errors (status 400 and above)',
     oneOf('all', 'errors'),
     { byDefault: 'all' },
   ),
@@ -135,7 +137,7 @@ export const settings = {
   cacheMib: setting(
     '--cache-mib',
     '<n>',
-    'the memory for cached search pages in MiB, 0 for no cache (default: 128)',
+    'the memory for cached search pages in MiB, 0 for no cache',
     wholeNumber(0, 999_999),
     { byDefault: '128', isReloaded: true },
   ),

@@ -98,7 +98,10 @@ export class RequestMeasures {
       counter(
         'anteroom_refusals_total',
         'Error responses, by X-Error-Code.',
-        Array.from(this.#refusals, ([reason, count]) => [{ reason, status: statusOfCode(reason) }, count]),
+        Array.from(this.#refusals, ([reason, count]) => [
+          { reason, status: errorCodes[reason as keyof typeof errorCodes].status },
+          count,
+        ]),
       ),
       counter(
         'anteroom_partner_requests_total',
@@ -134,10 +137,6 @@ export class RequestMeasures {
 
 /** Label for all partners without a series. No partner has this id. */
 const otherPartners = 0
-
-function statusOfCode(code: string): number {
-  return errorCodes[code as keyof typeof errorCodes].status
-}
 
 function byKind(counts: Record<string, number>, label: string): Sample[] {
   return Object.entries(counts).map(([kind, count]) => [{ [label]: kind }, count])

@@ -6,7 +6,10 @@ import { type ClockReading, clockRemedy, describeDifference, isApart, readClock 
 
 export async function serverFindings(on: OnConnection): Promise<Finding[]> {
   const checks = {
-    server: findVersion,
+    server: async (connection: Connection): Promise<Finding> => {
+      const [row] = await connection.run("SELECT current_setting('server_version')")
+      return { check: 'server', state: 'ok', detail: `PostgreSQL ${row?.[0]}` }
+    },
     connection: findEncryption,
     clock: findClock,
     replication: findReplication,
@@ -33,11 +36,6 @@ export async function whereReadable(check: string, find: () => Promise<Finding>)
 function notPermitted(check: string, remedy?: string): Finding {
   const detail = 'not checked, because the role lacks the privilege'
   return { check, state: 'note', detail, ...(remedy && { remedy }) }
-}
-
-async function findVersion(connection: Connection): Promise<Finding> {
-  const [row] = await connection.run("SELECT current_setting('server_version')")
-  return { check: 'server', state: 'ok', detail: `PostgreSQL ${row?.[0]}` }
 }
 
 async function findEncryption(connection: Connection): Promise<Finding> {

@@ -39,8 +39,11 @@ export async function restoreDatabase(restoring: RestoringFile): Promise<Manifes
   removeAbandoned(path)
   try {
     using file = beginFile(path)
-    if (isDatabase(backup)) copyPrivately(backup, file.path)
-    else await decrypt(backup, file.path, progress)
+    if (isDatabase(backup)) {
+      copyFileSync(backup, file.path)
+      // copyFile keeps the mode of the original.
+      chmodSync(file.path, 0o600)
+    } else await decrypt(backup, file.path, progress)
     const manifest = adopt(file.path, restoring)
     await checkCopy(file.path, progress)
     if (manifest) await compareContent(file.path, manifest, progress)
@@ -82,12 +85,6 @@ function differenceOf(found: Content, manifest: Manifest): string {
 
 function holdsAnything(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
-}
-
-/** Makes the copy private, because copyFile keeps the mode of the original. */
-function copyPrivately(from: string, to: string): void {
-  copyFileSync(from, to)
-  chmodSync(to, 0o600)
 }
 
 function adopt(path: string, keyed: RestoringFile): Manifest | null {

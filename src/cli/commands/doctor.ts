@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { type Flags, readBackupMaxAge } from '../../config'
 import { Refusal } from '../../domain/errors'
 import { type Finding, finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
-import type { ZoneData } from '../../domain/ports/time'
 import {
   listShiftedBookings,
   listUnavailableBookings,
@@ -59,7 +58,7 @@ async function directoryFindings(flags: DoctorFlags): Promise<Finding[]> {
         bookedFinding(await listShiftedBookings(context, zones, now)),
       ),
       await whereReadable('providers', () => listedFinding(context.directory.listUnlisted())),
-      zoneFinding(zones, now),
+      finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`),
     )
   })
   await inService.catch((error) => {
@@ -153,7 +152,3 @@ function unavailableFinding(stranded: readonly UnavailableBooking[]): Finding {
 
 /** A finding names at most this many records. Further records are only counted. */
 const mostNamed = 20
-
-function zoneFinding(zones: ZoneData, now: number): Finding {
-  return finding('zone data', zoneDataNote(zones, now), `${zones.edition}, ${zones.folder ?? 'built in'}`)
-}

@@ -69,7 +69,10 @@ async function note({ context, act }: Call<Records>, id: number, word: string): 
 async function showNotes({ context }: Call<Records>, id: number): Promise<Answer> {
   const notes = await readNotes(context, id, makeAct())
   const text = notes.map((one, index) => [index > 0 ? '' : [], noteText(one)])
-  return { json: notes.map(presentRequestNote), text: notes.length === 0 ? 'There are no notes.' : text }
+  return {
+    json: notes.map(({ at, ...note }) => ({ ...note, at: presentTimestamp(at) })),
+    text: notes.length === 0 ? 'There are no notes.' : text,
+  }
 }
 
 function noteText({ at, actor, kind, text }: RequestNote): Text {
@@ -78,10 +81,6 @@ function noteText({ at, actor, kind, text }: RequestNote): Text {
 }
 
 const pastOf = { decline: 'declined', close: 'closed' } as const
-
-function presentRequestNote({ at, ...note }: RequestNote) {
-  return { ...note, at: presentTimestamp(at) }
-}
 
 function stateCommands(): Command[] {
   return [

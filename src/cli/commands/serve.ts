@@ -222,7 +222,11 @@ async function serveUntilStopped(
     const endWatch = watchAudit(service.context, report)
     await stopped
     report('stopping', 'info')
-    const reportWaiting = () => report(stillStopping(server.underWay()), 'info')
+    const reportWaiting = () =>
+      report(
+        `still stopping: waiting at most 15 s for ${counted(server.underWay(), 'request')} to finish`,
+        'info',
+      )
     const waiting = setTimeout(reportWaiting, silentStopMillis).unref()
     await server.stop()
     clearTimeout(waiting)
@@ -260,10 +264,6 @@ export function watchAudit(records: Records, report: Report): () => Promise<void
 
 /** If a stop takes longer than this (ms), the number of unfinished requests is logged. */
 const silentStopMillis = 2_000
-
-function stillStopping(requests: number): string {
-  return `still stopping: waiting at most 15 s for ${counted(requests, 'request')} to finish`
-}
 
 function notesOn({ baseUrl, tls, proxies, overruled }: ServerConfig): string[] {
   const notes = [...overruled]

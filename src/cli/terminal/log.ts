@@ -63,7 +63,7 @@ export function requestLine(entry: LogEntry, at: number): string {
     method.padEnd(4),
     oneLine(route ?? '-').padEnd(routeWidth),
     `${millis.toFixed(1)} ms`.padStart(9),
-    sizeText(bytes).padStart(8),
+    (bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`).padStart(8),
     partnerId === null ? '' : `partner ${partnerId}`,
     refusedFor === null ? '' : `${painted(meaning, refusedFor)} ${painted('dim', oneLine(id))}`,
   ]
@@ -73,10 +73,6 @@ export function requestLine(entry: LogEntry, at: number): string {
 function formatOfStatus(status: number): Format {
   if (status >= 500) return ['red', 'bold']
   return status >= 400 ? 'yellow' : 'green'
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 1_000 ? `${bytes} B` : `${(bytes / 1_000).toFixed(1)} kB`
 }
 
 /** Returns the text without colors if NO_COLOR is set or the terminal has no colors. */

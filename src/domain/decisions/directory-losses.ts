@@ -31,7 +31,9 @@ export const lossOf: Record<
     workingHours.some((hours) => areHoursLost(hours, after.workingHours, since)) ? 1 : 0,
   overrides: (before, after, since) =>
     before.overrides.filter(
-      (override) => epochDay(override.date) >= since && !isAmong(override, after.overrides),
+      (override) =>
+        epochDay(override.date) >= since &&
+        !after.overrides.some((other) => isDeepStrictEqual(override, other)),
     ).length,
   timeOff: (before, after, since) =>
     before.timeOff.filter((absence) => isAbsenceLost(absence, absencesOf(after), since)).length,
@@ -93,10 +95,6 @@ function timesOf(hours: WeeklyHours): Interval[] {
 
 function missing(before: readonly unknown[], after: readonly unknown[]): number {
   return before.filter((value) => !after.includes(value)).length
-}
-
-function isAmong(value: unknown, others: readonly unknown[]): boolean {
-  return others.some((other) => isDeepStrictEqual(value, other))
 }
 
 // The dates and times are valid, because the lists were validated before.

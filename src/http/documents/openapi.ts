@@ -109,7 +109,10 @@ export async function openApiDocument(
     ...head,
     servers: [{ url: baseUrl }],
     paths,
-    components: { securitySchemes, responses, schemas: byName(schemas) },
+    components: {
+      ...{ securitySchemes, responses },
+      schemas: Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1))),
+    },
   }
   return `${JSON.stringify(document, null, 2)}\n`
 }
@@ -239,8 +242,4 @@ function mapValues<Value, Mapped>(
   map: (value: Value, name: string) => Mapped,
 ): Record<string, Mapped> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
-}
-
-function byName(schemas: Schemas): Record<string, unknown> {
-  return Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1)))
 }
