@@ -52,6 +52,7 @@ export const auditActions = [
   'database.reactivate',
   'key.rotate',
   'audit.prune',
+  'audit.affected',
   'authentication.refuse',
 ] as const
 

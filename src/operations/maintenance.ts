@@ -210,7 +210,11 @@ export function noteAct(
 }
 
 /** Returns at most `limit` audit lines, oldest first. */
-export function listAudit({ store }: Records, limit: number, filter: AuditFilter): Promise<AuditLine[]> {
+export function listAudit(
+  { store }: Pick<Records, 'store'>,
+  limit: number,
+  filter: AuditFilter,
+): Promise<AuditLine[]> {
   return store.read(({ audit }) => audit.list(limit, filter))
 }
 
@@ -218,10 +222,18 @@ const linesAtOnce = 1_000
 
 /** Yields every audit line, oldest first, in constant memory. */
 export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLine> {
-  let lines = await listAudit(records, linesAtOnce, { after: Number.MIN_SAFE_INTEGER })
-  while (lines.length > 0) {
+  yield* matchingLines(records, {})
+}
+
+/** Works in batches, so that other work runs between two of them. */
+export async function* matchingLines(
+  records: Pick<Records, 'store'>,
+  filter: AuditFilter,
+): AsyncGenerator<AuditLine> {
+  const read = (after: number) => listAudit(records, linesAtOnce, { ...filter, after })
+  for (let lines = await read(Number.MIN_SAFE_INTEGER); lines.length > 0; ) {
     yield* lines
-    lines = await listAudit(records, linesAtOnce, { after: lines.at(-1)?.id })
+    lines = await read(lines.at(-1)?.id as number)
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Directory } from '../directory/directory'
 import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
+import { type ActorSpan, type Found, personActions, takeLine, touch } from '../domain/decisions/affected'
 import {
   decideEdit,
   decideEmailRelease,
@@ -13,6 +14,7 @@ import { foldName, type Member, type MemberEdit, type MemberProfile } from '../d
 import type { Partner } from '../domain/partner'
 import type { Facts } from '../domain/ports/store'
 import type { ZoneData } from '../domain/ports/time'
+import { pause } from '../domain/ports/time'
 import { decideState } from '../domain/ports/writes'
 import { homeZonesOf, type Region, regionRef } from '../domain/region'
 import { slotMinutes } from '../scheduling/availability'
@@ -20,7 +22,7 @@ import { dayMinutes, minuteMillis } from '../scheduling/calendar'
 import { formatLocal, offsetAt, type TimeZone, toLocal } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
 import { wasErased } from './find-records'
-import { tryPurge } from './maintenance'
+import { matchingLines, tryPurge } from './maintenance'
 
 /** Finds a member by external id and records the look-up. @throws Refusal member_not_found, or member_deactivated */
 export async function lookUpMember(
@@ -145,6 +147,42 @@ export async function eraseMember(
 async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omit<Erasure, 'holding'>> {
   return { isPurged: await tryPurge({ maintenance }), keptIn: await maintenance.keptAfterErasure() }
 }
+
+/** Finds the members whose data was seen or changed in `spans`, in order of id. `member` is null after an erasure. */
+export async function listAffected({ store }: Records, spans: readonly ActorSpan[]) {
+  const found: Found = { members: new Map(), requests: new Map(), unnamed: new Map(), actors: new Set() }
+  for (const span of spans) {
+    const { actor, since, until } = span
+    for (const action of personActions) {
+      const filter = { actor: actor ?? undefined, since, until, actions: [action] }
+      for await (const line of matchingLines({ store }, filter)) takeLine(found, line, span)
+    }
+    // A booking of a known member leaves no audit line.
+    const partnerId = Number(/^partner (\d+)$/.exec(actor ?? '')?.[1] ?? 0)
+    const submitted = { partnerId, submittedFrom: since, submittedUntil: until - 1 }
+    const submittedIds = partnerId ? await store.read(({ requests }) => requests.listIds(submitted)) : []
+    for (const id of submittedIds) touch(found.requests, id, ['request.submit'])
+  }
+  const ids = [...found.requests.keys()]
+  for (let start = 0; start < ids.length; start += requestsAtOnce) {
+    const some = ids.slice(start, start + requestsAtOnce)
+    for (const request of await store.read(({ requests }) => requests.findAll(some))) {
+      if (!request?.member) continue
+      touch(found.members, request.member.id, found.requests.get(request.id) ?? [])
+      found.requests.delete(request.id)
+    }
+    await pause(0)
+  }
+  const members = []
+  for (const [id, actions] of [...found.members].sort(([one], [other]) => one - other)) {
+    members.push({ id, member: await store.read((facts) => facts.members.findForStaff(id)), actions })
+  }
+  // The requests that are left belong to people who were erased.
+  const { unnamed, actors, requests } = found
+  return { members, unnamed, actors, erasedRequests: requests.size }
+}
+
+const requestsAtOnce = 100
 
 export type Clocks = Pick<ZoneData, 'find' | 'zonesOf'>
 

@@ -1,5 +1,6 @@
 import { authenticate, authenticationRefusals, newKey, signToken } from '../auth/token'
 import type { Act } from '../domain/audit'
+import type { ActorSpan } from '../domain/decisions/affected'
 import {
   currentAndWaiting,
   decideCancellation,
@@ -14,6 +15,8 @@ import type { Decision } from '../domain/ports/writes'
 import { dayMillis } from '../scheduling/calendar'
 import { type Context, type Records, thenShow } from './context'
 import { addressOfUse, countRefusalsToday } from './find-records'
+import { matchingLines } from './maintenance'
+import { moreAddresses } from './notebook'
 import { listPartners } from './partners'
 
 /** Stores a token before its activation. If the function throws, no token is issued. */
@@ -141,6 +144,25 @@ export async function listAddresses(
         : [],
   )
 }
+
+/**
+ * Finds the days on which an address used tokens, cut to the period. `kid` is undefined if the partner had more addresses
+ * than the log keeps: any address may then be one of them.
+ */
+export async function findUseDays({ store }: Records, network: string, { since, until }: Period) {
+  const days: (ActorSpan & { readonly actor: string; readonly kid: string | undefined })[] = []
+  // The line of a day may be earlier than the part of the day that counts.
+  const filter = { since: since - (since % dayMillis), until, actions: ['token.use'] as const }
+  for await (const { at, actor, outcome } of matchingLines({ store }, filter)) {
+    const [address, kid] = outcome.split(', kid ')
+    if (address !== network && address !== moreAddresses) continue
+    const day = at - (at % dayMillis)
+    days.push({ actor, kid, since: Math.max(since, day), until: Math.min(until, day + dayMillis) })
+  }
+  return days
+}
+
+type Period = Pick<ActorSpan, 'since' | 'until'>
 
 /** Returns a partner's current token, and tokens that wait for their cutover. */
 export async function findPartnerTokens(records: Records, partner: Partner) {

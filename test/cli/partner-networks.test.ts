@@ -81,3 +81,50 @@ test('cli: a partner may have 100 networks', async () => {
     networks: hundred.join(),
   })
 })
+
+test('cli: audit affected lists members, and says how an address was resolved', async () => {
+  using operator = new CommandLine()
+  await operator.do('init')
+  await operator.onboard('Lantern', 'North Care')
+  const [today, since] = [Date.now(), new Date(Date.now() - day).toISOString().replace(/\.\d+/, '')]
+  await noteUses(operator, [
+    ['203.0.113.7', today],
+    ['203.0.113.7', today],
+    ['2001:db8:0:7::/64', today],
+  ])
+  const by = (...words: string[]) => operator.do('audit', 'affected', '--since', since, ...words)
+  const date = new Date(today).toISOString().slice(0, 10)
+  const limit =
+    'Listed is all that the partner did on these days: the log does not say which calls came from there.'
+  const none = 'No member.\n\n0 members.\n'
+  expect(await by('--address', '203.0.113.7')).toBe(
+    `${none}203.0.113.7 used token k of partner 1 on ${date}.\n${limit}\n`,
+  )
+  const network = `2001:db8:0:7::/64 used token k of partner 1 on ${date}.`
+  for (const address of ['2001:db8:0:7::9', '2001:db8:0:7::/64']) {
+    expect(await by('--address', address)).toBe(`${none}${network}\n${limit}\n`)
+  }
+  expect(await by('--address', '192.0.2.1')).toBe(`${none}192.0.2.1 used no token in this period.\n`)
+  expect(await by('--partner', 'Lantern')).toBe(none)
+  expect(await by('--operator', 'nobody')).toBe(`${none}Actors of the lines: none.\n`)
+  expect(JSON.parse(await by('--address', '203.0.113.7', '--json'))).toEqual({
+    members: [],
+    notes: [`203.0.113.7 used token k of partner 1 on ${date}.`, limit],
+  })
+  const lines = await operator.ask<object[]>('audit', 'list', '--action', 'audit.affected')
+  expect(lines).toHaveLength(7)
+  for (const [words, fault] of [
+    [[], 'give one of --partner, --operator and --address'],
+    [
+      ['--address', '10.0.0.0/8'],
+      "option '--address <address>' must be an IP address, for example 203.0.113.7",
+    ],
+    [
+      ['--operator', 'olive', '--address', '10.0.0.1'],
+      "option '--operator <name>' cannot be used with option '--address <address>'",
+    ],
+  ] as const) {
+    const refused = await operator.run(['audit', 'affected', '--since', since, ...words])
+    expect(refused).toMatchObject({ code: 2, stderr: `error: ${fault}\n` })
+  }
+})

@@ -11,6 +11,7 @@ import type { Records } from '../../operations/context'
 import { findMemberRecords, requirePartner, subjectsOfPartner } from '../../operations/find-records'
 import { auditHead, everyAuditLine, listAudit, pruneAudit, verifyHeads } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
+import { affectedCommand } from '../affected'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'
 import { exitCodes } from '../exit-code'
@@ -35,6 +36,7 @@ export function auditCommand(): Command {
       examples: ['anteroom audit head'],
       run: head,
     }),
+    affectedCommand(),
     verifyCommand(),
     recordsCommand({
       name: 'prune',
