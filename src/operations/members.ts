@@ -160,8 +160,9 @@ export async function listAffected({ store }: Records, spans: readonly ActorSpan
     // A booking of a known member leaves no audit line.
     const partnerId = Number(/^partner (\d+)$/.exec(actor ?? '')?.[1] ?? 0)
     const submitted = { partnerId, submittedFrom: since, submittedUntil: until - 1 }
-    const submittedIds = partnerId ? await store.read(({ requests }) => requests.listIds(submitted)) : []
-    for (const id of submittedIds) touch(found.requests, id, ['request.submit'])
+    const owned = partnerId ? await store.read(({ requests }) => requests.listOwned(submitted)) : []
+    for (const { memberId } of owned)
+      if (memberId !== null) touch(found.members, memberId, ['request.submit'])
   }
   const ids = [...found.requests.keys()]
   for (let start = 0; start < ids.length; start += requestsAtOnce) {
