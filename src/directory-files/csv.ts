@@ -111,6 +111,8 @@ const guardQuotes = new RegExp(formula.replaceAll('%', "'"), 'g')
  * return the exact text.
  */
 export function guardFormula(text: string): string {
+  // A phone number without other signs is no formula.
+  if (/^\+\d[\d ]*$/.test(text)) return text
   return text.replace(formulaStarts, "'")
 }
 

@@ -91,7 +91,11 @@ describe('operations: a suspension and time off that staff set', () => {
     expect(before).not.toHaveLength(0)
 
     const { previewed, done } = await nightly(file)
-    expect(previewed).toMatchObject({ changes: [], staySuspended: ['on-1'] })
+    expect(previewed).toMatchObject({
+      changes: [],
+      staySuspended: ['on-1'],
+      stayAway: [{ ref: 'on-2', ...illness }],
+    })
     expect(done.unchanged).toBe(6)
     expect(needsConfirmation(previewed)).toBe(false)
     const other = { bio: 'New', timeOff: [{ from: '2027-01-04', until: '2027-01-05' }] }
@@ -105,8 +109,14 @@ describe('operations: a suspension and time off that staff set', () => {
     expect(freeOf('on-2')).toEqual(before)
     expect(before?.filter((start) => new Date(start * 60_000).toISOString() < '2026-12-05')).toHaveLength(4)
 
+    for (const until of ['2020-01-01', '2020-01-02'])
+      await addTimeOff(context, find('on-1'), { from: '2020-01-01', until }, service.act())
     await setProviderActive(context, find('on-1'), true, service.act())
-    expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed.staySuspended).toEqual([])
+    // The absences of on-1 are over.
+    expect((await nightly(fileWith({ 'on-1': other, 'on-2': other }))).previewed).toMatchObject({
+      staySuspended: [],
+      stayAway: [{ ref: 'on-2', ...illness }],
+    })
   })
 
   test('an export leaves out the suspension and the staff time off, and loading the export again changes nothing', async () => {

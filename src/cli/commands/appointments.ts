@@ -148,7 +148,9 @@ const csvTitles = [
 function csvOf(appointments: readonly Appointment[]): string {
   const rows = appointments.map((appointment) => {
     const shown = presentAppointment(appointment)
-    return { ...shown, memberTimeZones: shown.memberTimeZones.join(' ') }
+    // In a spreadsheet, +1-416-555 would be a sum.
+    const phoneNumber = shown.phoneNumber?.replace(/[^+\d]+/g, ' ') ?? null
+    return { ...shown, phoneNumber, memberTimeZones: shown.memberTimeZones.join(' ') }
   })
   return formatCsv([csvTitles, ...rows.map((row) => csvTitles.map((title) => inCell(row[title])))])
 }

@@ -76,7 +76,12 @@ export function warnOfEmptied({ emptied }: LoadDescription): void {
 /** @param isDone false for a preview */
 export function loadText(done: DirectoryLoad, load: LoadPreview, isDone: boolean): Text {
   const stay = `Active in the files, but still suspended by staff: ${firstOf(load.staySuspended, mostShown)}.`
-  return [changesText(done, load, isDone), load.staySuspended.length > 0 ? stay : []]
+  const away = load.stayAway.map(({ ref, from, until }) => `${ref} from ${from} until ${until}`)
+  return [
+    changesText(done, load, isDone),
+    load.staySuspended.length > 0 ? stay : [],
+    away.length > 0 ? `Absences entered by staff that stay: ${firstOf(away, mostShown, '; ')}.` : [],
+  ]
 }
 
 function changesText(done: DirectoryLoad, load: LoadPreview, isDone: boolean): Text {
@@ -190,7 +195,7 @@ const displacedColumns: Columns<DisplacedBooking> = {
 }
 
 export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadPreview): object {
-  const { changes, losses, reactivated, emptied, staySuspended, fallen } = load
+  const { changes, losses, reactivated, emptied, staySuspended, stayAway, fallen } = load
   return {
     dryRun,
     ...done,
@@ -198,6 +203,7 @@ export function loadJson(dryRun: boolean, done: DirectoryLoad, load: LoadPreview
     losses,
     emptied,
     staySuspended,
+    stayAway,
     fallen: soonestFirst(fallen).map(({ startsAt, ...shown }) => ({
       ...shown,
       utcStartTime: formatInstant(startsAt),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Provider } from '../provider'
+import { formatDate } from '../../scheduling/calendar'
+import type { Provider, TimeOff } from '../provider'
 import type { Region } from '../region'
 import type { ChangedRecord, DirectoryComparison, ProviderAfter } from './compare-directory'
 import { type LosableField, losableFields, lossOf } from './directory-losses'
@@ -43,6 +44,8 @@ export interface LoadDescription {
   readonly emptied: readonly ('licenses' | 'workingHours')[]
   /** Suspended providers who are active in the files. The suspension remains. */
   readonly staySuspended: readonly string[]
+  /** Absences that staff entered and that are not over. A load does not end them. */
+  readonly stayAway: readonly (TimeOff & { readonly ref: string })[]
 }
 
 /** Describes the effect of a load. @param since today's date in UTC-12, in days since 1970-01-01 */
@@ -63,6 +66,11 @@ export function describeLoad(
       (list) => providers.some((one) => one[list].length > 0) && after.every((one) => one[list].length === 0),
     ),
     staySuspended: after.filter(({ active, suspended }) => active && suspended).map(({ ref }) => ref),
+    stayAway: after.flatMap(({ ref, active, staffTimeOff }) =>
+      staffTimeOff
+        .filter(({ until }) => active && until >= formatDate(since))
+        .map((absence) => ({ ref, ...absence })),
+    ),
   }
 }
 

@@ -26,8 +26,8 @@ Searches and lists of regions return an \`ETag\`. Send it as \`If-None-Match\`. 
 304 without a body. The responses are compressed with zstd or gzip if \`Accept-Encoding\` names one of them.
 
 Each partner has two rate limits, one for reads and one for bookings. Each response shows the limit that applies to it in
-\`RateLimit-Policy\` and \`RateLimit\`. A search costs 1 plus its \`page_size\`; every other call costs 1. The quota refills
-evenly. A call that exceeds the remaining quota gets 429. Retry it after \`Retry-After\` seconds.
+\`RateLimit-Policy\` and \`RateLimit\`. A search costs 1 plus its \`page_size\`; a booking or intake costs 1,
+and 1 more for each full 8 KiB of its body; every other call costs 1. The quota refills evenly. A call that exceeds the remaining quota gets 429. Retry it after \`Retry-After\` seconds.
 
 Errors have a \`message\` for people and an \`X-Error-Code\` header for programs. Query parameters and body fields that
 are not described here are ignored. The sandbox reports fields that look misspelled in \`X-Sandbox-Warning\`.
