@@ -17,7 +17,6 @@ import {
   decideEnds,
   decideNote,
   decideReading,
-  decideReadingNotes,
   type RequestEnd,
   refuseTransition,
 } from '../domain/decisions/transitions'
@@ -152,7 +151,7 @@ export async function readScreening({ store }: Records, id: number, act: Act): P
   const answers = await store.change(
     act,
     ({ requests }) => [requests.find(id), requests.screeningOf(id)],
-    decideReading,
+    (request, answers) => decideReading('request.read-screening', request, answers),
   )
   return { answers, score: scoreScreening(answers) }
 }
@@ -182,7 +181,7 @@ export function readNotes({ store }: Records, requestId: number, act: Act): Prom
   return store.change(
     act,
     ({ requests, notes }) => [requests.find(requestId), notes.listOf(requestId)],
-    decideReadingNotes,
+    (request, read) => decideReading('request.read-notes', request, read),
   )
 }
 

@@ -18,7 +18,6 @@ import {
   decideMove,
   decideNote,
   decideReading,
-  decideReadingNotes,
   decideReopening,
   decideReopeningInSlot,
   type MoveDraft,
@@ -124,7 +123,7 @@ describe('domain: transitions of a request', () => {
     const ends = [
       decideAcceptance(null, act),
       decideDecline(null, act),
-      decideReading(null, []),
+      decideReading('request.read-screening', null, []),
       decideAcknowledgement(null, 0),
       decideAssignment(draft, { ...facts, request: null }),
       decideMove(move, { ...facts, request: null }),
@@ -132,7 +131,7 @@ describe('domain: transitions of a request', () => {
       decideReopening(null),
       decideReopeningInSlot(move, { ...facts, request: null }),
       decideNote(null, 'Called.', act),
-      decideReadingNotes(null, []),
+      decideReading('request.read-notes', null, []),
     ].map(endOf)
     expect(ends).toEqual(Array(11).fill('record_unknown'))
   })
@@ -328,7 +327,7 @@ describe('domain: a note', () => {
 
   test('is read, and the audit log records the read', () => {
     const notes = [{ id: 1, kind: 'note' as const, at: now, actor: 'olive', text: 'Called.' }]
-    const decided = done(decideReadingNotes(booking, notes))
+    const decided = done(decideReading('request.read-notes', booking, notes))
     expect([decided.writes, decided.taken]).toEqual([[], []])
     expect(decided.audit).toEqual({ action: 'request.read-notes', noun: 'request', id: 12 })
     expect(decided.answer([])).toBe(notes)
@@ -338,7 +337,7 @@ describe('domain: a note', () => {
 describe('domain: reading screening answers', () => {
   test('returns the answers and writes only to the audit log', () => {
     const answers = [{ question: 'Sleep?', answer: 'Several days' }]
-    const decided = done(decideReading(booking, answers))
+    const decided = done(decideReading('request.read-screening', booking, answers))
     expect([decided.writes, decided.taken]).toEqual([[], []])
     expect(decided.audit).toEqual({ action: 'request.read-screening', noun: 'request', id: 12 })
     expect(decided.answer([])).toBe(answers)

@@ -3,11 +3,9 @@ import {
   holdsSlot,
   type NoteKind,
   providersOf,
-  type RequestNote,
   type RequestRecord,
   type RequestState,
   refuseErased,
-  type ScreeningAnswer,
   slotMillis,
 } from '../booking-request'
 import { Refusal } from '../errors'
@@ -92,13 +90,14 @@ export function decideAcknowledgement(request: RequestRecord | null, localOffset
   return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
 
-/** Allows reading the screening answers. The audit log records the reader. */
-export function decideReading(
+/** Allows reading the screening answers or the notes. The audit log records the reader. */
+export function decideReading<Read>(
+  action: 'request.read-screening' | 'request.read-notes',
   request: RequestRecord | null,
-  answers: readonly ScreeningAnswer[],
-): Decision<readonly ScreeningAnswer[]> {
+  read: Read,
+): Decision<Read> {
   if (!request) return unknownRecord('request')
-  return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
+  return { ...outcome(action, 'request', request.id, []), answer: () => read }
 }
 
 /** A move to another slot, based on a snapshot of the directory. */
@@ -275,13 +274,4 @@ function reasonNote(request: RequestRecord, kind: NoteKind, act: Act, reason: st
 
 function noteOf({ id }: RequestRecord, kind: NoteKind, text: string, { at, actor }: Act): Write {
   return { add: 'note', row: { requestId: id, kind, at, actor, text } }
-}
-
-/** Allows reading the notes. The audit log records the reader. */
-export function decideReadingNotes(
-  request: RequestRecord | null,
-  notes: readonly RequestNote[],
-): Decision<readonly RequestNote[]> {
-  if (!request) return unknownRecord('request')
-  return { ...outcome('request.read-notes', 'request', request.id, []), answer: () => notes }
 }
