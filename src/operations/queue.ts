@@ -5,6 +5,7 @@ import type { PageRequest } from '../domain/page'
 import type { OwnedRequest, RequestFilter, Store } from '../domain/ports/store'
 import { pause } from '../domain/ports/time'
 import { isAtRisk, type Risk, riskOf } from '../domain/screening'
+import { dayMillis } from '../scheduling/calendar'
 import type { Records } from './context'
 import { noteAct } from './maintenance'
 import { noteReadings } from './requests'
@@ -131,7 +132,9 @@ function firstOfEach(ranked: readonly OwnedRisk[]): (OwnedRisk & { count: number
 
 type OwnedRisk = OwnedRequest & { readonly risk: Risk | null }
 
-const openedAtOnce = 100
+const [openedAtOnce, knownAtOnce] = [100, 5_000]
+/** Nearly all slots start within 30 days. */
+const horizonMillis = 30 * dayMillis
 
 /** Risk by request id, for each open database. In memory only, because a stored risk would be readable. */
 const remembered = new WeakMap<Store, Map<number, Risk | null>>()
@@ -150,8 +153,8 @@ async function* risksOf(store: Store, requests: readonly OwnedRequest[]): AsyncG
     const unknown = some
       .filter(({ id, memberId }) => memberId !== null && !memory.has(id))
       .map(({ id }) => id)
+    if (unknown.length > 0 || start % knownAtOnce === 0) await pause(0)
     if (unknown.length > 0) {
-      await pause(0)
       const answers = await store.read(({ requests }) => requests.readableAnswers(unknown))
       for (const id of unknown) {
         const decrypted = answers.get(id) ?? null
@@ -178,9 +181,15 @@ export async function isAnyAtRisk({ store }: Records): Promise<boolean> {
  */
 export async function listUnreadRisk({ store }: Pick<Records, 'store'>, now: number): Promise<number[]> {
   const waiting = await store.read(({ requests }) => requests.listOwned({ state: 'waiting' }))
-  const coming = await store.read(({ requests }) => requests.slotsBetween(now, Number.MAX_SAFE_INTEGER))
   const all = new Map(waiting.map((request) => [request.id, request]))
-  for (const { requestId: id, memberId } of coming) all.set(id, { id, memberId })
+  // Day by day, so that others get a turn: a network may have 100,000 booked slots.
+  for (let from = now; from < Number.MAX_SAFE_INTEGER; ) {
+    const until = from < now + horizonMillis ? from + dayMillis : Number.MAX_SAFE_INTEGER
+    const coming = await store.read(({ requests }) => requests.slotsBetween(from, until))
+    for (const { requestId: id, memberId } of coming) all.set(id, { id, memberId })
+    await pause(0)
+    from = until
+  }
   const memory = memoryOf(store)
   for (const id of memory.keys()) if (!all.has(id)) memory.delete(id)
   const atRisk: number[] = []

@@ -123,13 +123,13 @@ test('cli: many intakes of one member are one row of the queue, and are closed t
   const list = (...flags: string[]) => act('list', '--intakes', '--partner', 'Flood', ...flags)
   expect((await list()).stdout).toMatch(
     new RegExp(
-      `^ID +REQUESTS +RISK .*\n${first} +3 .*\n${kim} +1 .*\n\n2 members with 4 requests \\(--member lists one\\); the oldest `,
+      `^ID +REQUESTS +RISK .*\n${first} +3 .*\n${kim} +1 .*\n\n2 members with 4 requests; the oldest has waited \\d+ min; to list those of one member, use --member ID\\.\n$`,
     ),
   )
   expect((await list('--limit', '1')).stdout).toContain('use --page 2')
   const theirs = `${(await practice.store.findRequest(first as number))?.member?.id}`
   const alone = (await list('--member', theirs)).stdout
-  expect(alone.match(/^\d+ /gm)).toHaveLength(3)
+  expect(alone.match(/^\d+ {2}/gm)).toHaveLength(3)
   const listed = JSON.parse((await list('--json')).stdout)
   expect(listed.map(({ id, requests }: { id: number; requests?: number }) => [id, requests])).toEqual(
     ids.map((id) => [id, undefined]),

@@ -25,6 +25,8 @@ test('cli: status is up while the service answers, and down after it was stopped
     unreadRisk: { count: 0, oldestAt: null },
     backup: { madeAt: null, drilledAt: null },
     nextCutover: null,
+    tokenConcerns: [],
+    usedFrom: [],
     refusedToday: { kinds: [], ofAll: true },
     movedBookings: 0,
     firstAid: ['no backup was ever made: anteroom backup FILE'],

@@ -214,13 +214,14 @@ function pageText(queue: Queue, wish: QueueWish, now: number): string {
   const before = (wish.page - 1) * wish.pageSize
   const isAll = before === 0 && !isMore
   const which = isGrouped(queue)
-    ? `${counted(requests.length, 'member')} with ${requests.reduce((sum, { count }) => sum + count, 0)} requests (--member lists one)`
+    ? `${counted(requests.length, 'member')} with ${requests.reduce((sum, { count }) => sum + count, 0)} requests`
     : isAll
       ? counted(requests.length, 'request')
       : `requests ${before + 1} to ${before + requests.length}`
   const oldest =
     oldestWaitingAt === null ? 'none is waiting' : `the oldest has waited ${ageText(oldestWaitingAt, now)}`
-  return `${which}; ${oldest}${isMore ? `; ${nextPage(wish)}` : ''}.`
+  const each = isGrouped(queue) ? '; to list those of one member, use --member ID' : ''
+  return `${which}; ${oldest}${each}${isMore ? `; ${nextPage(wish)}` : ''}.`
 }
 
 /** Lists that are not sorted by risk may show urgent requests only on a later page. */
