@@ -233,7 +233,7 @@ describe('cli: the directory commands', () => {
     const none = write('none/licenses.csv', 'ref,region,from\n')
     const warning =
       'anteroom: warning: with these files, no provider has a license, so no provider can be found or booked\n'
-    await operator.do('provider', 'away', 'on-3', '--from', '2099-01-01', '--until', '2099-01-02', '--yes')
+    await operator.do('provider', 'away', 'on-3', '2099-01-01', '2099-01-02')
     const away = 'Absences entered by staff that stay: on-3 from 2099-01-01 until 2099-01-02.\n'
     const stays = `Active in the files, but still suspended by staff: on-1.\n${away}`
     const losses = '2 licenses of 2 providers.\non-1: licenses -1\non-3: licenses -1\n'
