@@ -100,10 +100,10 @@ const notes = 'token uses, member look-ups and refused authentications'
 const forgetMillis = 60_000
 
 function startPeriodicTasks({ context, report }: Served) {
-  const { notebook, store } = context
+  const { notebook, store, clock } = context
   let isWaiting = false
   const flush = async () => {
-    const isFlushed = await notebook.flush(store).then(
+    const isFlushed = await notebook.flush(store, clock.now()).then(
       () => true,
       () => false,
     )
@@ -126,7 +126,9 @@ function startPeriodicTasks({ context, report }: Served) {
     stopLongOnes: () => stopping.abort(),
     async stop() {
       for (const timer of timers) clearInterval(timer)
-      await notebook.flush(store).catch(() => report(`${notes} could not be stored and are lost`, 'error'))
+      await notebook
+        .flush(store, Number.POSITIVE_INFINITY)
+        .catch(() => report(`${notes} could not be stored and are lost`, 'error'))
       await forgetting
     },
   }

@@ -12,7 +12,7 @@ import {
   parseState,
 } from '../../src/domain/audit'
 import type { emailConflictQuery } from '../../src/domain/decisions/submission'
-import { countedRefusal, type RefusalCount, type RefusalQuery } from '../../src/domain/errors'
+import { countedRefusals, type RefusalCount, type RefusalQuery } from '../../src/domain/errors'
 import type { MaybePromise } from '../../src/domain/ports/store'
 import type { Vault } from '../../src/domain/ports/vault'
 import { auditArchives } from '../audit/archive'
@@ -254,7 +254,7 @@ function refusalCounts({ db, tables: { audit }, prepare }: QueryEngine) {
       partnerId === undefined
         ? ofAll({ since, most })
         : ofOne({ since, most, record: `partner ${partnerId}` })
-    return then(counted, (rows) => rows.map(countedRefusal))
+    return then(counted, countedRefusals)
   }
 }
 

@@ -107,8 +107,9 @@ export interface RefusalCount {
   readonly reason: string
   /** True if the signature was not verified. The caller may then be someone other than this partner. */
   readonly isClaimed: boolean
-  /** The number of audit lines. A node logs an address at most once a minute, so more refusals are possible. */
   readonly count: number
+  /** The number of audit lines. */
+  readonly lines: number
   readonly lastAt: number
 }
 
@@ -119,12 +120,20 @@ interface AlikeLines extends Pick<RefusalCount, 'count' | 'lastAt'> {
 
 const claimed = ', claimed'
 
-export function countedRefusal({ record, outcome, count, lastAt }: AlikeLines): RefusalCount {
-  return {
-    partnerId: record === null ? null : Number(record.replace('partner ', '')),
-    reason: outcome.replace(claimed, ''),
-    isClaimed: outcome.endsWith(claimed),
-    count,
-    lastAt,
+/** Sums up lines of one reason and partner, the most frequent first. A line `…, 56 more` counts 56 refusals. */
+export function countedRefusals(alike: readonly AlikeLines[]): RefusalCount[] {
+  const counts = new Map<string, RefusalCount>()
+  for (const { record, outcome: text, count: lines, lastAt } of alike) {
+    const [, outcome = text, more = '1'] = /^(.*), (\d+) more$/.exec(text) ?? []
+    const known = counts.get(`${record} ${outcome}`)
+    counts.set(`${record} ${outcome}`, {
+      partnerId: record === null ? null : Number(record.replace('partner ', '')),
+      reason: outcome.replace(claimed, ''),
+      isClaimed: outcome.endsWith(claimed),
+      count: (known?.count ?? 0) + lines * Number(more),
+      lines: (known?.lines ?? 0) + lines,
+      lastAt: Math.max(known?.lastAt ?? lastAt, lastAt),
+    })
   }
+  return [...counts.values()].sort((a, b) => b.count - a.count)
 }

@@ -30,13 +30,13 @@ const linesAtOnce = 100
 
 /**
  * Collects records during requests, and writes the records later. The last use of a key is kept to the minute. A refused
- * authentication is kept once a minute for each reason, address and claimed partner. A member look-up is kept once an hour
+ * authentication is kept once a minute for each reason, address and claimed partner; then their number follows. A member look-up is kept once an hour
  * for each partner and member. A use of a token is kept once a UTC day for each key and address. Nodes do not share these records, so a caller of two nodes leaves two lines.
  */
 export class Notebook {
   #uses = new Map<string, number>()
   #written = new Map<string, number>()
-  readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept)
+  readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept, true)
   readonly #lookUps = new LineBuffer(hourMillis, maxLookUps, maxLookUps)
   /** One buffer for each partner, so that one partner's calls cannot crowd out the addresses of another. */
   readonly #addresses = new Map<number, LineBuffer>()
@@ -80,8 +80,12 @@ export class Notebook {
     buffer.note({ ...line, outcome: `${networkOf(address)}, kid ${kid}` }, others)
   }
 
-  /** Writes the collected records. Lines that cannot be written stay for the next flush. */
-  flush(store: Store): Promise<void> {
+  /**
+   * Writes the collected records. Lines that cannot be written stay for the next flush.
+   * @param now ms; numbers of minutes that are over by then are written too
+   */
+  flush(store: Store, now?: number): Promise<void> {
+    if (now !== undefined) this.#refusals.endPeriod(now)
     // Two flushes at once would write the same lines. All waiting callers share the next flush, because one flush per caller
     // would take long after an outage.
     this.#next ??= this.#flushing
@@ -112,28 +116,44 @@ class LineBuffer {
   #start = 0
   #seen = new Set<string>()
   #kept: AuditEntry[] = []
+  /** The newest repetition of a line, and how many there were. */
+  readonly #repeated = new Map<string, { readonly line: AuditEntry; readonly count: number }>()
 
   /**
    * Accepts `most` lines in each period of `millis`. Replaces further lines by the combined lines of `others`.
-   * At most `maxKept` lines wait to be written.
+   * At most `maxKept` lines wait to be written. With `isCounted`, a line at the end of a period counts the repetitions.
    */
   constructor(
     private readonly millis: number,
     private readonly most: number,
     private readonly maxKept: number,
+    private readonly isCounted = false,
   ) {}
 
   note(line: AuditEntry, others: () => AuditEntry): void {
-    const start = startOf(line.at, this.millis)
-    if (start !== this.#start) {
-      this.#start = start
-      this.#seen.clear()
+    this.endPeriod(line.at)
+    const isFree = this.#seen.has(keyOf(line)) || this.#seen.size < this.most
+    const entry = isFree ? line : others()
+    const key = keyOf(entry)
+    if (this.#seen.has(key)) {
+      const count = (this.#repeated.get(key)?.count ?? 0) + 1
+      if (this.isCounted) this.#repeated.set(key, { line: entry, count })
+    } else if (this.#kept.length < this.maxKept) {
+      this.#seen.add(key)
+      this.#kept.push(entry)
     }
-    if (this.#seen.has(keyOf(line))) return
-    const entry = this.#seen.size < this.most ? line : others()
-    if (this.#seen.has(keyOf(entry)) || this.#kept.length >= this.maxKept) return
-    this.#seen.add(keyOf(entry))
-    this.#kept.push(entry)
+  }
+
+  /** @param now ms; Infinity ends the period in any case */
+  endPeriod(now: number): void {
+    const start = startOf(now, this.millis)
+    if (start === this.#start) return
+    this.#start = start
+    this.#seen.clear()
+    const room = this.maxKept - this.#kept.length
+    for (const { line, count } of [...this.#repeated.values()].slice(0, room))
+      this.#kept.push({ ...line, outcome: `${line.outcome}, ${count} more` })
+    this.#repeated.clear()
   }
 
   async write(store: Store): Promise<void> {

@@ -94,7 +94,7 @@ export async function readStatus(
     nextCutover: await findNextCutover(records, now),
     ...(await readTokenUse(records, now)),
     refused,
-    isRefusedWhole: refused.reduce((sum, { count }) => sum + count, 0) < maxCounted,
+    isRefusedWhole: refused.reduce((sum, { lines }) => sum + lines, 0) < maxCounted,
     movedBookings: await countShiftedBookings(records, clocks, now),
   }
 }

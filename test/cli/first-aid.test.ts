@@ -25,7 +25,14 @@ test('cli: the hints of status are empty if nothing is wrong', () => {
 })
 
 test('cli: the hints of status are at most ten, most urgent first, and fit a terminal', () => {
-  const refusal = { partner: 'Lantern', reason: 'token_invalid', isClaimed: true, count: 4, lastAt: 0 }
+  const refusal = {
+    partner: 'Lantern',
+    reason: 'token_invalid',
+    isClaimed: true,
+    count: 4,
+    lines: 4,
+    lastAt: 0,
+  }
   const sick: Status = {
     ...well,
     servers: [serverThatIs('down')],

@@ -1048,9 +1048,15 @@ export function operatorContract(open: () => Promise<Place>): void {
         refusal(6, null, 'partner_not_found'),
         lineOf(now + 7, 'olive', 'token.rotate', 'partner 1'),
       ])
-      const countOf = (partnerId: number | null, outcome: string, count: number, at: number) => {
+      const countOf = (
+        partnerId: number | null,
+        outcome: string,
+        lines: number,
+        at: number,
+        count = lines,
+      ) => {
         const [reason = '', isClaimed] = outcome.split(', ')
-        return { partnerId, reason, isClaimed: isClaimed !== undefined, count, lastAt: now + at }
+        return { partnerId, reason, isClaimed: isClaimed !== undefined, count, lines, lastAt: now + at }
       }
       const nobodys = countOf(null, 'partner_not_found', 1, 6)
       const [theirs, others] = [countOf(1, 'partner_inactive', 2, 2), countOf(11, claimed, 1, 5)]
@@ -1063,6 +1069,13 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect(await of(0, 2, 1)).toEqual([countOf(1, claimed, 2, 4)])
       expect(await of(4, 9, 1)).toEqual([countOf(1, claimed, 1, 4)])
       expect(await of(0, 9, 2)).toEqual([])
+      // A line can stand for several refusals.
+      await store.appendAudit([
+        refusal(8, 'partner 11', `${claimed}, 40 more`),
+        refusal(7, 'partner 11', `${claimed}, 2 more`),
+        refusal(8, 'partner 11', `${claimed}, 2 more`),
+      ])
+      expect((await of(0, 12))[0]).toEqual(countOf(11, claimed, 4, 8, 45))
     })
 
     test('a log search finds the request ids of a member until the member is erased', async () => {

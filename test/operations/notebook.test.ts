@@ -49,6 +49,38 @@ describe('operations: the notebook', () => {
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
+  test('the notebook counts repeated refusals, and writes their number when the minute is over', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    for (const at of [0, 1, 2, 3]) notebook.noteRefusal('token_invalid', '::1', now + at)
+    notebook.noteRefusal('token_invalid', '::2', now)
+    await notebook.flush(store, now + minute - 1)
+    expect(lines).toEqual([line('::1'), line('::2')])
+    const more = { ...line('::1', now + 3), outcome: 'token_invalid, 3 more' }
+    await notebook.flush(store, now + minute)
+    expect(lines.splice(0)).toEqual([line('::1'), line('::2'), more])
+    notebook.noteRefusal('token_invalid', '::1', now + minute)
+    notebook.noteRefusal('token_invalid', '::1', now + minute)
+    notebook.noteRefusal('token_invalid', '::1', now + 3 * minute)
+    notebook.noteRefusal('token_invalid', '::1', now + 3 * minute)
+    await notebook.flush(store, Number.POSITIVE_INFINITY)
+    const one = (at: number) => ({ ...line('::1', at), outcome: 'token_invalid, 1 more' })
+    expect(lines).toEqual([
+      line('::1', now + minute),
+      one(now + minute),
+      line('::1', now + 3 * minute),
+      one(now + 3 * minute),
+    ])
+  })
+
+  test('look-ups are not counted', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    for (const at of [0, 1, 60 * minute]) notebook.noteLookUp(1, 2, now + at)
+    await notebook.flush(store, Number.POSITIVE_INFINITY)
+    expect(lines.map(({ outcome }) => outcome)).toEqual(['done', 'done'])
+  })
+
   test('the notebook keeps its records while the storage is busy, and later writes each record once and in order', async () => {
     const { store, lines, uses, state } = recorder()
     const notebook = new Notebook()
@@ -232,7 +264,7 @@ describe('operations: audit lines of the notebook for refused authentications', 
     ])
   })
 
-  test('repeated refusals add one line per reason and address in a minute, and another line in the next minute', async () => {
+  test('repeated refusals add one line per reason and address in a minute, and their number and another line in the next minute', async () => {
     const lines = await written((notebook) => {
       for (let second = 0; second < 60; second++) {
         notebook.noteRefusal('token_invalid', '::1', now + second * 1_000)
@@ -245,6 +277,9 @@ describe('operations: audit lines of the notebook for refused authentications', 
       line('::1'),
       line('::1', now, 'missing_claim'),
       line('::2'),
+      { ...line('::1', now + 59_000), outcome: 'token_invalid, 59 more' },
+      { ...line('::1', now + 59_000), outcome: 'missing_claim, 59 more' },
+      { ...line('::2', now + 59_000), outcome: 'token_invalid, 59 more' },
       line('::1', now + minute),
     ])
   })
@@ -269,8 +304,12 @@ describe('operations: audit lines of the notebook for refused authentications', 
         notebook.noteRefusal('token_invalid', `${address}`, now)
       notebook.noteRefusal('token_invalid', 'late', now + minute)
     })
-    expect(lines).toHaveLength(1_002)
-    expect(lines.slice(-2)).toEqual([line('other addresses'), line('late', now + minute)])
+    expect(lines).toHaveLength(1_003)
+    expect(lines.slice(-3)).toEqual([
+      line('other addresses'),
+      { ...line('other addresses'), outcome: 'token_invalid, 199 more' },
+      line('late', now + minute),
+    ])
   })
 
   test('the notebook keeps at most 10,000 refusals while the storage is busy', async () => {

@@ -216,10 +216,17 @@ test("operations: the status counts today's refused authentications by partner a
   const { refused } = await status()
   expect(refused).toHaveLength(4)
   for (const expected of [
-    { partner: null, reason: 'token_invalid', isClaimed: false, count: 1, lastAt: midnight },
-    { partner: 'Test Partner', reason: 'token_invalid', isClaimed: true, count: 2, lastAt: now },
-    { partner: 'Test Partner', reason: 'partner_inactive', isClaimed: false, count: 1, lastAt: now },
-    { partner: 'partner 99', reason: 'token_invalid', isClaimed: true, count: 1, lastAt: now },
+    { partner: null, reason: 'token_invalid', isClaimed: false, count: 1, lines: 1, lastAt: midnight },
+    { partner: 'Test Partner', reason: 'token_invalid', isClaimed: true, count: 2, lines: 2, lastAt: now },
+    {
+      partner: 'Test Partner',
+      reason: 'partner_inactive',
+      isClaimed: false,
+      count: 1,
+      lines: 1,
+      lastAt: now,
+    },
+    { partner: 'partner 99', reason: 'token_invalid', isClaimed: true, count: 1, lines: 1, lastAt: now },
   ]) {
     expect(refused).toContainEqual(expected)
   }

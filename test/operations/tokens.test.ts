@@ -208,8 +208,15 @@ describe('operations: verifying a token by its kid', () => {
       line(now, `partner ${fresh.id}`, 'partner_inactive'),
     ])
     const refused = [
-      { partnerId: partner.id, reason: 'token_invalid', isClaimed: true, count: 2, lastAt: now },
-      { partnerId: partner.id, reason: 'partner_inactive', isClaimed: false, count: 1, lastAt: now },
+      { partnerId: partner.id, reason: 'token_invalid', isClaimed: true, count: 2, lines: 2, lastAt: now },
+      {
+        partnerId: partner.id,
+        reason: 'partner_inactive',
+        isClaimed: false,
+        count: 1,
+        lines: 1,
+        lastAt: now,
+      },
     ]
     expect((await verifyKid(context, kidOf(token))).known?.refusedToday).toEqual(refused)
     expect(await countRefusalsToday(context, now, partner)).toEqual(refused)
