@@ -87,6 +87,11 @@ export function readClinicZone(flags: Flags, environment: Environment = process.
   return readSettings(environment, flags, []).clinicZone
 }
 
+/** Returns the retention period in years; null for none. @throws Refusal settings_invalid, listing every fault */
+export function readRetention(flags: Flags, environment: Environment = process.env): number | null {
+  return valuesOf(readSettings(environment, flags, [])).retention ?? null
+}
+
 /** Returns a null `setting` if no database is set. @throws Refusal settings_invalid, listing every fault */
 export function readOptionalStorage(flags: Flags, environment: Environment = process.env) {
   const { database, zones } = readSettings(environment, flags, [])

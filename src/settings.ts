@@ -153,12 +153,18 @@ export const settings = {
     'the maximum age of the last backup, for example 36h or 2d (default: no maximum)',
     age,
   ),
+  retention: setting(
+    '--retention',
+    '<years>',
+    'how long members are kept after their last request, for example 7y (default: not checked)',
+    years,
+  ),
 }
 
 export type SettingName = keyof typeof settings
 
 export const serverSettings = (Object.keys(settings) as SettingName[]).filter(
-  (name) => name !== 'backupMaxAge' && name !== 'clinicZone',
+  (name) => !['backupMaxAge', 'retention'].includes(name) && name !== 'clinicZone',
 )
 
 export type Flags = Readonly<Partial<Record<SettingName, string | undefined>>>
@@ -221,6 +227,11 @@ function trueOrFalse(value: string): boolean | Fault {
 function age(value: string): number | Fault {
   if (!/^[1-9]\d{0,3}[hd]$/.test(value)) return new Fault('must be hours or days, for example 36h or 2d')
   return Number(value.slice(0, -1)) * (value.endsWith('d') ? 24 : 1) * hourMillis
+}
+
+/** A number of years. */
+export function years(value: string): number | Fault {
+  return /^[1-9]\d?y$/.test(value) ? Number.parseInt(value, 10) : new Fault('must be years, for example 7y')
 }
 
 export function cap(value: string): number | null | Fault {

@@ -28,6 +28,9 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
   const byEmail = prepare(db.select({ id }).from(members).where(eq(members.emailHash, open.emailHash)))
   const after = prepare(select().where(gt(id, open.id)).orderBy(asc(id)).limit(open.most))
   const before = prepare(select().where(lt(id, open.id)).orderBy(desc(id)).limit(open.most))
+  const idsAfter = prepare(
+    db.select({ id }).from(members).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
+  )
   const byId = prepare(select().where(eq(id, open.id)))
 
   /** If the member cannot be opened, returns a placeholder. */
@@ -57,6 +60,9 @@ export function memberQueries({ db, tables: { members }, prepare }: QueryEngine,
 
     list: (id: number, most: number): MaybePromise<Member[]> =>
       then(before({ id, most }), (rows) => rows.map((row) => openedOrUnreadable(vault, row) as Member)),
+
+    idsAfter: (id: number, most: number): MaybePromise<number[]> =>
+      then(idsAfter({ id, most }), (rows) => rows.map(({ id }) => id)),
 
     /** Yields members that cannot be opened, and members with a wrong hash of the e-mail address. */
     async *listFaulty(walk: Walk): AsyncGenerator<FaultyMember> {

@@ -86,6 +86,7 @@ export function databaseFile(text: string): string {
 /** A whole number from 1; null for `off`. */
 export const cap = asSetting(settings.cap)
 export const webAddress = asSetting(settings.webAddress)
+export const years = asSetting(settings.years)
 
 function asSetting<Value>(parse: (text: string) => Value | settings.Fault): (text: string) => Value {
   return (text) => {

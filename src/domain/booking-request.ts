@@ -71,6 +71,13 @@ export interface RequestWithAnswers extends Omit<RequestRecord, 'member'> {
   readonly sentProfile: SentProfile | null
 }
 
+/** Shows when a request ended. Instants in ms. */
+export interface RequestEnd
+  extends Pick<RequestRecord, 'id' | 'state' | 'submittedAt' | 'acceptedAt' | 'declinedAt'> {
+  readonly memberId: number
+  readonly endsAt: number | null
+}
+
 /** The kinds `decline` and `close` mark reasons for a decision. The kind `note` marks all other notes. */
 export type NoteKind = 'note' | 'decline' | 'close'
 

@@ -14,7 +14,7 @@ import type { AuditPrune, BackingUp, Finding, Manifest, ServerNote } from '../do
 import type { Facts } from '../domain/ports/store'
 import { pause, type ZoneData, type ZoneEdition } from '../domain/ports/time'
 import type { Protection } from '../domain/ports/vault'
-import { dayMinutes, minuteMillis } from '../scheduling/calendar'
+import { dayMinutes, minuteMillis, yearsBefore } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
 
@@ -281,11 +281,15 @@ export async function verifyHeads(
 }
 
 /**
- * Moves old audit lines to an archive. Returns their number.
- * @throws Refusal field_invalid for a future time or the path of another file, database_unusable if writing fails
+ * Moves old audit lines to an archive. Returns their number. Acts stay for six years unless forced (45 CFR 164.316).
+ * @throws Refusal field_invalid for a wrong time or the path of another file, database_unusable if writing fails
  */
-export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act): Promise<number> {
+export async function pruneAudit({ maintenance }: Records, prune: AuditPrune, act: Act, isForced = false) {
   // A mistyped year would remove the whole log.
   if (prune.before > act.at) throw new Refusal('field_invalid', '--before: must not be in the future')
+  if (prune.chain === 'acts' && prune.before > yearsBefore(act.at, 6) && !isForced) {
+    const why = '--before: audit lines younger than 6 years stay in the log'
+    throw new Refusal('field_invalid', why, { action: 'use --force if they are not needed here' })
+  }
   return maintenance.pruneAudit(prune, act)
 }

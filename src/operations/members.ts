@@ -3,18 +3,20 @@ import type { Act } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
 import { type ActorSpan, type Found, personActions, takeLine, touch } from '../domain/decisions/affected'
 import {
+  type DueMember,
+  decideDueErasure,
   decideEdit,
   decideEmailRelease,
   decideErasure,
   decideExport,
+  dueAmong,
   type MemberExport,
 } from '../domain/decisions/members'
 import { Refusal } from '../domain/errors'
 import { foldName, type Member, type MemberEdit, type MemberProfile } from '../domain/member'
 import type { Partner } from '../domain/partner'
 import type { Facts } from '../domain/ports/store'
-import type { ZoneData } from '../domain/ports/time'
-import { pause } from '../domain/ports/time'
+import { pause, type ZoneData } from '../domain/ports/time'
 import { decideState } from '../domain/ports/writes'
 import { homeZonesOf, type Region, regionRef } from '../domain/region'
 import { slotMinutes } from '../scheduling/availability'
@@ -106,7 +108,7 @@ async function heldOn({ members, requests, notes }: Facts, id: number): Promise<
   return { member, ...(await members.timesOf(id)), requests: all }
 }
 
-interface Erasure {
+export interface Erasure {
   /** Ids of the member's requests that keep a slot. */
   readonly holding: readonly number[]
   /** If false, the storage still contains traces of the erased data. */
@@ -128,7 +130,7 @@ export async function finishErasure(
 export function storeErasure({ store }: Pick<Records, 'store'>, id: number, act: Act): Promise<number[]> {
   return store.change(
     act,
-    ({ members, requests, notes }) => [members.findForStaff(id), requests.listOf(id), notes.idsOfMember(id)],
+    ({ members, requests, notes }) => [members.findForStaff(id), requests.listOf(id), notes.ofMembers([id])],
     decideErasure,
     { isAlone: true, isLarge: true },
   )
@@ -142,6 +144,43 @@ export async function eraseMember(
 ): Promise<Erasure> {
   const holding = await storeErasure({ store }, id, act)
   return { holding, ...(await purge({ maintenance })) }
+}
+
+const [dueAtOnce, erasedAtOnce, pauseMillis] = [1_000, 50, 25]
+
+/** Yields the members whose last request ended before `before` (ms). Decrypts nothing. */
+export async function* membersDue({ store }: Records, before: number): AsyncGenerator<DueMember> {
+  const idsAfter = (id: number) => store.read(({ members }) => members.idsAfter(id, dueAtOnce))
+  for (let ids = await idsAfter(0); ids.length > 0; ids = await idsAfter(ids.at(-1) as number)) {
+    yield* dueAmong(await store.read(({ requests }) => requests.endsOf(ids)), before)
+    // Other work of this process can run between two batches.
+    await new Promise(setImmediate)
+  }
+}
+
+/**
+ * Erases members in batches, with pauses for other writers. Leaves out members that have an open or newer request by
+ * then. Returns the ids of erased members.
+ */
+export async function eraseDue(
+  { store, maintenance }: Records,
+  ids: readonly number[],
+  before: number,
+  act: Act,
+): Promise<Omit<Erasure, 'holding'> & { readonly erased: readonly number[] }> {
+  const erased: number[] = []
+  for (let start = 0; start < ids.length; start += erasedAtOnce) {
+    if (start > 0) await pause(pauseMillis)
+    const some = ids.slice(start, start + erasedAtOnce)
+    const done = await store.change(
+      act,
+      ({ requests, notes }) => [requests.endsOf(some), notes.ofMembers(some)],
+      (requests, notes) => decideDueErasure(requests, notes, before),
+      { isAlone: true, isLarge: true },
+    )
+    erased.push(...done)
+  }
+  return { erased, ...(await purge({ maintenance })) }
 }
 
 async function purge({ maintenance }: Pick<Records, 'maintenance'>): Promise<Omit<Erasure, 'holding'>> {

@@ -18,6 +18,12 @@ export function parseDate(text: string): number | null {
   return date.getUTCMonth() === month && date.getUTCDate() === day ? millis / dayMillis : null
 }
 
+/** Returns the same date and time (UTC) some years before `at` (ms). 29 February becomes 1 March. */
+export function yearsBefore(at: number, years: number): number {
+  const date = new Date(at)
+  return date.setUTCFullYear(date.getUTCFullYear() - years)
+}
+
 /** Formats days since 1970-01-01 as `YYYY-MM-DD`. */
 export function formatDate(day: number): string {
   return new Date(day * dayMillis).toISOString().slice(0, 10)

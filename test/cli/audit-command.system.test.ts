@@ -233,13 +233,25 @@ describe('cli: the audit log', () => {
     const { operator, service, token } = practice
     const archive = operator.folder.file('archive.jsonl')
     const head = (await operator.do('audit', 'head')).trim()
-    const wordsFor = (before: string) => ['audit', 'prune', '--before', before, '--output', archive]
+    const wordsFor = (before: string) => [
+      'audit',
+      'prune',
+      '--before',
+      before,
+      '--output',
+      archive,
+      '--force',
+    ]
     const mistyped = await run(...wordsFor('2099-01-01T00:00:00Z'), '--yes')
     expect([mistyped.code, mistyped.stderr]).toEqual([2, 'error: --before: must not be in the future\n'])
     // Waits until the second of the last audit line is over, because `--before` takes whole seconds.
     await Bun.sleep(1_100)
     const words = wordsFor(`${new Date().toISOString().slice(0, 19)}Z`)
     expect((await run(...words)).code).toBe(2)
+    expect(await run(...words.slice(0, -1), '--yes')).toMatchObject({
+      code: 2,
+      stderr: `error: --before: audit lines younger than 6 years stay in the log\nTry: use --force if they are not needed here\n`,
+    })
     expect(existsSync(archive)).toBe(false)
     expect(await operator.do(...words, '--yes')).toMatch(
       /^Moved \d+ lines to .+archive\.jsonl\. Keep this file/,
@@ -247,6 +259,7 @@ describe('cli: the audit log', () => {
     expect((await lines()).filter(({ action }) => action !== 'authentication.refuse')).toMatchObject([
       // The run without --yes also adds an audit line.
       { action: 'audit.prune', outcome: 'not_confirmed' },
+      { action: 'audit.prune', outcome: 'field_invalid' },
       { action: 'audit.prune', outcome: 'done' },
     ])
     expect((await service.get('/partners/v1/provider-regions/?country_code=CA', token)).status).toBe(200)

@@ -1,6 +1,8 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import type { Finding } from '../../src/domain/ports/maintenance'
+import type { Write } from '../../src/domain/ports/writes'
 import { booking } from '../support/builders'
 import { describeOfFile } from '../support/engine'
 import { runOnTerminal } from '../support/terminal'
@@ -398,6 +400,73 @@ describe('cli: member export', () => {
       expect.stringContaining('done'),
       expect.stringContaining('field_invalid'),
     ])
+  })
+})
+
+describe('cli: members that are due', () => {
+  test('are counted by doctor, listed and erased after one question; a member with an open request is left out', async () => {
+    const { operator, store } = practice
+    const years = ['--older-than', '7y']
+    const doctor = async (...flags: string[]) => {
+      const findings: Finding[] = JSON.parse((await operator.run(['doctor', '--json', ...flags])).stdout)
+      return findings.filter(({ check }) => check === 'retention')
+    }
+    expect((await act('due', ...years)).stdout).toBe('No member is due.\n')
+    expect((await act('erase', '--due', ...years)).stdout).toBe('No member is due.\n')
+    expect(await doctor()).toEqual([])
+    expect(await doctor('--retention', '7y')).toEqual([
+      { check: 'retention', state: 'ok', detail: 'no member is due' },
+    ])
+    const [closed, open, recent] = [await submit('ended'), await submit('waits'), await submit('fresh')]
+    const at = new Date()
+    const old = at.setUTCFullYear(at.getUTCFullYear() - 8)
+    const writes: Write[] = [
+      { set: 'request', id: closed.id, to: { state: 'closed', submittedAt: old, declinedAt: old } },
+      { set: 'request', id: open.id, to: { submittedAt: old } },
+    ]
+    const aged = { writes, taken: [], audit: null, answer: () => undefined }
+    await store.change(
+      null,
+      () => [],
+      () => aged,
+    )
+    const [due, waits] = [closed.member.id, open.member.id]
+    const lastEndedAt = `${new Date(old).toISOString().slice(0, 19)}Z`
+    expect(await operator.ask<object>('member', 'due', ...years)).toEqual([
+      { member: due, lastEndedAt, openRequest: null },
+      { member: waits, lastEndedAt, openRequest: open.id },
+    ])
+    expect((await act('due', ...years)).stdout).toEndWith(
+      '\n\n2 members. To erase: anteroom member erase --due --older-than 7y. Those with an open request (1) stay.\n',
+    )
+    expect((await act('due', '--older-than', '9y')).stdout).toBe('No member is due.\n')
+    expect(await doctor('--retention', '7y')).toEqual([
+      {
+        check: 'retention',
+        state: 'note',
+        detail: '2 members had the last request more than 7 years ago',
+        remedy: 'anteroom member due --older-than 7y',
+      },
+    ])
+    for (const words of [
+      ['--due'],
+      [`${due}`, '--due', ...years],
+      [`${due}`, '--partner', 'x', '--due', ...years],
+    ]) {
+      expect([(await act('erase', ...words, '--yes')).code, words]).toEqual([2, words])
+    }
+    expect((await act('erase', '--due', ...years)).code).toBe(2)
+    const { code, stdout } = await act('erase', '--due', ...years, '--yes')
+    expect(code).toBe(0)
+    expect(stdout).toStartWith('1 member erased. Their requests remain without personal data.\n')
+    expect(stdout).toEndWith(`Left out: member ${waits} (request ${open.id} is open).\n`)
+    expect([await lookUp('ended'), await lookUp('waits'), await lookUp('fresh')]).toEqual([404, 200, 200])
+    expect(await auditOf(`member ${due}`)).toEqual([expect.stringContaining('"member.erase"')])
+    const again = await operator.ask<object>('member', 'erase', '--due', ...years, '--yes')
+    expect(again).toEqual({ erased: [], leftOut: [{ member: waits, openRequest: open.id }], purged: true })
+    expect(await lookUp('fresh')).toBe(200)
+    expect(recent.member.id).not.toBe(due)
+    expect((await act('due', '--older-than', '0y')).stderr).toContain('must be years, for example 7y')
   })
 })
 

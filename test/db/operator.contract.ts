@@ -741,6 +741,46 @@ export function operatorContract(open: () => Promise<Place>): void {
       expect((await stored(intake('robin'))).member.id).not.toBe(member.id)
     })
 
+    test('members are due once their last request ended, and are erased unless a request is open', async () => {
+      await using place = await open()
+      const { store } = place
+      const { intake, book, first } = await fill(place)
+      const closed = async (name: string, submittedAt: number) => {
+        const { id, member } = await stored(intake(name, { submittedAt }))
+        await store.close(id, actAt(submittedAt + 5))
+        await store.addNote(id, 'Rings back.', act)
+        return { id, memberId: member.id }
+      }
+      const robin = await closed('robin', now)
+      await closed('robin', now + 10)
+      const kim = await stored(intake('kim', { submittedAt: now }))
+      const lee = await stored(book('lee', nine))
+      await store.decline(lee.id, act)
+      const late = await closed('late', now + 20)
+      const end = nine + minutes(45)
+      expect(await store.membersDue(now + 15)).toEqual([
+        { id: kim.member.id, endedAt: now, openRequest: kim.id },
+      ])
+      expect(await store.membersDue(now + 16)).toEqual([
+        { id: robin.memberId, endedAt: now + 15, openRequest: null },
+        { id: kim.member.id, endedAt: now, openRequest: kim.id },
+      ])
+      const all = await store.membersDue(end + 1)
+      expect(all.find(({ id }) => id === lee.member.id)?.endedAt).toBe(end)
+      const ids = all.map(({ id }) => id)
+      expect(await audited(store, () => store.eraseDue(ids, now + 16, act))).toEqual([
+        ['member.erase', `member ${robin.memberId}`],
+      ])
+      expect(await store.findMemberById(robin.memberId)).toBeNull()
+      expect(await store.findRequest(robin.id)).toMatchObject({ state: 'closed', member: null })
+      expect([await store.countNotes(robin.id), await store.countNotes(late.id)]).toEqual([0, 1])
+      const left = (await store.membersDue(end + 1)).map(({ id }) => id)
+      expect(left).toEqual([kim.member.id, lee.member.id, late.memberId])
+      expect((await store.eraseDue(left, end + 1, act)).erased).toEqual([lee.member.id, late.memberId])
+      expect(await takenOf(place, first)).toEqual([])
+      expect(await store.membersDue(end + 1)).toHaveLength(1)
+    })
+
     test('one transaction can change two requests of one member', async () => {
       await using place = await open()
       const { store } = place

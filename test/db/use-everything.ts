@@ -105,6 +105,11 @@ export async function callStore(place: Place): Promise<void> {
   await store.editMember(member, { firstName: 'Rowan' }, act)
   await store.releaseEmail(member.id, act)
   await store.exportMember(member.id, act)
+  await store.eraseDue(
+    (await store.membersDue(now)).map(({ id }) => id),
+    now,
+    act,
+  )
   await store.eraseMember(member.id, act)
   await store.appendAudit([
     { ...act, action: 'authentication.refuse', record: null, outcome: answers.length.toString() },

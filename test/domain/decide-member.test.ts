@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
-import { requestStates } from '../../src/domain/booking-request'
+import { type RequestEnd, requestStates } from '../../src/domain/booking-request'
 import {
+  decideDueErasure,
   decideEdit,
   decideEmailRelease,
   decideErasure,
   decideExport,
   decideFinding,
+  dueAmong,
 } from '../../src/domain/decisions/members'
 import { Refusal } from '../../src/domain/errors'
 import { decideState } from '../../src/domain/ports/writes'
@@ -103,7 +105,8 @@ describe('domain: a member', () => {
 
   test('is erased last, after the links and answers of requests, the replays and the notes', () => {
     const forgotten = { memberId: null, screeningAnswers: null, sentProfile: null }
-    expect(done(decideErasure(member, [intake, booking], [31, 32]))).toEqual({
+    const notes = [31, 32].map((id) => ({ id, memberId: 7 }))
+    expect(done(decideErasure(member, [intake, booking], notes))).toEqual({
       writes: [
         { set: 'request', id: 11, to: forgotten },
         { set: 'request', id: 12, to: forgotten },
@@ -142,5 +145,68 @@ describe('domain: a member', () => {
       decideErasure(null, [booking], []),
     ]
     expect(decided).toEqual([nobody, nobody, nobody])
+  })
+})
+
+describe('domain: a member is due', () => {
+  const requestOf = (id: number, memberId: number, submittedAt: number, more: Partial<RequestEnd> = {}) => {
+    const times = { submittedAt, endsAt: null, acceptedAt: null, declinedAt: null }
+    return { id, memberId, state: 'closed', ...times, ...more } as RequestEnd
+  }
+
+  test.each([
+    ['its submission', {}],
+    ['its closing', { submittedAt: 5, declinedAt: 90 }],
+    ['its acceptance', { submittedAt: 5, acceptedAt: 90, state: 'accepted' }],
+    ['the end of its slot', { submittedAt: 5, acceptedAt: 6, endsAt: 90, state: 'accepted' }],
+  ] as const)('once the last request ended before the limit: %s counts', (_, more) => {
+    const last = requestOf(12, 7, 90, more)
+    const due = [{ id: 7, endedAt: 90, openRequest: null }]
+    expect(dueAmong([requestOf(11, 7, 10), last], 91)).toEqual(due)
+    expect(dueAmong([last, requestOf(13, 7, 10)], 91)).toEqual(due)
+    expect(dueAmong([requestOf(11, 7, 10), last], 90)).toEqual([])
+  })
+
+  test('with the id of an open request, and apart from other members', () => {
+    const requests = [
+      requestOf(1, 7, 10),
+      requestOf(2, 8, 20),
+      requestOf(3, 9, 99),
+      requestOf(4, 7, 30, { state: 'pending' }),
+      requestOf(5, 6, 40, { state: 'unassigned' }),
+      requestOf(6, 5, 40, { state: 'declined' }),
+    ]
+    expect(dueAmong(requests, 50)).toEqual([
+      { id: 7, endedAt: 30, openRequest: 4 },
+      { id: 8, endedAt: 20, openRequest: null },
+      { id: 6, endedAt: 40, openRequest: 5 },
+      { id: 5, endedAt: 40, openRequest: null },
+    ])
+  })
+
+  test('and is erased with requests and notes, unless a request is open or newer', () => {
+    const requests = [requestOf(1, 7, 10), requestOf(2, 8, 20), requestOf(3, 9, 99), requestOf(4, 7, 11)]
+    const open = requestOf(5, 6, 10, { state: 'pending' })
+    const notes = [7, 6, 9, 8].map((memberId) => ({ id: 30 + memberId, memberId }))
+    const decided = done(decideDueErasure([...requests, open], notes, 50))
+    const to = { memberId: null, screeningAnswers: null, sentProfile: null }
+    expect(decided).toEqual({
+      writes: [
+        { set: 'request', id: 1, to },
+        { set: 'request', id: 2, to },
+        { set: 'request', id: 4, to },
+        { remove: 'replay', id: 1 },
+        { remove: 'replay', id: 2 },
+        { remove: 'replay', id: 4 },
+        { remove: 'note', id: 37 },
+        { remove: 'note', id: 38 },
+        { remove: 'member', id: 7 },
+        { remove: 'member', id: 8 },
+      ],
+      taken: [],
+      audit: [7, 8].map((id) => ({ action: 'member.erase', noun: 'member', id })),
+      answer,
+    })
+    expect(decided.answer([])).toEqual([7, 8])
   })
 })

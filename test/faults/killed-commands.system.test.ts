@@ -113,7 +113,7 @@ describe('faults: commands killed while a server runs', () => {
     const archive = folder.file('archive.jsonl')
     const words = () => {
       const before = `${new Date().toISOString().slice(0, 19)}Z`
-      return ['audit', 'prune', '--before', before, '--output', archive, '--yes']
+      return ['audit', 'prune', '--before', before, '--output', archive, '--force', '--yes']
     }
     const kept = () => count("audit WHERE actor = 'operator 1'")
     await killInside(operator, 'audit prune', {

@@ -104,7 +104,7 @@ describe('operations: logged audit heads', () => {
     const head = await headAt(5)
     expect(await verifyHeads(records, heads)).toEqual({ verdict: { intact: true, head }, pruned: 0 })
     const prune = { chain: 'acts', before: now + 2_000, target: log.place.freeTarget } as const
-    await pruneAudit(records, prune, actAt(newest))
+    await pruneAudit(records, prune, actAt(newest), true)
     const after = await auditHead(records)
     expect(await verifyHeads(records, heads)).toEqual({ verdict: { intact: true, head: after }, pruned: 1 })
     expect(await verifyHeads(records, heads.slice(0, 2))).toEqual({

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import type { AuditEntry } from '../../src/domain/audit'
+import type { RequestEnd } from '../../src/domain/booking-request'
 import { Refusal } from '../../src/domain/errors'
 import type { Member } from '../../src/domain/member'
 import type { Store } from '../../src/domain/ports/store'
 import type { Records } from '../../src/operations/context'
 import { findMembers } from '../../src/operations/find-records'
 import { rotateMasterKey } from '../../src/operations/maintenance'
-import { eraseMember, finishErasure } from '../../src/operations/members'
+import { eraseDue, eraseMember, finishErasure, membersDue } from '../../src/operations/members'
 import { act, booking, member, partner } from '../domain/values'
 import { factsStore } from '../support/facts-store'
 
@@ -129,7 +130,7 @@ function recordsThat(purge: () => Promise<boolean>): Records {
     store: factsStore({
       members: { findForStaff: (id) => (id === member.id ? member : null) },
       requests: { listOf: () => [{ ...booking, id: 5 }] },
-      notes: { idsOfMember: () => [] },
+      notes: { ofMembers: () => [] },
       audit: {
         list: () => [{ ...act, id: 1, action: 'member.erase', record: null, outcome: 'done', hash: '' }],
       },
@@ -172,5 +173,54 @@ describe('operations: purging after an erasure or a key rotation', () => {
     await expect(eraseMember(records, member, act)).rejects.toThrow('a defect')
     await expect(finishErasure(records, member.id + 1)).rejects.toThrow('a defect')
     await expect(rotateMasterKey(records, undefined, act)).rejects.toThrow('a defect')
+  })
+})
+
+describe('operations: members that are due', () => {
+  /** Members 1 to `count`, each with one closed request that ended at the id of the member. */
+  function recordsDue(count: number) {
+    const asked: number[][] = []
+    const endsOf = (ids: readonly number[]) => {
+      asked.push([ids[0] ?? 0, ids.length])
+      return ids.map((id): RequestEnd => {
+        return { ...booking, id, memberId: id, state: 'closed', submittedAt: id, endsAt: null }
+      })
+    }
+    const store = factsStore({
+      members: {
+        idsAfter: (after, most) =>
+          Array.from({ length: Math.min(most, count - after) }, (_, index) => after + index + 1),
+      },
+      requests: { endsOf },
+      notes: { ofMembers: () => [] },
+    })
+    const maintenance = { purge: async () => true, keptAfterErasure: async () => 'In backups.' }
+    return { records: { store, maintenance } as unknown as Records, asked, store }
+  }
+
+  test('are found a thousand members at a time', async () => {
+    const { records, asked } = recordsDue(2_500)
+    const due = await Array.fromAsync(membersDue(records, 2_400))
+    expect(due).toHaveLength(2_399)
+    expect(due[2_398]).toEqual({ id: 2_399, endedAt: 2_399, openRequest: null })
+    expect(asked).toEqual([
+      [1, 1_000],
+      [1_001, 1_000],
+      [2_001, 500],
+    ])
+  })
+
+  test('are erased fifty at a time, except those that are no longer due', async () => {
+    const { records, asked, store } = recordsDue(120)
+    const ids = Array.from({ length: 120 }, (_, index) => index + 1)
+    const { erased, ...rest } = await eraseDue(records, ids, 111, act)
+    expect(erased).toEqual(ids.slice(0, 110))
+    expect(rest).toEqual({ isPurged: true, keptIn: 'In backups.' })
+    expect(asked).toEqual([
+      [1, 50],
+      [51, 50],
+      [101, 20],
+    ])
+    expect(store.written.map(([by]) => by)).toEqual([act, act, act])
   })
 })

@@ -8,6 +8,7 @@ import {
   parseInstant,
   parseTimeOfDay,
   weekdayOf,
+  yearsBefore,
 } from '../../src/scheduling/calendar'
 import { words } from '../support/words'
 
@@ -117,4 +118,9 @@ describe('scheduling: instants', () => {
       expect(parseInstant(text)).toBeNull()
     })
   }
+})
+
+test('scheduling: some years before an instant, the date and the time are the same', () => {
+  expect(yearsBefore(Date.UTC(2026, 10, 25, 9, 30, 5, 7), 7)).toBe(Date.UTC(2019, 10, 25, 9, 30, 5, 7))
+  expect(yearsBefore(Date.UTC(2028, 1, 29, 12), 6)).toBe(Date.UTC(2022, 2, 1, 12))
 })

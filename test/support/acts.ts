@@ -125,6 +125,11 @@ export function actsOf({
     setMemberActive: (id: number, active: boolean, act: Act) =>
       members.setMemberActive(records, named(id), active, act),
     exportMember: (id: number, act: Act) => members.exportMember(records, named(id), act),
+    membersDue: (before: number) => Array.fromAsync(members.membersDue(records, before)),
+    eraseDue: (ids: readonly number[], before: number, act: Act) => {
+      const maintenance = { purge: async () => true, keptAfterErasure: async () => '' }
+      return members.eraseDue({ store, maintenance } as never, ids, before, act)
+    },
     eraseMember: (id: number, act: Act) => members.storeErasure(records, id, act),
 
     listAudit: (limit: number, filter?: AuditFilter) => store.read(({ audit }) => audit.list(limit, filter)),

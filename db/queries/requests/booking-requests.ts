@@ -1,5 +1,10 @@
 import { and, asc, between, count, eq, gt, gte, inArray, sql } from 'drizzle-orm'
-import type { RequestRecord, ScreeningAnswer, SentWith } from '../../../src/domain/booking-request'
+import type {
+  RequestEnd,
+  RequestRecord,
+  ScreeningAnswer,
+  SentWith,
+} from '../../../src/domain/booking-request'
 import type {
   MaybePromise,
   OwnedRequest,
@@ -112,6 +117,14 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     bookingRequests
   const answers = { id, recordKey, memberId, submittedAt, sealedScreeningAnswers, sealedSentProfile }
   const ofMember = prepare(db.select().from(bookingRequests).where(eq(memberId, open.id)).orderBy(asc(id)))
+  const { endsAt, acceptedAt, declinedAt } = bookingRequests
+  const endsOf = prepare(
+    db
+      .select({ memberId, id, state, submittedAt, endsAt, acceptedAt, declinedAt })
+      .from(bookingRequests)
+      .where(engine.isAmong(memberId, open.ids))
+      .orderBy(asc(id)),
+  )
   const answersOf = prepare(db.select(answers).from(bookingRequests).where(engine.isAmong(id, open.ids)))
   const answersAfter = prepare(
     db.select(answers).from(bookingRequests).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
@@ -150,6 +163,9 @@ function personQueries({ db, tables: { bookingRequests }, prepare, ...engine }: 
     /** The number of the member's intakes without a provider. */
     openIntakesOf: (memberId: number): MaybePromise<number> =>
       then(intakesOf({ id: memberId }), ([row]) => row?.count ?? 0),
+
+    endsOf: (memberIds: readonly number[]) =>
+      endsOf({ ids: engine.list(memberIds) }) as MaybePromise<RequestEnd[]>,
 
     /** Oldest first. Leaves out older requests, and data that cannot be opened. */
     sentProfilesOf: (memberId: number): MaybePromise<SentWith[]> =>

@@ -1,29 +1,30 @@
 import { asc, eq, gt } from 'drizzle-orm'
 import type { RequestNote } from '../../../src/domain/booking-request'
+import type { MemberNote } from '../../../src/domain/decisions/members'
 import type { MaybePromise } from '../../../src/domain/ports/store'
 import type { Vault } from '../../../src/domain/ports/vault'
 import { openNote } from '../../sealed/requests'
 import { placeholders, type QueryEngine, then, unreadable, type Walk } from '../engine'
 
 export function noteQueries(
-  { db, tables: { bookingRequests, requestNotes }, prepare }: QueryEngine,
+  { db, tables: { bookingRequests, requestNotes }, prepare, isAmong, list }: QueryEngine,
   vault: Vault,
 ) {
-  const open = placeholders('id', 'most')
+  const open = placeholders('id', 'ids', 'most')
   const { id, requestId } = requestNotes
   const ofRequest = prepare(db.select().from(requestNotes).where(eq(requestId, open.id)).orderBy(asc(id)))
   const idsOfRequest = prepare(db.select({ id }).from(requestNotes).where(eq(requestId, open.id)))
-  const idsOfMember = prepare(
+  const { memberId } = bookingRequests
+  const ofMembers = prepare(
     db
-      .select({ id })
+      .select({ id, memberId })
       .from(requestNotes)
       .innerJoin(bookingRequests, eq(bookingRequests.id, requestId))
-      .where(eq(bookingRequests.memberId, open.id)),
+      .where(isAmong(memberId, open.ids)),
   )
   const after = prepare(
     db.select().from(requestNotes).where(gt(id, open.id)).orderBy(asc(id)).limit(open.most),
   )
-  const toIds = (rows: readonly { id: number }[]) => rows.map(({ id }) => id)
 
   return {
     /** Returns notes, oldest first. */
@@ -31,9 +32,10 @@ export function noteQueries(
       then(ofRequest({ id }), (rows) => rows.map((row) => openNote(vault, row))),
 
     /** Returns the ids of all notes, including notes that cannot be opened. */
-    idsOf: (id: number): MaybePromise<number[]> => then(idsOfRequest({ id }), toIds),
+    idsOf: (id: number): MaybePromise<number[]> =>
+      then(idsOfRequest({ id }), (rows) => rows.map(({ id }) => id)),
 
-    idsOfMember: (id: number): MaybePromise<number[]> => then(idsOfMember({ id }), toIds),
+    ofMembers: (ids: readonly number[]) => ofMembers({ ids: list(ids) }) as MaybePromise<MemberNote[]>,
 
     listUnreadable: (walk: Walk) =>
       unreadable(

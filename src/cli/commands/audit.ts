@@ -47,8 +47,9 @@ export function auditCommand(): Command {
         required('--before <instant>', 'a UTC instant; only older lines are moved', utcInstant),
         required('--output <file>', 'the archive file to create; only its owner can read it', fileName),
         ['--refusals', 'move only refused authentications (default: move all other lines)'],
+        ['--force', 'move lines younger than six years too'],
       ],
-      examples: ['anteroom audit prune --before 2025-01-01T00:00:00Z --output 2024.jsonl'],
+      examples: ['anteroom audit prune --before 2020-01-01T00:00:00Z --output 2019.jsonl'],
       run: prune,
     }),
   ])
@@ -220,13 +221,15 @@ interface PruneFlags {
   readonly before: number
   readonly output: string
   readonly refusals?: boolean
+  readonly force?: boolean
 }
 
 async function prune({ context, flags, act }: Call<Records, PruneFlags>): Promise<Answer> {
-  const { before, output: target, refusals = false } = flags
+  const { before, output: target, refusals = false, force } = flags
   const what = refusals ? 'refused authentications' : 'audit lines'
   await confirm(`Move the ${what} before ${formatInstant(before)} from the log to ${target}?`, flags)
-  const count = await pruneAudit(context, { chain: refusals ? 'refusals' : 'acts', before, target }, act())
+  const pruned = { chain: refusals ? 'refusals' : 'acts', before, target } as const
+  const count = await pruneAudit(context, pruned, act(), force)
   const line =
     count === 0
       ? `There are no ${what} before ${formatInstant(before)}. Nothing was changed.`

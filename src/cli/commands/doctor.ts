@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Flags, readBackupMaxAge } from '../../config'
+import { type Flags, readBackupMaxAge, readRetention } from '../../config'
 import { Refusal } from '../../domain/errors'
 import { type Finding, finding, type Remedies, withRemedy } from '../../domain/ports/maintenance'
 import {
@@ -8,12 +8,14 @@ import {
   type ShiftedBooking,
   type UnavailableBooking,
 } from '../../operations/check-bookings'
+import type { Records } from '../../operations/context'
 import { checkDatabase, zoneDataNote } from '../../operations/maintenance'
-import { formatInstant } from '../../scheduling/calendar'
+import { membersDue } from '../../operations/members'
+import { formatInstant, yearsBefore } from '../../scheduling/calendar'
 import { json, storageCommand } from '../command'
 import { exitCodes } from '../exit-code'
 import { withRecords, withService } from '../storage'
-import { firstOf } from '../terminal/layout'
+import { counted, firstOf } from '../terminal/layout'
 import { type CommonFlags, printAnswer, type Text } from '../terminal/output'
 import { absenceTexts, fullName } from '../terminal/persons'
 import { columnsOf, table } from '../terminal/table'
@@ -21,7 +23,7 @@ import { columnsOf, table } from '../terminal/table'
 export function doctorCommand(): Command {
   return storageCommand({
     name: 'doctor',
-    settings: ['backupMaxAge'],
+    settings: ['backupMaxAge', 'retention'],
     options: [
       ['--all', 'decrypt every sealed value (default: a sample of 1,000 of each kind)'],
       json('print the findings as JSON'),
@@ -40,11 +42,22 @@ async function examine(flags: DoctorFlags): Promise<undefined> {
   const ofDirectory = await directoryFindings(flags)
   await withRecords(flags, async (records) => {
     const ofDatabase = await checkDatabase(records, readBackupMaxAge(flags), flags.all ?? false)
-    const all = [...ofDatabase, ...ofDirectory, ...(await records.maintenance.checkHost())]
+    const retention = readRetention(flags)
+    const ofRetention = retention === null ? [] : [await retentionFinding(records, retention)]
+    const ofHost = await records.maintenance.checkHost()
+    const all = [...ofDatabase, ...ofRetention, ...ofDirectory, ...ofHost]
     const findings = all.map((found) => withRemedy(found, remedies))
     printAnswer(flags, { json: findings, text: findingsText(findings) })
     if (findings.some(({ state }) => state === 'bad')) process.exitCode = exitCodes.unhealthy
   })
+}
+
+async function retentionFinding(records: Records, years: number): Promise<Finding> {
+  const due = await Array.fromAsync(membersDue(records, yearsBefore(records.clock.now(), years)))
+  const isDue = `${counted(due.length, 'member')} had the last request more than ${counted(years, 'year')} ago`
+  if (due.length === 0) return finding('retention', null, 'no member is due')
+  const remedy = `anteroom member due --older-than ${years}y`
+  return { check: 'retention', state: 'note', detail: isDue, remedy }
 }
 
 /** Returns findings that need the directory. A failed load is a finding too, so that the other checks still run. */

@@ -8,23 +8,36 @@ import { findMembers } from '../../operations/find-records'
 import { noteAct } from '../../operations/maintenance'
 import {
   editMember,
+  eraseDue,
   eraseMember,
   exportMember,
   finishErasure,
+  membersDue,
   memberTimeAt,
   readHistory,
   releaseEmail,
   setMemberActive,
 } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
+import { formatInstant, yearsBefore } from '../../scheduling/calendar'
 import type { Service } from '../../service'
-import { type Call, commandGroup, json, recordsCommand, stateOf, switchCommands, yes } from '../command'
-import { memberText, onMember, onMemberInService, type Person } from '../on-member'
+import { years } from '../arguments'
+import {
+  type Call,
+  commandGroup,
+  json,
+  recordsCommand,
+  required,
+  stateOf,
+  switchCommands,
+  yes,
+} from '../command'
+import { type MemberFlags, memberText, onMember, onMemberInService, type Person } from '../on-member'
 import { makeAct } from '../storage'
 import { beginOutput, type OutputFlags, outputPath, toOutput } from '../terminal/files'
 import { counted, joined } from '../terminal/layout'
-import { foundColumns, presentFoundMember, presentRequests, requestsText } from '../terminal/member-text'
-import { type Answer, formatJson, printAnswer, printLines, printNotice, verbatim } from '../terminal/output'
+import { dueAnswer, erasedAnswer, foundAnswer, presentRequests, requestsText } from '../terminal/member-text'
+import { type Answer, formatJson, printAnswer, printLines, verbatim } from '../terminal/output'
 import {
   changeLines,
   changeNames,
@@ -35,7 +48,7 @@ import {
   presentExport,
 } from '../terminal/persons'
 import { confirm } from '../terminal/question'
-import { fields, rowsAnswer } from '../terminal/table'
+import { fields } from '../terminal/table'
 
 function memberFindCommand(): Command {
   return recordsCommand({
@@ -58,21 +71,7 @@ function words(text: string): string {
 }
 
 async function find({ context }: Call<Records>, text: string): Promise<Answer> {
-  const { found, count, searched } = await findMembers(context, text, makeAct())
-  const partners = await partnerNames(context)
-  const rows = found.map((one) => presentFoundMember(one, partners))
-  const isAll = count === found.length
-  if (!isAll) printNotice(`only ${found.length} of ${count} members are shown; search for a longer text`)
-  if (searched !== null) printNotice(searchedNotice(searched))
-  const among = searched === null ? '' : ` among the newest ${searched}`
-  const answer = rowsAnswer(rows, foundColumns, `There is no such member${among}.`)
-  const total = isAll && count > 1 ? ['', `${counted(count, 'member')}.`] : []
-  return { json: answer.json, text: [answer.text, total] }
-}
-
-function searchedNotice(searched: number): string {
-  const only = `only the newest ${counted(searched, 'member')} were searched`
-  return `more: narrow it down; ${only}. A whole e-mail address or partner's id is found among all`
+  return foundAnswer(await findMembers(context, text, makeAct()), await partnerNames(context))
 }
 
 export function memberCommand(): Command {
@@ -123,12 +122,28 @@ export function memberCommand(): Command {
       examples: ['anteroom member release-email 42'],
       run: release,
     }),
+    recordsCommand({
+      name: 'due',
+      description: 'List members whose last request ended long ago',
+      options: [required('--older-than <years>', 'the retention period, for example 7y', years), json()],
+      examples: ['anteroom member due --older-than 7y'],
+      run: due,
+    }),
     onMember({
       name: 'erase',
       description: 'Erase a member permanently, including their screening answers',
-      options: [yes, json()],
-      instead: ({ context }, id) => finishErasing(context, id),
-      examples: ['anteroom member erase --partner Lantern --external-id P-123'],
+      options: [
+        ['--due', 'all members that member due lists and that have no open request, instead of one member'],
+        ['--older-than <years>', 'the retention period, for --due', years],
+        yes,
+        json(),
+      ],
+      instead: (call: Call<Records, DueFlags & MemberFlags>, id) =>
+        call.flags.due ? eraseAllDue(call, id) : finishErasing(call.context, id),
+      examples: [
+        'anteroom member erase --partner Lantern --external-id P-123',
+        'anteroom member erase --due --older-than 7y',
+      ],
       run: erase,
     }),
   ])
@@ -209,7 +224,47 @@ async function exportMemberData(
   return undefined
 }
 
-async function erase({ context, flags, act }: Call<Records>, person: Person): Promise<Answer | undefined> {
+interface DueFlags {
+  readonly due?: boolean
+  readonly olderThan?: number
+}
+
+async function due({ context, flags }: Call<Records, DueFlags>): Promise<Answer> {
+  const { olderThan = 0 } = flags
+  const before = yearsBefore(context.clock.now(), olderThan)
+  return dueAnswer(await Array.fromAsync(membersDue(context, before)), olderThan)
+}
+
+/** @throws Refusal field_invalid if a member or no period is given */
+async function eraseAllDue(
+  { context, flags, act }: Call<Records, DueFlags & MemberFlags>,
+  id: number | undefined,
+): Promise<Answer> {
+  const { olderThan, partner, externalId } = flags
+  if (id !== undefined || partner !== undefined || externalId !== undefined) {
+    throw new Refusal('field_invalid', '--due erases all members that are due, so it cannot name a member')
+  }
+  if (olderThan === undefined) throw new Refusal('field_invalid', '--due needs --older-than, for example 7y')
+  const before = yearsBefore(context.clock.now(), olderThan)
+  const found = await Array.fromAsync(membersDue(context, before))
+  const ids = found.flatMap(({ id, openRequest }) => (openRequest === null ? id : []))
+  const which = `${counted(ids.length, 'member')} whose last request ended before ${formatInstant(before)}`
+  if (ids.length > 0) await confirm(`Erase ${which}, with all their data? This cannot be undone.`, flags)
+  const done = await eraseDue(context, ids, before, act())
+  const erased = new Set(done.erased)
+  const answer = erasedAnswer(
+    done,
+    found.filter(({ id }) => !erased.has(id)),
+  )
+  if (!done.isPurged) printAnswer(flags, answer)
+  requirePurged(ids.at(-1) ?? 0, done.isPurged)
+  return answer
+}
+
+async function erase(
+  { context, flags, act }: Call<Records, DueFlags>,
+  person: Person,
+): Promise<Answer | undefined> {
   const { id, named } = person
   await confirm(`Erase ${named} with all their data? This cannot be undone.`, flags)
   const { holding, isPurged, keptIn } = await eraseMember(context, person, act())

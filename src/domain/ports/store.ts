@@ -2,6 +2,7 @@ import type { Act, AuditEntry, AuditFilter, AuditHead, AuditLine } from '../audi
 import type {
   BookingRequest,
   Replay,
+  RequestEnd,
   RequestNote,
   RequestRecord,
   RequestState,
@@ -9,6 +10,7 @@ import type {
   ScreeningAnswer,
   SentWith,
 } from '../booking-request'
+import type { MemberNote } from '../decisions/members'
 import type { SubmissionDraft } from '../decisions/submission'
 import type { PlacementFacts } from '../decisions/transitions'
 import type { RefusalCount, RefusalQuery } from '../errors'
@@ -113,6 +115,8 @@ interface MemberFacts {
   findByEmail(email: string): MaybePromise<Member | null>
   /** Returns the members with an id below `before`, the newest first. */
   list(before: number, most: number): MaybePromise<Member[]>
+  /** Returns ids above `after`, in order. Decrypts nothing. */
+  idsAfter(after: number, most: number): MaybePromise<number[]>
   timesOf(id: number): MaybePromise<{ readonly createdAt: number; readonly updatedAt: number }>
 }
 
@@ -129,6 +133,8 @@ interface RequestFacts {
   listOf(memberId: number): MaybePromise<Omit<RequestRecord, 'member'>[]>
   /** Includes what was sent with each request. Throws if it cannot be decrypted. */
   listWithAnswers(memberId: number): MaybePromise<RequestWithAnswers[]>
+  /** Returns all requests of these members, in order of id. Decrypts nothing. */
+  endsOf(memberIds: readonly number[]): MaybePromise<readonly RequestEnd[]>
   /** Oldest first. Leaves out older requests, and data that cannot be opened. */
   sentProfilesOf(memberId: number): MaybePromise<readonly SentWith[]>
   /** Held slots in order of time. Starts are in ms, from `from` (inclusive) until `until` (exclusive). */
@@ -144,7 +150,7 @@ interface NoteFacts {
   listOf(requestId: number): MaybePromise<readonly RequestNote[]>
   /** Returns the ids of all notes, including unreadable notes. */
   idsOf(requestId: number): MaybePromise<number[]>
-  idsOfMember(memberId: number): MaybePromise<number[]>
+  ofMembers(memberIds: readonly number[]): MaybePromise<readonly MemberNote[]>
 }
 
 interface AuditFacts {
