@@ -83,7 +83,7 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
   const requests = await store.listRequests({})
   const answers = await store.sortingAnswers(requests.map(({ id }) => id))
   const members = []
-  for (const { id } of await store.listMembers(0, 10_000)) {
+  for (const { id } of (await store.listMembers(Number.MAX_SAFE_INTEGER, 10_000)).reverse()) {
     members.push(await store.exportMember(id, { actor: 'census', at: oracle.now }))
   }
   const keys = await store.listKeys()
@@ -109,6 +109,10 @@ async function keptIn({ oracle, site, madeBy }: World, running: Running) {
       .filter(({ actor, action }) => actor === 'test' || action === 'member.email-conflict')
       .map(({ actor, action, record, outcome }) => `${actor} ${action} ${record} ${outcome}`),
     isAuditIntact: (await store.verifyAudit(null)).intact,
+    // Every change of the service has its audit line.
+    records: (await contextOf(running).maintenance.check(oracle.now, null, true)).find(
+      ({ check }) => check === 'records',
+    )?.detail,
   }
 }
 
@@ -149,5 +153,6 @@ function expectedInDatabase({ oracle }: World) {
     ),
     audit,
     isAuditIntact: true,
+    records: 'as the audit log says',
   }
 }
