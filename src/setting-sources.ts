@@ -57,6 +57,9 @@ function unquoted(written: string): string | null {
 /** This setting has no flag, because every process on the machine can read command lines. */
 export const masterKeyVariable = 'ANTEROOM_MASTER_KEY'
 
+/** The person on whose behalf a command runs, for the audit log. Not a setting: a file would name one person for all. */
+export const operatorVariable = 'ANTEROOM_OPERATOR'
+
 export const credentialsVariable = 'CREDENTIALS_DIRECTORY'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -99,7 +102,8 @@ export function readSettings(
     values[name] = given.value
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('ANTEROOM_') && !isVariable(name)) faults.push(noSetting(name, name))
+    if (name.startsWith('ANTEROOM_') && name !== operatorVariable && !isVariable(name))
+      faults.push(noSetting(name, name))
   }
   faults.push(...passwordFaults(settings.database.flag, flags.database, ' or ANTEROOM_DATABASE'))
   faults.push(...masterKeyFaults(environment, flags, inFile), ...tlsFaults(values))

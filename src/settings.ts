@@ -127,6 +127,13 @@ export const settings = {
   noDocs: setting('--no-docs', null, 'do not serve /docs and /openapi.json', trueOrFalse, {
     byDefault: 'false',
   }),
+  requireOperator: setting(
+    '--require-operator',
+    null,
+    'show no person unless the audit log can name the operator',
+    trueOrFalse,
+    { byDefault: 'false' },
+  ),
   openRequests: limit('--open-requests', 'open requests of a member with a future slot', '10'),
   openIntakes: limit('--open-intakes', 'intakes of a member that have no provider', '3'),
   emailConflictsPerHour: limit(
@@ -220,8 +227,9 @@ function oneOf<const Word extends string>(...words: Word[]): Parse<Word> {
   return (value) => words.find((word) => word === value) ?? new Fault(`must be ${words.join(' or ')}`)
 }
 
-function trueOrFalse(value: string): boolean | Fault {
-  return value === 'true' || (value === 'false' ? false : new Fault('must be true or false'))
+function trueOrFalse(value: string | true): boolean | Fault {
+  // The value of a flag is true itself.
+  return String(value) === 'true' || (value === 'false' ? false : new Fault('must be true or false'))
 }
 
 function age(value: string): number | Fault {

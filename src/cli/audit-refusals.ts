@@ -10,6 +10,7 @@ export interface Tried {
   /** Null if the command is not audited. */
   readonly action: AuditAction | null
   readonly noun: string | null
+  readonly showsPeople: boolean
   /** Id of the record; null until the record is found. */
   id: number | null
 }
@@ -34,10 +35,15 @@ export function triedBy(command: Command, flags: object): Tried {
   const name = first === 'backup' ? `database.${others[0] ?? 'back-up'}` : `${first}.${others.join('-')}`
   const isDryRun = 'dryRun' in flags && flags.dryRun === true
   const action = isDryRun ? null : (alsoKnown[name] ?? auditActions.find((known) => known === name) ?? null)
-  return { action, noun: nouns[first] ?? null, id: null }
+  return {
+    action,
+    noun: nouns[first] ?? null,
+    showsPeople: /^(request|member|appointments|provider\.away|audit\.affected)\b/.test(name),
+    id: null,
+  }
 }
 
-const reading = /^(database\.|request\.(list|show|suggest)$|member\.(show|find|export)$)/
+const reading = /^(database\.|request\.(list|show|suggest)$|audit\.affected$|member\.(show|find|export)$)/
 
 /** Commands that change records are refused on a deactivated database. */
 export function changesRecords({ action }: Tried): boolean {

@@ -7,6 +7,7 @@ import { auditRefusals, changesRecords, type Tried, triedBy } from './audit-refu
 import {
   type MakeAct,
   type RecordsAndZones,
+  requireOperator,
   storageFlags,
   storageSettings,
   type Work,
@@ -153,12 +154,14 @@ export function commandsIn<On extends Records | Pick<RecordsAndZones, 'context'>
   ): Command =>
     storageCommand({
       ...value,
+      settings: ['requireOperator', ...(value.settings ?? [])],
       run: async (...given: unknown[]) => {
         const [flags, words] = [given.at(-2) as CommonFlags & Flags, given.slice(0, -2) as Words]
         await open(flags, (context, act) => {
           const tried = triedBy(given.at(-1) as Command, flags)
           const records: Records = 'context' in context ? context.context : context
           const work = async () => {
+            if (tried.showsPeople) requireOperator(flags)
             const answer = await value.run({ context, flags, act, tried }, ...words)
             if (answer) printAnswer(flags, answer)
           }

@@ -64,6 +64,7 @@ export const exitCodeOf: Record<Kind, number> = {
   too_many_open_requests: exitCodes.refused,
   member_deactivated: exitCodes.refused,
   email_taken: exitCodes.refused,
+  operator_unknown: exitCodes.refused,
   name_taken: exitCodes.refused,
   token_exists: exitCodes.refused,
   move_unknown: exitCodes.refused,

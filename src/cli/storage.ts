@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Command, Option } from 'commander'
-import { readStorageConfig, type StorageConfig } from '../config'
+import { readRequireOperator, readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
+import { Refusal } from '../domain/errors'
 import type { Upgrade } from '../domain/ports/database'
 import { systemClock, type ZoneData } from '../domain/ports/time'
 import type { Context, Records } from '../operations/context'
@@ -14,6 +15,7 @@ import {
   type Service,
   type ServiceOptions,
 } from '../service'
+import { operatorVariable } from '../setting-sources'
 import { type Setting, type SettingName, settings } from '../settings'
 import { printNotice } from './terminal/output'
 
@@ -133,30 +135,62 @@ function optionsOf(config: StorageConfig): ServiceOptions {
 }
 
 export function makeAct(): Act {
-  return { actor: operator(), at: systemClock.now() }
+  return { actor: operator().actor, at: systemClock.now() }
 }
 
-export function operator(): string {
-  return describeOperator(process.getuid?.() ?? null, process.env.SUDO_UID, readAccounts())
+/** @throws Refusal operator_unknown if --require-operator is set and the audit log could not name the person */
+export function requireOperator(flags: object): void {
+  if (!readRequireOperator(flags) || operator().isNamed) return
+  const action = `log in as yourself, or hand over your account in ${operatorVariable}`
+  throw new Refusal('operator_unknown', 'the audit log could not name you, so no person is shown', { action })
 }
 
-/**
- * Returns the uid and the account, for example `operator root (sudo by 1000 olive)`. Operators cannot choose this text.
- *
- * @param sudoUid SUDO_UID; used only for root, because any other user can set it
- * @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number
- */
-export function describeOperator(uid: number | null, sudoUid: string | undefined, accounts: string): string {
-  if (uid === null) return 'operator unknown'
+function operator(): NamedOperator {
+  const { SUDO_UID: sudoUid, [operatorVariable]: variable } = process.env
+  const caller = { loginUid: readText('/proc/self/loginuid').trim(), sudoUid, variable }
+  return describeOperator(process.getuid?.() ?? null, caller, readText('/etc/passwd'))
+}
+
+/** What is known of the person who called. */
+interface Caller {
+  /** Kept by the kernel since the login, also under sudo and runuser: pam_loginuid(8). */
+  readonly loginUid: string
+  /** SUDO_UID; used only for root, because any other user can set it. */
+  readonly sudoUid?: string | undefined
+  /** ANTEROOM_OPERATOR: an account or a uid. */
+  readonly variable?: string | undefined
+}
+
+interface NamedOperator {
+  /** The account of the uid, and the person, for example `operator anteroom (olive, by login uid)`. */
+  readonly actor: string
+  readonly isNamed: boolean
+}
+
+/** @param accounts text of /etc/passwd (passwd(5)); a uid without a line is shown as a number */
+export function describeOperator(uid: number | null, caller: Caller, accounts: string): NamedOperator {
   const names = new Map(accounts.split('\n').map((line) => [line.split(':')[2], line.split(':')[0]]))
-  const name = names.get(String(uid)) ?? uid
-  if (uid !== 0 || sudoUid === undefined || !/^[1-9]\d{0,9}$/.test(sudoUid)) return `operator ${name}`
-  return `operator ${name} (sudo by ${[sudoUid, names.get(sudoUid)].filter(Boolean).join(' ')})`
+  const nameOf = (id: string | number) => names.get(String(id)) ?? id
+  const [person, how] = personOf(uid, caller)
+  const by = person === null || person === String(uid) ? '' : ` (${nameOf(person)}, ${how})`
+  return { actor: `operator ${uid === null ? 'unknown' : nameOf(uid)}${by}`, isNamed: person !== null }
 }
 
-function readAccounts(): string {
+/** Only the login uid is certain. The caller says the other two. */
+function personOf(uid: number | null, { loginUid, sudoUid = '', variable = '' }: Caller) {
+  const form = /^[1-9]\d{0,9}$/
+  if (form.test(loginUid) && loginUid !== noLogin) return [loginUid, 'by login uid'] as const
+  if (uid === 0 && form.test(sudoUid)) return [sudoUid, 'says SUDO_UID'] as const
+  const isPerson = /^[A-Za-z0-9_][\w.@-]{0,63}$/.test(variable) && !/^(0|root)$/.test(variable)
+  return isPerson ? ([variable, `says ${operatorVariable}`] as const) : [null]
+}
+
+/** The login uid of a process that no login started, for example under systemd-run. */
+const noLogin = '4294967295'
+
+function readText(path: string): string {
   try {
-    return readFileSync('/etc/passwd', 'utf8')
+    return readFileSync(path, 'utf8')
   } catch {
     return ''
   }

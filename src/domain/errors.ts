@@ -45,6 +45,7 @@ type OperatorKind =
   | 'database_unusable'
   | 'settings_invalid'
   | 'not_confirmed'
+  | 'operator_unknown'
 
 export type Kind = PartnerKind | OperatorKind
 

@@ -67,6 +67,7 @@ sleep 0.3
 # --- a partner, added by commands that get the master key as a systemd credential
 as_service() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_DATABASE=/var/lib/anteroom/anteroom.sqlite \
+    -E ANTEROOM_OPERATOR="$(id -un "$(cat /proc/self/loginuid)" 2> /dev/null)" \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key anteroom "$@"
 }
 as_service organization add 'North Care' > /dev/null

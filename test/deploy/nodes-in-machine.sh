@@ -97,6 +97,7 @@ within 10 'HAProxy hands on to the nodes' answers 401
 # --- a partner, added by commands that get the systemd credentials of a node
 as_node() {
   systemd-run --quiet --pipe --wait --uid=anteroom -E ANTEROOM_SETTINGS=/etc/anteroom/anteroom.env \
+    -E ANTEROOM_OPERATOR="$(id -un "$(cat /proc/self/loginuid)" 2> /dev/null)" \
     -p LoadCredentialEncrypted=anteroom-master-key:/etc/credstore.encrypted/anteroom-master-key \
     -p LoadCredentialEncrypted=anteroom-pgpass:/etc/credstore.encrypted/anteroom-pgpass \
     /bin/sh -c 'PGPASSFILE=$CREDENTIALS_DIRECTORY/anteroom-pgpass exec anteroom "$@"' anteroom "$@"
