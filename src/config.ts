@@ -14,6 +14,7 @@ import {
 } from './setting-sources'
 import { Fault, type Flags, settings, type Values, valuesOf } from './settings'
 
+export { operatorVariable } from './setting-sources'
 export type { Flags } from './settings'
 
 const credentialName = 'anteroom-master-key'

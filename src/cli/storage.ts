@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command, Option } from 'commander'
-import { readRequireOperator, readStorageConfig, type StorageConfig } from '../config'
+import { operatorVariable, readRequireOperator, readStorageConfig, type StorageConfig } from '../config'
 import type { Act } from '../domain/audit'
 import { Refusal } from '../domain/errors'
 import type { Upgrade } from '../domain/ports/database'
@@ -15,7 +15,6 @@ import {
   type Service,
   type ServiceOptions,
 } from '../service'
-import { operatorVariable } from '../setting-sources'
 import { type Setting, type SettingName, settings } from '../settings'
 import { printNotice } from './terminal/output'
 
