@@ -91,6 +91,7 @@ export function readClinicZone(flags: Flags, environment: Environment = process.
 /** Returns the retention period in years; null for none. @throws Refusal settings_invalid, listing every fault */
 export function readRetention(flags: Flags, environment: Environment = process.env): number | null {
   return valuesOf(readSettings(environment, flags, [])).retention ?? null
+}
 
 export function readRequireOperator(flags: Flags, environment: Environment = process.env): boolean {
   return valuesOf(readSettings(environment, flags, [])).requireOperator
