@@ -72,6 +72,16 @@ describe('operations: reopening a request', () => {
     })
     expect(isFree(on1, first)).toBe(false)
     expect(await reopen(id, first - 1)).toMatchObject({ state: 'pending' })
+    for (const [to, at] of [
+      [on1, second],
+      [on2, first],
+    ] as const) {
+      const moved = move(id, to, at).then(
+        () => 'done',
+        ({ kind }) => kind,
+      )
+      expect(await moved).toBe(to === on1 ? 'slot_unavailable' : 'done')
+    }
   })
 
   test('a booking is not reopened if its slot has begun, is taken or is in an absence, or if it was not declined', async () => {

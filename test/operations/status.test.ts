@@ -154,12 +154,16 @@ async function corruptAnswers(id: number) {
 test('operations: the answers of a request are opened once, 100 at a time, and an erased person is forgotten', async () => {
   const { context } = service
   const opened: number[][] = []
+  let turns = 0
+  const others = setInterval(() => turns++)
+  const openedAt: number[] = []
   const store = {
     ...context.store,
     read: <T>(work: (facts: Facts) => MaybePromise<T>) =>
       context.store.read((facts) => {
         const readableAnswers = (ids: readonly number[]) => {
           opened.push([...ids])
+          openedAt.push(turns)
           return facts.requests.readableAnswers(ids)
         }
         return work({ ...facts, requests: Object.assign(Object.create(facts.requests), { readableAnswers }) })
@@ -171,7 +175,10 @@ test('operations: the answers of a request are opened once, 100 at a time, and a
   const booked = await submit('booked', raised, true)
   await acceptRequest(context, booked, act)
   expect(await measure()).toEqual({ count: 4, oldestAt: now })
+  clearInterval(others)
   expect(opened).toEqual([ids.slice(0, 100), [...ids.slice(100), booked]])
+  // Other work ran between the two.
+  expect(openedAt[1]).toBeGreaterThan(openedAt[0] as number)
   const member = async (id: number) => (await requireRequest(context, id)).member?.id as number
   for (const id of [ids[0] as number, booked]) {
     await storeErasure(context, await member(id), act)

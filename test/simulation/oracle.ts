@@ -306,10 +306,15 @@ export class Oracle {
     return this.directory.clockOf(provider, at)
   }
 
-  /** Returns true if a slot can be booked now. The slot of request `requestId` counts as free. */
-  isFree(providerId: number, startsAt: number, requestId?: number): boolean {
+  /**
+   * Returns true if a slot can be booked now. The slot of request `requestId` counts as free.
+   * @param isOwn true to ignore the notice, which is at most 4,321 minutes
+   */
+  isFree(providerId: number, startsAt: number, requestId?: number, isOwn = false): boolean {
     const provider = this.directory.providers.find(({ id }) => id === providerId)
-    const slots = provider ? this.directory.slotsOf(provider, 'any', this.now, startsAt) : []
+    const slots = provider
+      ? this.directory.slotsOf(provider, 'any', isOwn ? startsAt - 4_321 * 60_000 : this.now, startsAt)
+      : []
     return slots.length > 0 && !this.#isTaken(providerId, startsAt, requestId)
   }
 
@@ -343,6 +348,20 @@ export class Oracle {
     return this.#record(`request.${acts[to]}`, `request ${id}`)
   }
 
+  reopen(id: number): string | null {
+    const request = this.requests.find((one) => one.id === id)
+    if (!request) return 'record_unknown'
+    const { isIntake, state, memberId, providerId, startsAt } = request
+    if (memberId === null || state !== (isIntake ? 'closed' : 'declined')) return 'move_unknown'
+    if (isIntake || providerId === null || startsAt === null) {
+      Object.assign(request, { state: 'unassigned', declinedAt: null })
+      return this.#record('request.reopen', `request ${id}`)
+    }
+    if (startsAt <= this.now) return 'move_unknown'
+    const refusal = this.#place(request, providerId, startsAt)
+    return refusal ?? this.#record('request.reopen', `request ${id}`, `: provider ${providerId}`)
+  }
+
   /** Moves a request to another slot. Keeps the provider if `providerId` is null. */
   moveTo(id: number, providerId: number | null, startsAt: number): string | null {
     const request = this.requests.find((one) => one.id === id)
@@ -370,7 +389,8 @@ export class Oracle {
     const { id, memberId } = request
     if (!this.#isActive(providerId)) return 'move_unknown'
     if (startsAt !== null) {
-      if (!this.isFree(providerId, startsAt, id)) return 'slot_unavailable'
+      const isOwn = request.providerId === providerId && request.startsAt === startsAt && startsAt > this.now
+      if (!this.isFree(providerId, startsAt, id, isOwn)) return 'slot_unavailable'
       const others = this.requests.filter((one) => one.id !== id && one.memberId === memberId)
       if (others.some((one) => holds(one) && overlap(one, startsAt))) return 'slot_conflicts_with_yours'
     }

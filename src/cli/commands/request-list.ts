@@ -51,7 +51,10 @@ export function requestListCommand(): Command {
     name: 'list',
     description: 'List requests, the oldest first, one page at a time',
     options: [
-      ['--risk', 'waiting requests, the highest PHQ-9 risk first; the audit log records who lists them'],
+      [
+        '--risk',
+        'waiting requests, and accepted ones with unread risk, the highest PHQ-9 risk first; audited',
+      ],
       ['--intakes', 'only intakes (default: waiting ones, the highest risk first)'],
       states.choices([...requestStates, 'waiting']),
       ['--provider <ref>', 'only requests with this provider'],
