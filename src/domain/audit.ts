@@ -41,7 +41,6 @@ export const auditActions = [
   'member.show',
   'member.find',
   'member.email-conflict',
-  'member.release-email',
   'member.deactivate',
   'member.reactivate',
   'member.export',

@@ -6,7 +6,6 @@ import {
   type DueMember,
   decideDueErasure,
   decideEdit,
-  decideEmailRelease,
   decideErasure,
   decideExport,
   dueAmong,
@@ -41,24 +40,20 @@ export async function lookUpMember(
   return member
 }
 
-/** Clears a member's e-mail address for use by another member. @throws Refusal move_unknown if there is no address */
-export function releaseEmail({ store }: Records, { id }: Member, act: Act): Promise<void> {
-  return store.change(
-    act,
-    ({ members }) => [members.findById(id)],
-    (member) => decideEmailRelease(member, act),
-    { isAlone: true },
-  )
-}
-
 /**
  * Corrects or clears fields. The audit log records their names. @param asked as shown in the confirmation prompt
  * @throws Refusal email_taken, move_unknown if nothing would change, not_confirmed if the member changed meanwhile
  */
-export function editMember({ store }: Records, asked: Member, edit: MemberEdit, act: Act): Promise<void> {
+export function editMember(
+  { store }: Records,
+  id: number,
+  edit: MemberEdit,
+  act: Act,
+  asked: Member | null = null,
+): Promise<void> {
   return store.change(
     act,
-    ({ members }) => [members.findById(asked.id), members.findByEmail(edit.email ?? '')],
+    ({ members }) => [members.findById(id), members.findByEmail(edit.email ?? '')],
     (member, owner) => decideEdit(member, owner, asked, edit, act),
     { isAlone: true },
   )

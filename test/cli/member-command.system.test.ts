@@ -208,20 +208,19 @@ describe('cli: the member commands', () => {
       'there is no partner with that name or id\nTry: anteroom partner list',
     ],
     [['erase', 999, '--yes'], 3, 'there is no member with that id'],
-    [['release-email', 999, '--yes'], 3, 'there is no member with that id'],
+    [['edit', 999, '--email', ''], 3, 'there is no member with that id'],
     [['show'], 2, 'name the member by id, or by both --partner and --external-id'],
     [['show', '--partner', 'Lantern'], 2, 'name the member by id, or by both --partner and --external-id'],
   ])('the member command with the words %p is refused with exit code %p', async (words, code, message) => {
     expect(await act(...words)).toEqual({ code, signal: null, stdout: '', stderr: `error: ${message}\n` })
   })
 
-  test('the questions of member erase, deactivate and release-email contain the name of the member', async () => {
+  test('the questions of member erase and deactivate contain the name of the member', async () => {
     const { member } = await submit('asked')
     const who = `asked-first asked-last, Lantern's asked-external (member ${member.id}),`
     const questions = {
       erase: `Erase ${who} with all their data? This cannot be undone. [y/N]`,
       deactivate: `Refuse look-ups of ${who} and bookings for them? [y/N]`,
-      'release-email': `Remove the e-mail address of ${who} so that another member can use it? [y/N]`,
     }
     for (const [word, question] of Object.entries(questions)) {
       const words = ['member', word, `${member.id}`]
@@ -288,33 +287,30 @@ describe('cli: member find', () => {
   })
 })
 
-describe('cli: a released email address', () => {
-  test('a released email address can be used by another member, and a look-up of the first member returns no email address', async () => {
+describe('cli: a removed email address', () => {
+  test('a removed email address can be used by another member, and a look-up of the first member returns no email address', async () => {
     const wrong = await submit('wrong')
     const mine = { email: 'wrong-email@example.com' }
     const rightful = booking('rightful', undefined, mine)
     expect((await practice.service.post(rightful, practice.token)).status).toBe(409)
-    expect((await act('release-email', wrong.member.id)).code).toBe(2)
-    const { code, stdout } = await act('release-email', wrong.member.id, '--yes')
-    expect([code, stdout]).toEqual([
-      0,
-      `Member ${wrong.member.id} has no e-mail address until their partner sends one again.\n`,
-    ])
+    expect((await act('edit', wrong.member.id, '--email', '')).code).toBe(2)
+    const { code, stdout } = await act('edit', wrong.member.id, '--email', '', '--yes')
+    expect([code, stdout]).toEqual([0, `Member ${wrong.member.id} has changed: e-mail.\n`])
     const found = '/partners/v1/user/?external_user_id=wrong-external'
     expect((await practice.service.get(found, practice.token)).body.email).toBe('')
     expect((await act('show', wrong.member.id)).stdout).toMatch(/^e-mail +-$/m)
     expect((await practice.service.post(rightful, practice.token)).status).toBe(201)
-    expect(await act('release-email', wrong.member.id, '--yes')).toMatchObject({
+    expect(await act('edit', wrong.member.id, '--email', '', '--yes')).toMatchObject({
       code: 4,
-      stderr: 'error: the member has no e-mail address\n',
+      stderr: 'error: the member already has these values\n',
     })
     const actions = (await auditOf(`member ${wrong.member.id}`)).map((line) => JSON.parse(line))
     expect(actions.map(({ action, actor, outcome }) => [action, actor.split(' ')[0], outcome])).toEqual([
       ['member.email-conflict', 'partner', 'email_taken'],
-      ['member.release-email', 'operator', 'not_confirmed'],
-      ['member.release-email', 'operator', 'done'],
+      ['member.edit', 'operator', 'not_confirmed'],
+      ['member.edit', 'operator', 'done: email'],
       ['member.show', 'operator', 'done'],
-      ['member.release-email', 'operator', 'move_unknown'],
+      ['member.edit', 'operator', 'move_unknown'],
     ])
   })
 })

@@ -156,7 +156,7 @@ export function operatorContract(open: () => Promise<Place>): void {
       setMemberActive: () => store.setMemberActive(nowhere, true, act),
       exportMember: () => store.exportMember(nowhere, act),
       eraseMember: () => store.eraseMember(nowhere, act),
-      releaseEmail: () => store.releaseEmail(nowhere, act),
+      editMember: () => store.editMember(nowhere, { email: '' }, act),
     }
     const before = await store.auditHead()
     const kinds: Record<string, string> = {}
@@ -668,13 +668,13 @@ export function operatorContract(open: () => Promise<Place>): void {
       const { intake } = await fill(place)
       const { member } = await stored(intake('robin'))
       const kim = await stored(intake('kim'))
-      await store.releaseEmail(member.id, actAt(now + 1))
+      await store.editMember(member.id, { email: '' }, actAt(now + 1))
       const released = { ...member, profile: { ...member.profile, email: '' } }
       expect(await store.findMemberById(member.id)).toEqual(released)
       expect(await store.exportMember(member.id, act)).toMatchObject({ updatedAt: now + 1 })
-      expect(await endOf(store.releaseEmail(member.id, act))).toBe('move_unknown')
+      expect(await endOf(store.editMember(member.id, { email: '' }, act))).toBe('move_unknown')
       // Several members may have no email address.
-      await store.releaseEmail(kim.member.id, act)
+      await store.editMember(kim.member.id, { email: '' }, act)
       const rightful = await stored(intake('lee', { member: member.profile }))
       expect(await store.findMemberByEmail('robin@example.com', act)).toEqual(rightful.member)
       expect(await endOf(intake('robin'))).toBe('email_taken')
@@ -692,19 +692,19 @@ export function operatorContract(open: () => Promise<Place>): void {
       const { member } = await stored(intake('robin'))
       const kim = await stored(intake('kim'))
       const edit = { email: 'new@example.com', phoneNumber: '+1 416 555 0100' }
-      expect(await audited(store, () => store.editMember(member, edit, actAt(now + 1)))).toEqual([
+      expect(await audited(store, () => store.editMember(member.id, edit, actAt(now + 1), member))).toEqual([
         ['member.edit', `member ${member.id}`],
       ])
       const edited = { ...member, profile: { ...member.profile, ...edit } }
       expect(await store.findMemberByEmail('NEW@example.com', act)).toEqual(edited)
       expect(await store.findMemberByEmail('robin@example.com', act)).toBeNull()
       const taken = { email: 'New@example.com' }
-      expect(await endOf(store.editMember(kim.member, taken, act))).toBe('email_taken')
-      await store.editMember(kim.member, { email: 'robin@example.com' }, act)
+      expect(await endOf(store.editMember(kim.member.id, taken, act))).toBe('email_taken')
+      await store.editMember(kim.member.id, { email: 'robin@example.com' }, act)
       expect(await store.findMemberById(kim.member.id)).toMatchObject({
         profile: { email: 'robin@example.com' },
       })
-      await store.editMember(edited, { email: '' }, act)
+      await store.editMember(member.id, { email: '' }, act, edited)
       expect(await store.findMemberByEmail('new@example.com', act)).toBeNull()
     })
 
@@ -882,7 +882,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         [() => store.setMemberActive(member.id, false, act), 'member.deactivate', thisMember],
         [() => store.setMemberActive(member.id, true, act), 'member.reactivate', thisMember],
         [() => store.findMemberByEmail(member.profile.email, act), 'member.find', thisMember],
-        [() => store.releaseEmail(member.id, act), 'member.release-email', thisMember],
+        [() => store.editMember(member.id, { email: '' }, act), 'member.edit', thisMember],
         [() => store.findMemberByEmail(member.profile.email, act), 'member.find', null],
         [() => load(place, [ontario, quebec], []), 'directory.load', null],
       ]
@@ -907,6 +907,7 @@ export function operatorContract(open: () => Promise<Place>): void {
         ['partner.set-networks', 'done: calls from any address'],
         ['request.assign', `done: provider ${first}`],
         ['request.move', `done: provider ${first}`],
+        ['member.edit', 'done: email'],
         ['partner.add', `done: organization ${added.id}`],
       ])
       expect(await store.listAudit(2)).toEqual(lines.slice(-2))

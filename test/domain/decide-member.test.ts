@@ -3,7 +3,6 @@ import { type RequestEnd, requestStates } from '../../src/domain/booking-request
 import {
   decideDueErasure,
   decideEdit,
-  decideEmailRelease,
   decideErasure,
   decideExport,
   decideFinding,
@@ -42,20 +41,6 @@ describe('domain: a member', () => {
     expect(nobody.answer([])).toBeNull()
   })
 
-  test('can release the email address once, and nothing else changes', () => {
-    const released = { ...member.profile, email: '' }
-    expect(done(decideEmailRelease(member, { actor: 'olive', at: now }))).toEqual({
-      writes: [{ set: 'member', id: 7, to: { profile: released, updatedAt: now } }],
-      taken: [],
-      audit: { action: 'member.release-email', noun: 'member', id: 7 },
-      answer,
-    })
-    expect(decideEmailRelease({ ...member, profile: released }, { actor: 'olive', at: now })).toEqual(
-      new Refusal('move_unknown', 'the member has no e-mail address'),
-    )
-    expect(decideEmailRelease(null, { actor: 'olive', at: now })).toMatchObject({ kind: 'record_unknown' })
-  })
-
   test('is edited by staff, and the audit line contains the names of the changed fields only', () => {
     const edit = { phoneNumber: null, email: 'new@example.com', firstName: 'Robin' }
     const decided = done(decideEdit(member, null, member, edit, { actor: 'olive', at: now + 1 }))
@@ -78,7 +63,7 @@ describe('domain: a member', () => {
     expect(decideEdit(member, other, member, email, act)).toEqual(
       new Refusal('email_taken', 'the e-mail address already belongs to a different member'),
     )
-    expect(done(decideEdit(member, member, member, email, act)).writes).toHaveLength(1)
+    expect(done(decideEdit(member, member, null, email, act)).writes).toHaveLength(1)
     const moved = { ...member, profile: { ...member.profile, state: 'QC' } }
     expect(decideEdit(moved, null, member, email, act)).toEqual(
       new Refusal('not_confirmed', 'the member changed while the question was open, so nothing was done'),

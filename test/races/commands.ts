@@ -1,8 +1,7 @@
 import { Refusal } from '../../src/domain/errors'
-import type { Member } from '../../src/domain/member'
 import type { Partner } from '../../src/domain/partner'
 import type { Context } from '../../src/operations/context'
-import { releaseEmail, setMemberActive } from '../../src/operations/members'
+import { editMember, setMemberActive } from '../../src/operations/members'
 import { setOrganizationActive, setPartnerActive } from '../../src/operations/partners'
 import { setProviderActive } from '../../src/operations/providers'
 import { acceptRequest, declineRequest } from '../../src/operations/requests'
@@ -65,7 +64,7 @@ function carryOut(context: Context, asked: Command, at: number): Promise<unknown
     case 'reactivate':
       return setActive[asked.noun](context, { id: asked.id } as never, asked.act === 'reactivate', by)
     case 'release':
-      return releaseEmail(context, { id: asked.member } as Member, by)
+      return editMember(context, asked.member, { email: '' }, by)
     case 'erase':
       // Skips the purge of the database files, because it changes no records.
       return actsOf(context).eraseMember(asked.member, by)

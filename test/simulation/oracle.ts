@@ -493,7 +493,7 @@ export class Oracle {
     if (member.profile.email === '') return 'move_unknown'
     member.profile.email = ''
     member.updatedAt = this.now
-    return this.#record('member.release-email', `member ${id}`)
+    return this.#record('member.edit', `member ${id}`, ': email')
   }
 
   load(file: DirectoryFile, idOf: (ref: string) => number): DirectoryLoad {

@@ -29,7 +29,6 @@ const asking = [
     'request decline',
     'request reopen',
     'member edit',
-    'member release-email',
     'member deactivate',
     'member erase',
   ],

@@ -15,7 +15,6 @@ import {
   membersDue,
   memberTimeAt,
   readHistory,
-  releaseEmail,
   setMemberActive,
 } from '../../operations/members'
 import { partnerNames } from '../../operations/partners'
@@ -103,7 +102,7 @@ export function memberCommand(): Command {
     }),
     onMember({
       name: 'edit',
-      description: "Correct a member's phone, e-mail address or name",
+      description: "Correct or remove a member's phone or e-mail address, or correct the name",
       options: [
         ['--phone <number>', 'the new phone number; an empty text removes it', memberText('phoneNumber')],
         ['--email <address>', 'the new e-mail address; an empty text removes it', memberText('email')],
@@ -114,13 +113,6 @@ export function memberCommand(): Command {
       ],
       examples: ["anteroom member edit 42 --phone '+1 416 555 0123'", "anteroom member edit 42 --phone ''"],
       run: edit,
-    }),
-    onMember({
-      name: 'release-email',
-      description: "Remove a member's e-mail address, so that another member can use it",
-      options: [yes, json()],
-      examples: ['anteroom member release-email 42'],
-      run: release,
     }),
     recordsCommand({
       name: 'due',
@@ -193,17 +185,9 @@ async function edit({ context, flags, act }: Call<Records, EditFlags>, person: P
     return `${changeNames[name]} from ${from} to ${to}`
   })
   if (names.length > 0) await confirm(`Change ${person.named} ${joined(changes)}?`, flags)
-  await editMember(context, person, edit, act())
+  await editMember(context, person.id, edit, act(), person)
   const text = `Member ${person.id} has changed: ${joined(names.map((name) => changeNames[name] as string))}.`
   return { json: { member: person.id, changed: names }, text }
-}
-
-async function release({ context, flags, act }: Call<Records>, person: Person): Promise<Answer> {
-  const { id, named } = person
-  await confirm(`Remove the e-mail address of ${named} so that another member can use it?`, flags)
-  await releaseEmail(context, person, act())
-  const text = `Member ${id} has no e-mail address until their partner sends one again.`
-  return { json: { member: id, email: null }, text }
 }
 
 async function exportMemberData(

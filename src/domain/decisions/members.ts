@@ -27,29 +27,20 @@ export function decideFinding(member: Member | null): Decision<Member | null> {
   }
 }
 
-/** Empties the member's e-mail address, so that another member can use it. */
-export function decideEmailRelease(member: Member | null, { at }: Act): Decision {
-  if (!member) return unknownRecord('member')
-  const { id, profile } = member
-  if (profile.email === '') return new Refusal('move_unknown', 'the member has no e-mail address')
-  const to = { profile: { ...profile, email: '' }, updatedAt: at }
-  return setting('member.release-email', 'member', id, to)
-}
-
 /**
- * Corrects or clears fields of a member. @param asked the member that the operator was asked about
+ * Corrects or clears fields of a member. @param asked as shown in the confirmation prompt; null for none
  * @param owner the member that has the new e-mail address; null for none
  */
 export function decideEdit(
   member: Member | null,
   owner: Member | null,
-  asked: Member,
+  asked: Member | null,
   edit: MemberEdit,
   { at }: Act,
 ): Decision {
   if (!member) return unknownRecord('member')
   const names = Object.keys(valuesBefore(member, edit))
-  if (Object.keys(valuesBefore(member, asked.profile)).length > 0) {
+  if (asked && Object.keys(valuesBefore(member, asked.profile)).length > 0) {
     return new Refusal('not_confirmed', 'the member changed while the question was open, so nothing was done')
   }
   if (names.length === 0) return new Refusal('move_unknown', 'the member already has these values')
