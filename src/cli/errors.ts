@@ -36,6 +36,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   search: ['find', 'list'],
   start: ['serve'],
   suspend: ['deactivate'],
+  undo: ['reopen'],
   update: ['rename', 'move', 'rotate'],
   upgrade: ['migrate'],
   view: ['show'],

@@ -36,7 +36,7 @@ describe('cli: errors of a command line', () => {
 
   test.each([
     ['partner add', "missing argument 'name'", 'partner add [options] <name>'],
-    ['request accept', "missing argument 'request'", 'request accept [options] <request>'],
+    ['request accept', "missing argument 'requests'", 'request accept [options] <requests...>'],
     ['partner list Lantern', 'too many arguments', 'partner list [options]'],
   ])('the error of "%s" shows the usage line', async (line, fault, usage) => {
     expect(await errorOf(line)).toBe(`error: ${fault}\nUsage: anteroom ${usage}\n`)
