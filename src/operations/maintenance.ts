@@ -10,7 +10,14 @@ import {
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
-import type { AuditPrune, BackingUp, Finding, Manifest, ServerNote } from '../domain/ports/maintenance'
+import {
+  type AuditPrune,
+  type BackingUp,
+  type Finding,
+  finding,
+  type Manifest,
+  type ServerNote,
+} from '../domain/ports/maintenance'
 import type { Facts } from '../domain/ports/store'
 import { pause, type ZoneData, type ZoneEdition } from '../domain/ports/time'
 import type { Protection } from '../domain/ports/vault'
@@ -175,9 +182,9 @@ export async function checkDatabase(
   const { maintenance, clock } = records
   const note = await maintenance.findCopyNote()
   const found = await maintenance.check(clock.now(), oldest, isAll)
-  const behind = behindNote(await clockBehind(records))
-  const clockFindings: Finding[] = behind ? [{ check: 'clock', state: 'bad', detail: behind }] : []
-  return [...(note ? [copyFinding(note)] : []), ...found, ...clockFindings]
+  // A log that cannot be read is a finding of its own.
+  const behind = behindNote(await clockBehind(records).catch(() => 0))
+  return [...(note ? [copyFinding(note)] : []), ...found, ...(behind ? [finding('clock', behind, '')] : [])]
 }
 
 function copyFinding(note: CopyNote): Finding {

@@ -53,6 +53,14 @@ describe('operations: a clock that was set back', () => {
     expect(findings.filter(({ check }) => check === 'clock') as unknown[]).toEqual(expected)
   })
 
+  test('is not looked for in a log that cannot be read', async () => {
+    await using log = await openLog()
+    const store = { read: () => Promise.reject(new Error('damaged')) }
+    const findings = await checkDatabase({ ...log.records, store } as unknown as Records, null, false)
+    expect(findings.map(({ check }) => check)).toContain('audit log')
+    expect(findings.map(({ check }) => check)).not.toContain('clock')
+  })
+
   test('is found even after lines with the earlier time', async () => {
     await using log = await openLog()
     log.setClock(now - 60_000)
