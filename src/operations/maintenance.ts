@@ -227,12 +227,7 @@ export function listAudit(
 
 const linesAtOnce = 1_000
 
-/** Yields every audit line, oldest first, in constant memory. */
-export async function* everyAuditLine(records: Records): AsyncGenerator<AuditLine> {
-  yield* matchingLines(records, {})
-}
-
-/** Works in batches, so that other work runs between two of them. */
+/** Yields lines, oldest first. Works in batches, so that other work runs between two of them. */
 export async function* matchingLines(
   records: Pick<Records, 'store'>,
   filter: AuditFilter,
@@ -261,10 +256,9 @@ export async function clockBehind(records: Records): Promise<number> {
 
 /** @param millis see clockBehind */
 export function behindNote(millis: number): string | null {
-  const why = 'new tokens are rejected until it has caught up, so set the clock (timedatectl)'
-  return millis === 0
-    ? null
-    : `the clock is ${Math.ceil(millis / 1_000)} s behind the newest audit line: ${why}`
+  if (millis === 0) return null
+  const behind = `the clock is ${Math.ceil(millis / 1_000)} s behind the newest audit line`
+  return `${behind}: new tokens are rejected until it has caught up, so set the clock (timedatectl)`
 }
 
 /** Compares earlier heads with the log. Heads whose lines were pruned are only counted. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { findMemberRecords, subjectsOfPartner } from '../../src/operations/find-records'
-import { everyAuditLine, listAudit, noteAct } from '../../src/operations/maintenance'
+import { listAudit, matchingLines, noteAct } from '../../src/operations/maintenance'
 import { eraseMember } from '../../src/operations/members'
 import { endOf } from '../db/furniture'
 import { actsOf } from '../support/acts'
@@ -21,8 +21,8 @@ async function linesAbout(id: number): Promise<(string | null)[][]> {
   return lines.map(({ actor, action, record }) => [actor, action, record])
 }
 
-test('operations: everyAuditLine yields all lines, oldest first', async () => {
-  const lines = await Array.fromAsync(everyAuditLine(service.context))
+test('operations: matchingLines without a filter yields all lines, oldest first', async () => {
+  const lines = await Array.fromAsync(matchingLines(service.context, {}))
   expect(lines.map(({ id }) => id)).toEqual(Array.from({ length: lines.length }, (_, index) => index + 1))
   expect(lines).toEqual(await listAudit(service.context, 100, {}))
   expect(lines.length).toBeGreaterThan(2)

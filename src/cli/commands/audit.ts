@@ -9,7 +9,7 @@ import {
 import { Refusal } from '../../domain/errors'
 import type { Records } from '../../operations/context'
 import { findMemberRecords, requirePartner, subjectsOfPartner } from '../../operations/find-records'
-import { auditHead, everyAuditLine, listAudit, pruneAudit, verifyHeads } from '../../operations/maintenance'
+import { auditHead, listAudit, matchingLines, pruneAudit, verifyHeads } from '../../operations/maintenance'
 import { formatInstant } from '../../scheduling/calendar'
 import { affectedCommand } from '../affected'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
@@ -157,7 +157,7 @@ function summary(lines: readonly AuditLine[]): string {
 const mostActors = 5
 
 async function exportLines({ context }: Call<Records>): Promise<undefined> {
-  for await (const line of everyAuditLine(context)) await printJsonLine(presentLine(line))
+  for await (const line of matchingLines(context, {})) await printJsonLine(presentLine(line))
 }
 
 async function head({ context }: Call<Records>): Promise<Answer> {
