@@ -90,7 +90,10 @@ async function list({ context, flags }: Call<Records, Flags>): Promise<Answer> {
     queue.requests.map(({ request }) => request),
   )
   const rows = queue.requests.map((queued) => presentQueued(queued, names, doing.at, wish))
-  const columns = { ...columnsOf<Row>('id'), ...(isGrouped(queue) && groupColumns), ...columnsBy(wish.sort) }
+  const columns = {
+    ...columnsOf<Row>('id', ...(isGrouped(queue) ? (['requests'] as const) : [])),
+    ...(wish.sort === 'risk' ? riskColumns : queueColumns),
+  }
   const empty = wish.page === 1 ? 'There are no requests.' : 'There are no more requests.'
   if (flags.json && queue.isMore) printNotice(`there are more requests; ${nextPage(wish)}`)
   if (!flags.json && wish.sort !== 'risk') await warnOfWaitingRisk(context)
@@ -172,8 +175,6 @@ function presentQueued(
 
 type Row = ReturnType<typeof presentQueued>
 
-const groupColumns = columnsOf<Row>('requests')
-
 const queueColumns: Columns<Row> = {
   KIND: ({ kind }) => (kind === 'intake' ? kind : 'booking'),
   ...columnsOf('state'),
@@ -195,10 +196,6 @@ const riskColumns: Columns<Row> = {
   RISK: ({ ninthItem }) => (ninthItem ? riskMarks[ninthItem] : null),
   SEVERITY: ({ ninthItem, severity }) => severity ?? (ninthItem ? 'incomplete' : null),
   ...queueColumns,
-}
-
-function columnsBy(sort: Sort): Columns<Row> {
-  return sort === 'risk' ? riskColumns : queueColumns
 }
 
 function isGrouped({ requests }: Queue): boolean {
