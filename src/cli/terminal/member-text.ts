@@ -83,9 +83,8 @@ const dueColumns: Columns<ReturnType<typeof presentDue>> = {
 
 export function dueAnswer(due: readonly DueMember[], years: number): Answer {
   const rows = due.map(presentDue)
-  const open = due.filter(({ openRequest }) => openRequest !== null).length
-  const stay = open === 0 ? '' : ` Those with an open request (${open}) stay.`
-  const next = `${counted(due.length, 'member')}. To erase: anteroom member erase --due --older-than ${years}y.${stay}`
+  const erase = `To erase those without an open request: anteroom member erase --due --older-than ${years}y`
+  const next = `${counted(due.length, 'member')}. ${erase}`
   return {
     json: rows,
     text: [table(rows, dueColumns, 'No member is due.'), due.length > 0 ? ['', next] : []],
@@ -104,11 +103,7 @@ export function erasedAnswer(
   })
   const done = `${counted(erased.length, 'member')} erased. Their requests remain without personal data.`
   return {
-    json: {
-      erased,
-      leftOut: leftOut.map(({ id, openRequest }) => ({ member: id, openRequest })),
-      purged: isPurged,
-    },
+    json: { erased, leftOut: leftOut.map(presentDue), purged: isPurged },
     text: [
       erased.length > 0 ? [done, keptIn] : 'No member is due.',
       named.length > 0 ? `Left out: ${firstOf(named, mostNamed)}.` : [],
