@@ -1,12 +1,4 @@
-import {
-  type Act,
-  type AuditAction,
-  type AuditFilter,
-  type AuditHead,
-  type AuditLine,
-  type AuditVerdict,
-  auditStart,
-} from '../domain/audit'
+import type { Act, AuditAction, AuditFilter, AuditHead, AuditLine, AuditVerdict } from '../domain/audit'
 import { decideForgetting, expiredBy } from '../domain/decisions/submission'
 import { Refusal } from '../domain/errors'
 import { type CopyNote, copyRemedy, describeCopy, requireActive } from '../domain/ports/database-copy'
@@ -266,17 +258,15 @@ export async function verifyHeads(
   records: Records,
   heads: readonly AuditHead[],
 ): Promise<{ readonly verdict: AuditVerdict; readonly pruned: number }> {
-  const newest = heads.reduce((one, other) => (other.id > one.id ? other : one), auditStart)
-  const [since] = await listAudit(records, 1, { after: newest.id - 1 })
-  const isPruned = since !== undefined && since.id !== newest.id
-  const verdict = await records.maintenance.verifyAudit(isPruned ? null : newest)
+  const verdict = await records.maintenance.verifyAudit(null)
   let pruned = 0
   for (const { id, hash } of verdict.intact ? heads : []) {
+    if (id === 0) continue
     const [line] = await listAudit(records, 1, { after: id - 1 })
-    if (line?.id === id && line.hash !== hash) {
-      return { verdict: { intact: false, id, fault: 'the line differs from the logged head' }, pruned }
-    }
-    if (line?.id !== id && id > 0) pruned++
+    const fault = line?.id === id ? 'the line differs from the logged head' : 'the line is missing'
+    if (!line || (line.id === id && line.hash !== hash))
+      return { verdict: { intact: false, id, fault }, pruned }
+    if (line.id !== id) pruned++
   }
   return { verdict, pruned }
 }

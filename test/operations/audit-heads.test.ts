@@ -123,8 +123,8 @@ describe('operations: logged audit heads', () => {
 
   test.each([
     ['of an altered line', 3, 'the line differs from the logged head'],
-    ['of an altered newest line', 5, 'the line differs from the given head'],
-    ['of a line that the log does not have yet', 6, 'the lines up to the given head are missing'],
+    ['of an altered newest line', 5, 'the line differs from the logged head'],
+    ['of a line that the log does not have yet', 6, 'the line is missing'],
   ])('%s is a fault', async (_, id, fault) => {
     await using log = await openLog()
     const heads = [await log.headAt(2), { id, hash: '1'.repeat(64) }, await log.headAt(4)]
