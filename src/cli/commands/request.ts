@@ -219,18 +219,15 @@ async function show(call: Call<Service, { screening?: boolean }>, id: number): P
   const time = timeAt(now)
   const { sent } = await readHistory(context, member)
   // Read after the answers, so that --screening counts as reading.
-  const risk = await readRisk(context, request, makeAct())
+  const { risk, isUnread } = await readRisk(context, request, makeAct())
   const json = {
     ...(await presentShown(context, request, time)),
-    risk: risk.risk && {
-      ninthItem: risk.risk.ninthItem,
-      severity: risk.risk.severity,
-      unread: risk.isUnread,
-    },
+    risk: risk && { ninthItem: risk.ninthItem, severity: risk.severity, unread: isUnread },
     changes: presentChanges(sent),
   }
   const times = { time, slotTime: timeAt(request.startsAt) }
-  const shown = await requestText(context, request, times, await countNotes(context, id), risk)
+  const notes = await countNotes(context, id)
+  const shown = await requestText(context, request, times, notes, { risk, isUnread })
   const text = [shown, changeLines(sent, now)]
   if (!screening) return { json, text }
   const { answers, score } = screening
