@@ -13,7 +13,6 @@ import { unusable } from '../findings/findings'
 import { logOver } from '../queries/audit'
 import { readOffers } from '../queries/offers'
 import { settingsOver } from '../settings'
-import { settleAuditQueue } from './audit-queue'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, openingRefusal } from './client/failure'
 import { passwordFor } from './client/password'
@@ -27,7 +26,7 @@ import { recognize } from './server/recognize'
 import { openSession, type Session } from './session'
 import { directoryFeed, postgresStore, readOn } from './store'
 import { Submissions } from './submit'
-import { createActs, isWaiting } from './transaction'
+import { type Acts, createActs } from './transaction'
 
 /** Connections per node. Submissions have a separate pool, because they wait for locks. */
 const [submissionPoolSize, poolSize] = [4, 4]
@@ -113,15 +112,15 @@ async function openEngine(server: Server, opening: Opening): Promise<Opened> {
     pool.use(({ connection }) => work(connection), deadlineMillis)
   try {
     const opened = await openDatabase(on, { ...opening, name: server.name })
-    const { vault: sealing } = opened
-    vault = sealing
-    // A killed node may have left lines. If they cannot be appended now, another command or node appends them.
-    await on((connection) => settleAuditQueue(connection, sealing)).catch((error) => {
-      if (!isWaiting(error)) throw error
+    vault = opened.vault
+    const acts = createActs(pool)
+    // A killed server may have left lines. If they cannot be appended now, another command or server appends them.
+    await acts.settle().catch((error) => {
+      if (!(error instanceof Refusal)) throw error
     })
     const submissionPool = new Pool<Session>({ ...server, size: submissionPoolSize, make })
     const upgraded = opened.isUpgraded ? { copy: null } : null
-    return { ...engineOf({ ...opening, ...opened, pool, submissionPool, on }), upgraded }
+    return { ...engineOf({ ...opening, ...opened, pool, submissionPool, on, acts }), upgraded }
   } catch (error) {
     await pool.close()
     throw openingRefusal(error, server.name)
@@ -132,12 +131,12 @@ interface Parts extends Opening, OpenedDatabase {
   readonly pool: Pool<Session>
   readonly submissionPool: Pool<Session>
   readonly on: OnConnection
+  readonly acts: Acts
 }
 
-function engineOf({ pool, submissionPool, on, vault, purpose, masterKey, schema }: Parts): Engine {
+function engineOf({ pool, submissionPool, on, acts, vault, purpose, masterKey, schema }: Parts): Engine {
   const node = new Node(on)
   const health = new Health(node)
-  const acts = createActs(pool)
   const submissions = new Submissions(submissionPool, vault, acts, health)
   const log = logOver(auditHashes(vault), (work) => readOn(pool, ({ audit }) => work(audit)))
   const countAll = (name: keyof Pool<Session>['counts']) => pool.counts[name] + submissionPool.counts[name]

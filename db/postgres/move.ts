@@ -5,7 +5,7 @@ import { constraintBroken, quoted, sourceOver, targetOver } from '../move/rows'
 import { type CopiedTable, copiedTables } from '../move/tables'
 import { auditQueries } from '../queries/audit'
 import { settingsOver } from '../settings'
-import { settleAuditQueue } from './audit-queue'
+import { hasQueued } from './audit-queue'
 import { type Connection, committing } from './client/connection'
 import { DatabaseFailure, isBroken, type Meaning, unwrapped } from './client/failure'
 import type { OnConnection } from './client/pool'
@@ -51,16 +51,6 @@ export async function readSource<T>(
 ): Promise<T> {
   const found = await on((connection) => requireDatabase(connection, { name: place, ...reading }))
   requireOurSchema(found.schema)
-  await on(async (connection) => {
-    const { vault } = await proveDatabase(
-      connection,
-      { name: place, ...reading },
-      await reading.takeKey(),
-      ourMigrations,
-    )
-    const settled = settleAuditQueue(connection, vault)
-    await (reading.whileServing ? settled.catch(() => {}) : settled)
-  })
   if (reading.whileServing) return on((reader) => readSnapshot(reader, null, place, reading, use), copyMillis)
   return on(async (blocker) => {
     await requireStopped(blocker)
@@ -109,7 +99,12 @@ function requireOurSchema(schema: number): void {
 
 async function requireStopped(connection: Connection): Promise<void> {
   if (await hasLiveNodes(connection)) throw new Refusal('storage_busy', ...splitAction(serving))
+  if (await hasQueued(connection)) throw new Refusal('storage_busy', ...splitAction(queued))
 }
+
+/** Only a server that was killed leaves such lines. Every command appends them. */
+const queued =
+  'a server was killed before it added its last audit lines to the log; run anteroom status on the source, then copy again'
 
 const serving =
   'a server uses the source database, or did a moment ago; stop all servers first, or later bookings are missing from ' +

@@ -6,7 +6,6 @@ import { pause } from '../../src/domain/ports/time'
 import { newRecordKey, type Vault } from '../../src/domain/ports/vault'
 import { linesOf } from '../../src/domain/ports/writes'
 import { changesOf } from '../queries/changes'
-import { settleAuditQueue } from './audit-queue'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
 import { Deadline, timeouts } from './client/timeouts'
@@ -53,7 +52,7 @@ export class Submissions {
   constructor(
     private readonly pool: Pool<Session>,
     private readonly vault: Vault,
-    private readonly acts: Pick<Acts, 'inTurn'>,
+    private readonly acts: Pick<Acts, 'inTurn' | 'settle'>,
     private readonly watch: Watch,
   ) {}
 
@@ -83,9 +82,9 @@ export class Submissions {
     if (this.#settling) await this.#settle()
   }
 
-  /** Lines that cannot be appended now stay queued for the next submission, node or command. */
+  /** Lines that cannot be appended now stay queued for the next act, node or command. */
   #settle(): Promise<void> {
-    return this.pool.use(({ connection }) => settleAuditQueue(connection, this.vault)).catch(() => {})
+    return this.acts.settle().catch(() => {})
   }
 
   #settleSoon(): void {

@@ -3,6 +3,7 @@ import { Refusal } from '../../src/domain/errors'
 import type { Store } from '../../src/domain/ports/store'
 import { linesOf } from '../../src/domain/ports/writes'
 import { type Changed, changesOf, keptChanges } from '../queries/changes'
+import { hasQueued, takeQueued } from './audit-queue'
 import type { Connection } from './client/connection'
 import { DatabaseFailure, toRefusal } from './client/failure'
 import type { Pool } from './client/pool'
@@ -161,7 +162,7 @@ export function isWorthAnotherAttempt(error: unknown): boolean {
 }
 
 /** True if another transaction held a lock for too long. */
-export function isWaiting(error: unknown): boolean {
+function isWaiting(error: unknown): boolean {
   return error instanceof DatabaseFailure && error.code === '55P03'
 }
 
@@ -200,7 +201,12 @@ export function createActs(pool: Pool<Session>) {
       attemptMillis: (isUnknown: boolean) => (isUnknown || isInTime() ? attemptMillis : null),
     }
     try {
-      return await transact(pool, how, work)
+      return await transact(pool, how, async (session) => {
+        // Lines of earlier submissions come before those of this act.
+        const queued = await takeQueued(session.connection)
+        const done = await work(session)
+        return { ...done, lines: [...queued, ...done.lines] }
+      })
     } catch (error) {
       throw toRefusal(error)
     }
@@ -222,7 +228,12 @@ export function createActs(pool: Pool<Session>) {
       { isAlone, attemptMillis: isLarge ? largeMillis : undefined },
     )
 
-  return { change, run, inTurn }
+  /** Appends the queued audit lines of submissions to the log. */
+  async function settle(): Promise<void> {
+    while (await pool.use(({ connection }) => hasQueued(connection))) await run(async () => noted)
+  }
+
+  return { change, run, inTurn, settle }
 }
 
 export type Acts = ReturnType<typeof createActs>

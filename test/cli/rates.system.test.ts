@@ -57,7 +57,7 @@ describe('cli: rate limits', () => {
     await using service = await operator.serve()
     const setRates = (...flags: string[]) => operator.do('partner', 'set-rates', 'Lantern', ...flags)
     expect(await setRates('--reads-per-minute', '3', '--bookings-per-minute', 'off')).toBe(
-      'Partner Lantern: reads 3, bookings off per minute.\n',
+      'Partner Lantern: reads 3, bookings off per minute, intakes default per hour.\n',
     )
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBeNull()
@@ -81,7 +81,7 @@ describe('cli: rate limits', () => {
   })
 
   test.each([
-    [[], 'error: give --reads-per-minute, --bookings-per-minute or both\n'],
+    [[], 'error: give at least one of --reads-per-minute, --bookings-per-minute and --intakes-per-hour\n'],
     [
       ['--reads-per-minute', '0'],
       "error: option '--reads-per-minute <n>' must be off, default or a whole number from 1\n",

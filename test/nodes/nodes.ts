@@ -3,7 +3,8 @@ import { provider, region } from '../support/builders'
 import { Operator, type Served } from '../support/operator'
 import { type OfferedSlot, programWithRealTimeouts, theProgram } from '../support/process'
 
-const unlimited = ['bookings', 'reads'].flatMap((what) => [`--${what}-per-minute`, 'off'])
+const limits = ['bookings-per-minute', 'reads-per-minute', 'intakes-per-hour', 'open-intakes']
+const unlimited = limits.flatMap((limit) => [`--${limit}`, 'off'])
 /** Eight slots a day keep the page of a provider short. 400 providers have enough slots for all campaigns. */
 const daily = {
   weekdays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'],

@@ -131,7 +131,11 @@ export function actsOf({
     },
     eraseMember: (id: number, act: Act) => members.storeErasure(records, id, act),
 
-    listAudit: (limit: number, filter?: AuditFilter) => store.read(({ audit }) => audit.list(limit, filter)),
+    async listAudit(limit: number, filter?: AuditFilter) {
+      // On PostgreSQL, the next act appends the lines of submissions.
+      await store.appendAudit([])
+      return store.read(({ audit }) => audit.list(limit, filter))
+    },
     countRefusals: (asked: RefusalQuery) => store.read(({ audit }) => audit.countRefusals(asked)),
     listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.listReviewed(ids)),
     auditHead: () => store.read(({ audit }) => audit.head()),

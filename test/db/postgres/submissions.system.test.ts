@@ -24,7 +24,7 @@ const draft = {
   ...{ partnerId: 1, externalUserId: 'm-1', member: { email: 'robin@example.org' }, slot: null, retry: null },
   limits: unlimited,
 } as unknown as SubmissionDraft
-const acts = { inTurn: <T>(work: () => Promise<T>) => work() }
+const acts = { inTurn: <T>(work: () => Promise<T>) => work(), settle: async () => {} }
 const watch = { noteStored() {}, noteFailed() {} }
 
 function submissionsOn(use: (work: unknown, millis: number) => Promise<never>): Submissions {
