@@ -62,7 +62,7 @@ describe('cli: rate limits', () => {
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')
     expect(policyOf(await service.post(booking('m-1'), token))).toBeNull()
     const shown = await operator.do('partner', 'show', 'Lantern')
-    expect(shown).toMatch(/\nrates +reads 3, bookings off per minute\n/)
+    expect(shown).toMatch(/\nrates +reads 3, bookings off per minute, intakes default per hour\n/)
     expect(await operator.ask<object>('partner', 'show', 'Lantern')).toMatchObject({
       readsPerMinute: 3,
       bookingsPerMinute: 'off',

@@ -138,7 +138,10 @@ export function actsOf({
     },
     countRefusals: (asked: RefusalQuery) => store.read(({ audit }) => audit.countRefusals(asked)),
     listLookedAt: (ids: readonly number[]) => store.read(({ audit }) => audit.listReviewed(ids)),
-    auditHead: () => store.read(({ audit }) => audit.head()),
+    async auditHead() {
+      await store.appendAudit([])
+      return store.read(({ audit }) => audit.head())
+    },
     verifyAudit: (noted: AuditHead | null) => records.maintenance.verifyAudit(noted),
   }
 }
