@@ -141,9 +141,9 @@ async function whereReadable(check: string, find: () => Finding | Promise<Findin
   try {
     return await find()
   } catch (error) {
-    const isDamage = error instanceof SQLiteError
-    const detail = isDamage ? 'the database file is damaged; restore a backup' : 'the check failed'
-    return { check, state: 'bad', detail }
+    if (!(error instanceof SQLiteError)) return { check, state: 'bad', detail: 'the check failed' }
+    const remedy = 'stop the service and restore a backup: anteroom restore'
+    return { check, state: 'bad', detail: 'the database file is damaged; restore a backup', remedy }
   }
 }
 

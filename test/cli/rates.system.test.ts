@@ -68,7 +68,7 @@ describe('cli: rate limits', () => {
       bookingsPerMinute: 'off',
     })
     expect(await setRates('--bookings-per-minute', 'default')).toBe(
-      'Partner Lantern: reads 3, bookings default per minute.\n',
+      'Partner Lantern: reads 3, bookings default per minute, intakes default per hour.\n',
     )
     expect(policyOf(await service.post(booking('m-1'), token))).toBe('"bookings";q=600;w=60')
     expect(policyOf(await service.get(regions, token))).toBe('"reads";q=3;w=60')

@@ -35,6 +35,7 @@ async function idsIn(source: CopySource, table: string): Promise<unknown[]> {
 async function readsOneSnapshot(place: DatabaseLocation, connection: Place): Promise<void> {
   const { book } = await fill(connection)
   await book('first', Date.UTC(2026, 11, 2, 9))
+  await connection.store.auditHead()
   const seen = await place.readSource(whileServing, async (source) => {
     await book('first', Date.UTC(2026, 11, 2, 10))
     const requests = source.tables.find(({ name }) => name === 'booking_requests')
@@ -59,6 +60,8 @@ async function isRefusedOnceCopied(
   if (!maintenance) throw new Error('the test database has no maintenance')
   const { intake } = await fill(connection)
   await intake('robin')
+  // On PostgreSQL, this appends the audit line of the submission.
+  await store.auditHead()
   expect(await maintenance.findCopyNote()).toBeNull()
   const marked = await place.readSource(stopped, async (source) => [
     source.copiedBefore,
@@ -289,6 +292,7 @@ describeOnPostgres('db: a PostgreSQL database as the target of a copy', () => {
     await intake('robin')
     await runSql(place.url, "SELECT setval('booking_requests_id_seq', 9)")
     await intake('kim')
+    await place.store.auditHead()
     const made = onServer(free.url)
     await onServer(place.url).readSource(whileServing, (source) =>
       made.makeTarget({ ...making, fill: (target) => fillFrom(source, target) }),
