@@ -65,7 +65,9 @@ function verifyCommand(): Command {
         'an earlier output of audit head; also detects that an older database was restored',
         parseHead,
       ],
-      ['--heads <file>', 'a log of serve: compare each audit head in it', fileName],
+      new Option('--heads <file>', 'a log of serve: compare each audit head in it')
+        .argParser(fileName)
+        .conflicts(['head', 'archive']),
       ['--archive <file>', 'an archive of pruned lines to check, instead of the log'],
       json(),
     ],
