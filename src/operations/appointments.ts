@@ -7,8 +7,8 @@ import { formatLocal, namedDay, type TimeZone, toFirstInstant } from '../schedul
 import type { Records } from './context'
 import { readProviders } from './find-records'
 import { type Clocks, type MemberTime, memberTimeAt } from './members'
+import { noteReadings } from './notebook'
 import { partnerNames } from './partners'
-import { noteReadings } from './requests'
 
 interface AppointmentQuery {
   /** `today`, `tomorrow` or a date. */

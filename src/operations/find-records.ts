@@ -1,6 +1,5 @@
 import type { Act, AuditLine, AuditSubject } from '../domain/audit'
 import type { RequestRecord } from '../domain/booking-request'
-import { decideFinding } from '../domain/decisions/members'
 import { Refusal, type RefusalCount } from '../domain/errors'
 import { foldName, type MatchedBy, type Member, matcherOf } from '../domain/member'
 import type { Organization, Partner } from '../domain/partner'
@@ -9,6 +8,8 @@ import type { NamedProvider, Provider } from '../domain/provider'
 import { type Region, regionRef } from '../domain/region'
 import { dayMillis } from '../scheduling/calendar'
 import type { Context, Records } from './context'
+import { noteAct } from './maintenance'
+import { noteReadings } from './notebook'
 
 /** Returns the database's copy note. @throws Refusal record_unknown if the database was not copied */
 export async function requireCopyNote({ maintenance }: Records): Promise<CopyNote> {
@@ -214,7 +215,7 @@ export async function findMembers(records: Records, text: string, act: Act): Pro
     ? { found: named, count: named.length, searched: null }
     : await lookThrough(records, text, named)
   const line = { ...act, action: 'member.find' as const }
-  await records.store.appendAudit([
+  await noteReadings(records, [
     { ...line, record: null, outcome: `${all.count} found` },
     ...all.found
       // findByEmail has already recorded the owner of the address.
@@ -225,8 +226,10 @@ export async function findMembers(records: Records, text: string, act: Act): Pro
 }
 
 /** Finds a member of any partner by e-mail address. The audit log records the caller. */
-export function findByEmail({ store }: Records, email: string, act: Act): Promise<Member | null> {
-  return store.change(act, ({ members }) => [members.findByEmail(email)], decideFinding)
+export async function findByEmail(records: Records, email: string, act: Act): Promise<Member | null> {
+  const member = await records.store.read(({ members }) => members.findByEmail(email))
+  await noteAct(records, act, 'member.find', member && `member ${member.id}`)
+  return member
 }
 
 /** Finds exact matches, without reading all members. */

@@ -16,6 +16,7 @@ import type { Protection } from '../domain/ports/vault'
 import { dayMinutes, minuteMillis, yearsBefore } from '../scheduling/calendar'
 import { offsetAt, type TimeZone } from '../scheduling/time-zone'
 import type { Context, Records } from './context'
+import { noteReadings } from './notebook'
 
 /** Removes traces of erased data. Returns false if traces remain. The committed erasure is valid in either case. */
 export async function tryPurge({ maintenance }: Pick<Records, 'maintenance'>): Promise<boolean> {
@@ -199,13 +200,13 @@ export async function changeActive({ maintenance }: Records, change: () => Promi
 
 /** Adds an audit line for an act that changes no record: a read, or a refused attempt. */
 export function noteAct(
-  { store }: Records,
+  records: Records,
   act: Act,
   action: AuditAction,
   record: string | null,
   outcome = 'done',
 ): Promise<void> {
-  return store.appendAudit([{ ...act, action, record, outcome }])
+  return noteReadings(records, [{ ...act, action, record, outcome }])
 }
 
 /** Returns at most `limit` audit lines, oldest first. */

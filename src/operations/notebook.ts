@@ -2,6 +2,7 @@ import { networkOf } from '../domain/addresses'
 import type { AuditEntry } from '../domain/audit'
 import type { Kind } from '../domain/errors'
 import type { Store } from '../domain/ports/store'
+import { pause } from '../domain/ports/time'
 import { dayMillis, hourMillis, minuteMillis } from '../scheduling/calendar'
 
 /** The maximum number of lines for refusals per minute. Further refusals are combined into one line for each reason. */
@@ -171,4 +172,38 @@ function keyOf({ actor, record, outcome }: AuditEntry): string {
 
 function startOf(now: number, millis: number): number {
   return now - (now % millis)
+}
+
+const [repeatMillis, notedAtOnce, mostRecent] = [15 * minuteMillis, 500, 10_000]
+
+/** Pause between transactions for other writers, in ms. */
+const pauseMillis = 25
+
+/** Adds audit lines of one actor before data is shown. Leaves out reads that the actor has noted in the last 15 minutes. */
+export async function noteReadings(
+  { store }: { readonly store: Store },
+  lines: readonly AuditEntry[],
+): Promise<void> {
+  const actions = [...new Set(lines.filter(isRepeatable).map(({ action }) => action))]
+  const [{ actor, at } = { actor: '', at: 0 }] = lines
+  // A clock that was set back must not hide reads, so later lines do not count.
+  const filter = { actor, actions, since: at - repeatMillis + 1, until: at + 1 }
+  const recent = actions.length > 0 ? await store.read(({ audit }) => audit.list(mostRecent, filter)) : []
+  const known = new Set(recent.filter(isRepeatable).map(readOf))
+  const fresh = lines.filter((line) => !isRepeatable(line) || !known.has(readOf(line)))
+  for (let start = 0; start < fresh.length; start += notedAtOnce) {
+    if (start > 0) await pause(pauseMillis)
+    await store.appendAudit(fresh.slice(start, start + notedAtOnce))
+  }
+}
+
+const repeatable = /^(request\.(show|suggest|read-notes|read-risk|read-appointment)|member\.(show|find))$/
+
+/** Reads of answers, lists and refused commands are noted each time. */
+function isRepeatable({ action, record, outcome }: AuditEntry): boolean {
+  return record !== null && outcome === 'done' && repeatable.test(action)
+}
+
+function readOf({ action, record }: AuditEntry): string {
+  return `${action} ${record}`
 }

@@ -8,7 +8,7 @@ import { isAtRisk, type Risk, riskOf } from '../domain/screening'
 import { dayMillis } from '../scheduling/calendar'
 import type { Records } from './context'
 import { noteAct } from './maintenance'
-import { noteReadings } from './requests'
+import { noteReadings } from './notebook'
 
 /** A request in the queue. `risk` is null if the request has no answers, or if the queue is not sorted by risk. */
 export interface QueuedRequest {

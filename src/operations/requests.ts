@@ -1,6 +1,6 @@
 import type { Directory } from '../directory/directory'
 import { type Listing, localOffsetAt } from '../directory/listing'
-import type { Act, AuditEntry } from '../domain/audit'
+import type { Act } from '../domain/audit'
 import {
   holdsSlot,
   newAuthorizationNumber,
@@ -25,6 +25,8 @@ import type { Version } from '../domain/ports/directory-feed'
 import { pause } from '../domain/ports/time'
 import { type ScreeningScore, scoreScreening } from '../domain/screening'
 import { type Context, decideOnFreshSnapshot, type Records, thenShow } from './context'
+import { requireRequest } from './find-records'
+import { noteAct } from './maintenance'
 
 /** The caller's authentication, and the directory version that contained the token. */
 export interface Authenticated {
@@ -113,7 +115,7 @@ export async function listSubmitted({ store }: Records, { id }: Partner, since: 
   return { decline: idsOf(holdsSlot), close: idsOf((state) => state === 'unassigned') }
 }
 
-const [endedAtOnce, notedAtOnce] = [100, 500]
+const endedAtOnce = 100
 /** Pause between transactions for other writers, in ms. */
 const pauseMillis = 25
 
@@ -151,20 +153,9 @@ export async function readScreening({ store }: Records, id: number, act: Act): P
   const answers = await store.change(
     act,
     ({ requests }) => [requests.find(id), requests.screeningOf(id)],
-    (request, answers) => decideReading('request.read-screening', request, answers),
+    decideReading,
   )
   return { answers, score: scoreScreening(answers) }
-}
-
-/** Adds audit lines before data is shown. Works in batches, so that bookings can be stored between two batches. */
-export async function noteReadings(
-  { store }: Pick<Records, 'store'>,
-  lines: readonly AuditEntry[],
-): Promise<void> {
-  for (let start = 0; start < lines.length; start += notedAtOnce) {
-    if (start > 0) await pause(pauseMillis)
-    await store.appendAudit(lines.slice(start, start + notedAtOnce))
-  }
 }
 
 /** Adds a note for staff. Returns its id. @throws Refusal record_unknown, move_unknown, field_invalid */
@@ -177,12 +168,15 @@ export function addNote({ store }: Records, requestId: number, text: string, act
 }
 
 /** Reads a request's notes, oldest first, with an audit line. @throws Refusal record_unknown */
-export function readNotes({ store }: Records, requestId: number, act: Act): Promise<readonly RequestNote[]> {
-  return store.change(
-    act,
-    ({ requests, notes }) => [requests.find(requestId), notes.listOf(requestId)],
-    (request, read) => decideReading('request.read-notes', request, read),
-  )
+export async function readNotes(
+  records: Records,
+  requestId: number,
+  act: Act,
+): Promise<readonly RequestNote[]> {
+  await requireRequest(records, requestId)
+  const read = await records.store.read(({ notes }) => notes.listOf(requestId))
+  await noteAct(records, act, 'request.read-notes', `request ${requestId}`)
+  return read
 }
 
 /** Counts a request's notes. Counting is not recorded as reading. */

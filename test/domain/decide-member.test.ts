@@ -5,7 +5,6 @@ import {
   decideEdit,
   decideErasure,
   decideExport,
-  decideFinding,
   dueAmong,
 } from '../../src/domain/decisions/members'
 import { Refusal } from '../../src/domain/errors'
@@ -25,20 +24,6 @@ describe('domain: a member', () => {
       audit: { action, noun: 'member', id: 7 },
       answer,
     })
-  })
-
-  test('is searched by email address, and the audit line contains the found member', () => {
-    const found = done(decideFinding(member))
-    expect(found).toEqual({
-      writes: [],
-      taken: [],
-      audit: { action: 'member.find', noun: 'member', id: 7 },
-      answer,
-    })
-    expect(found.answer([])).toBe(member)
-    const nobody = done(decideFinding(null))
-    expect(nobody.audit).toEqual({ action: 'member.find', noun: null, id: null })
-    expect(nobody.answer([])).toBeNull()
   })
 
   test('is edited by staff, and the audit line contains the names of the changed fields only', () => {

@@ -123,7 +123,7 @@ describe('domain: transitions of a request', () => {
     const ends = [
       decideAcceptance(null, act),
       decideDecline(null, act),
-      decideReading('request.read-screening', null, []),
+      decideReading(null, []),
       decideAcknowledgement(null, 0),
       decideAssignment(draft, { ...facts, request: null }),
       decideMove(move, { ...facts, request: null }),
@@ -131,9 +131,8 @@ describe('domain: transitions of a request', () => {
       decideReopening(null),
       decideReopeningInSlot(move, { ...facts, request: null }),
       decideNote(null, 'Called.', act),
-      decideReading('request.read-notes', null, []),
     ].map(endOf)
-    expect(ends).toEqual(Array(11).fill('record_unknown'))
+    expect(ends).toEqual(Array(10).fill('record_unknown'))
   })
 
   test.each([
@@ -324,20 +323,12 @@ describe('domain: a note', () => {
   ])('with the text %j is refused', (text, why) => {
     expect(decideNote(intake, text, act)).toEqual(new Refusal('field_invalid', why))
   })
-
-  test('is read, and the audit log records the read', () => {
-    const notes = [{ id: 1, kind: 'note' as const, at: now, actor: 'olive', text: 'Called.' }]
-    const decided = done(decideReading('request.read-notes', booking, notes))
-    expect([decided.writes, decided.taken]).toEqual([[], []])
-    expect(decided.audit).toEqual({ action: 'request.read-notes', noun: 'request', id: 12 })
-    expect(decided.answer([])).toBe(notes)
-  })
 })
 
 describe('domain: reading screening answers', () => {
   test('returns the answers and writes only to the audit log', () => {
     const answers = [{ question: 'Sleep?', answer: 'Several days' }]
-    const decided = done(decideReading('request.read-screening', booking, answers))
+    const decided = done(decideReading(booking, answers))
     expect([decided.writes, decided.taken]).toEqual([[], []])
     expect(decided.audit).toEqual({ action: 'request.read-screening', noun: 'request', id: 12 })
     expect(decided.answer([])).toBe(answers)

@@ -15,8 +15,8 @@ import { affectedCommand } from '../affected'
 import { auditRecord, fileName, recordId, utcInstant, wholeNumber } from '../arguments'
 import { type Call, commandGroup, json, recordsCommand, required, yes } from '../command'
 import { exitCodes } from '../exit-code'
-import { counted } from '../terminal/layout'
-import { type Answer, printJsonLine, printNotice } from '../terminal/output'
+import { counted, type GiveWay } from '../terminal/layout'
+import { type Answer, printJsonLine, printNotice, type Text } from '../terminal/output'
 import { confirm } from '../terminal/question'
 import { type Columns, columnsOf, table } from '../terminal/table'
 
@@ -125,6 +125,10 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   const anyOf = partner ? subjectsOfPartner(partner) : member?.records.map((one) => ({ record: one }))
   const found = await listAudit(context, limit + 1, { since, until, actor, record, after, actions, anyOf })
   const lines = after === undefined ? found.slice(-limit) : found.slice(0, limit)
+  // Reads of answers are listed even if they are older than the newest lines.
+  const wish = { since, until, actor, after, anyOf, actions: [answersRead] }
+  const isWanted = member && (!actions || actions.includes(answersRead))
+  const answers = isWanted ? await listAudit(context, limit, wish) : []
   if (member?.isErased && !flags.json) {
     printNotice(`member ${memberId} was erased, so lines about their requests can no longer be found`)
   }
@@ -135,11 +139,25 @@ async function list({ context, flags }: Call<Records, ListFlags>): Promise<Answe
   return {
     json: lines.map(presentLine),
     text: [
-      table(lines, columns, 'No lines.', { leaveOut }),
+      isWanted ? [table(answers, columns, 'No one has read the answers.', { leaveOut }), ''] : [],
+      member ? sumsOf(lines, { leaveOut }) : table(lines, columns, 'No lines.', { leaveOut }),
       lines.length > 0 ? ['', summary(lines)] : [],
       found.length > limit ? more : [],
     ],
   }
+}
+
+const answersRead: AuditAction = 'request.read-screening'
+
+/** Sums up the lines that read no answers, by actor, action, record and outcome. */
+function sumsOf(lines: readonly AuditLine[], giveWay: GiveWay): Text {
+  const others = lines.filter(({ action }) => action !== answersRead)
+  const alike = Map.groupBy(others, (line) => [line.actor, line.action, line.record, line.outcome].join())
+  const sums = [...alike.values()].map((group) => ({ ...(group.at(-1) as AuditLine), times: group.length }))
+  const { LINE: _, AT, ...rest } = columns
+  const last = { LAST: AT as Columns<AuditLine>[string] }
+  const ofSums = { ...columnsOf<(typeof sums)[number]>('times'), ...last, ...rest }
+  return table(sums, ofSums, 'No other lines.', giveWay)
 }
 
 const olderLines = 'There are older lines. Show them with a larger --limit, or with --until.'

@@ -19,14 +19,6 @@ export interface MemberExport {
   readonly requests: readonly (RequestWithAnswers & { readonly notes: readonly RequestNote[] })[]
 }
 
-/** Allows a search for a member. The audit log records the actor and the member. */
-export function decideFinding(member: Member | null): Decision<Member | null> {
-  return {
-    ...outcome('member.find', member && 'member', member?.id ?? null, []),
-    answer: () => member,
-  }
-}
-
 /**
  * Corrects or clears fields of a member. @param asked as shown in the confirmation prompt; null for none
  * @param owner the member that has the new e-mail address; null for none

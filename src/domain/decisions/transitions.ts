@@ -6,6 +6,7 @@ import {
   type RequestRecord,
   type RequestState,
   refuseErased,
+  type ScreeningAnswer,
   slotMillis,
 } from '../booking-request'
 import { Refusal } from '../errors'
@@ -90,14 +91,13 @@ export function decideAcknowledgement(request: RequestRecord | null, localOffset
   return setting('request.acknowledge', 'request', id, { localOffsetMinutes }, providersOf(request))
 }
 
-/** Allows reading the screening answers or the notes. The audit log records the reader. */
-export function decideReading<Read>(
-  action: 'request.read-screening' | 'request.read-notes',
+/** Allows reading the screening answers. The audit log records the reader. */
+export function decideReading(
   request: RequestRecord | null,
-  read: Read,
-): Decision<Read> {
+  answers: readonly ScreeningAnswer[],
+): Decision<readonly ScreeningAnswer[]> {
   if (!request) return unknownRecord('request')
-  return { ...outcome(action, 'request', request.id, []), answer: () => read }
+  return { ...outcome('request.read-screening', 'request', request.id, []), answer: () => answers }
 }
 
 /** A move to another slot, based on a snapshot of the directory. */
