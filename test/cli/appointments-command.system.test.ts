@@ -99,7 +99,7 @@ describe('cli: appointments', () => {
         `^Appointments on ${day} with on-1 Marlow Fernhill \\(America/Toronto\\)\nREQUEST +AMERICA/TORONTO +TIME `,
       ),
     )
-    const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1'])
+    const { stdout } = await practice.operator.run(['audit', 'list', '--limit', '1', '--record', 'request 1'])
     expect(stdout).toMatch(/request\.read-appointment +request 1 +done/)
   })
 
