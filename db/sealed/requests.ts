@@ -48,10 +48,10 @@ export function requestColumns(
   }
 }
 
-/** JSON with spaces, so that each of the usual answers takes the same number of bytes. */
+/** JSON with spaces, so that each of the usual answers in any language takes the same number of bytes. */
 function evenJson(answers: readonly ScreeningAnswer[]): string {
   const bytesOf = ({ answer }: ScreeningAnswer) => Buffer.byteLength(JSON.stringify(answer))
-  const elements = answers.map((each) => JSON.stringify(each) + ' '.repeat(31 - ((bytesOf(each) - 1) % 32)))
+  const elements = answers.map((each) => JSON.stringify(each) + ' '.repeat(63 - ((bytesOf(each) - 1) % 64)))
   return `[${elements.join()}]`
 }
 

@@ -41,6 +41,13 @@ export function declaredBytes({ headers }: Request): number {
   return length <= maximumBodyBytes ? length : 0
 }
 
+const bytesOfUnit = 8 * 1024
+
+/** A call costs 1, and 1 more for each full 8 KiB of its body: stored data must not grow faster than the rate. */
+export function costOfBody(bytes: number): number {
+  return 1 + Math.floor(bytes / bytesOfUnit)
+}
+
 async function readChunks({ body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0

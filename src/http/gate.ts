@@ -10,11 +10,11 @@ import type { Validator } from '../domain/validation'
 import type { Context } from '../operations/context'
 import { type ConcurrencyLimits, concurrencyLimits, FairQueue, overloaded } from './admission'
 import { refusing, tokenOf } from './authentication'
-import { declaredBytes, parseJson, readBody } from './body'
+import { costOfBody, declaredBytes, parseJson, readBody } from './body'
 import { type Endpoint, organizationRefusals } from './endpoints/endpoint'
 import { readHeaders, readParams, readQuery, typoWarning } from './endpoints/query'
 import { answerTo, isUnauthenticated, MethodNotAllowed } from './errors'
-import type { Forwarding } from './listening/behind-proxy'
+import { type Forwarding, goneClient } from './listening/behind-proxy'
 import { type LogEntry, logEntryOf } from './log'
 import { intakeBudgets, partnerBudgets } from './rate-limits'
 import { respond } from './respond'
@@ -120,11 +120,6 @@ export function routeOf(path: string): string {
 
 const noBytes = new Uint8Array()
 
-/** A call costs 1, and 1 more for each full 8 KiB of its body: stored data must not grow faster than the rate. */
-function costOfBody(bytes: number): number {
-  return 1 + Math.floor(bytes / mostBytesAtOnce)
-}
-
 class Gate {
   readonly #refuse: ReturnType<typeof refusing>
 
@@ -143,6 +138,8 @@ class Gate {
     const token = tokenOf(request)
     // Reads the client's address now, because the address is unknown after a disconnection.
     const address = this.forwarding.clientOf(request)
+    // The audit log could not name this user of the token. The client gets no response anyway.
+    if (address === goneClient) return answerTo(overloaded(), 'UNKNOWN', entry)
     let [place, partnerId] = [null as typeof reads | null, 0]
     try {
       // Handles HEAD like GET. The body is dropped when the response is sent (RFC 9110 §9.3.2).

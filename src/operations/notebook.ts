@@ -11,7 +11,7 @@ const maxRefusals = 1_000
 /** The maximum number of refusals in memory while the database cannot be written. Further refusals are dropped. */
 const maxKept = 10_000
 
-/** The maximum number of lines for look-ups per hour. Further look-ups are combined into one line for each partner. */
+/** The maximum number of lines for a partner's look-ups per hour. Further look-ups are combined into one line. */
 const maxLookUps = 100_000
 
 /** The addresses of a partner in a UTC day. Further addresses are combined into one line. */
@@ -38,8 +38,10 @@ export class Notebook {
   #uses = new Map<string, number>()
   #written = new Map<string, number>()
   readonly #refusals = new LineBuffer(minuteMillis, maxRefusals, maxKept, true)
-  readonly #lookUps = new LineBuffer(hourMillis, maxLookUps, maxLookUps)
-  /** One buffer for each partner, so that one partner's calls cannot crowd out the addresses of another. */
+  /** Refusals with a proven identity. Calls without a valid token cannot crowd them out. */
+  readonly #proven = new LineBuffer(minuteMillis, maxRefusals, maxKept, true)
+  /** One buffer for each partner, so that one partner's calls cannot crowd out those of another. */
+  readonly #lookUps = new Map<number, LineBuffer>()
   readonly #addresses = new Map<number, LineBuffer>()
   readonly #recent = new Map<string, number>()
   #flushing: Promise<void> = Promise.resolve()
@@ -59,13 +61,16 @@ export class Notebook {
     const claim = claimedId === undefined ? null : `partner ${claimedId}`
     const outcome = claim && !isProven ? `${reason}, claimed` : reason
     const others = () => ({ ...line, actor: 'other addresses', record: null, outcome: reason })
-    this.#refusals.note({ ...line, record: claim, outcome }, others)
+    const buffer = isProven ? this.#proven : this.#refusals
+    buffer.note({ ...line, record: claim, outcome }, others)
   }
 
   noteLookUp(partnerId: number, memberId: number, now: number): void {
     const line = { at: now, actor: `partner ${partnerId}`, action: 'member.look-up' as const }
     const others = () => ({ ...line, record: null, outcome: 'done, more members' })
-    this.#lookUps.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
+    const buffer = this.#lookUps.get(partnerId) ?? new LineBuffer(hourMillis, maxLookUps, maxLookUps + 1)
+    this.#lookUps.set(partnerId, buffer)
+    buffer.note({ ...line, record: `member ${memberId}`, outcome: 'done' }, others)
   }
 
   noteAddress(kid: string, partnerId: number, address: string, now: number): void {
@@ -86,7 +91,7 @@ export class Notebook {
    * @param now ms; numbers of minutes that are over by then are written too
    */
   flush(store: Store, now?: number): Promise<void> {
-    if (now !== undefined) this.#refusals.endPeriod(now)
+    if (now !== undefined) for (const buffer of [this.#refusals, this.#proven]) buffer.endPeriod(now)
     // Two flushes at once would write the same lines. All waiting callers share the next flush, because one flush per caller
     // would take long after an outage.
     this.#next ??= this.#flushing
@@ -100,9 +105,8 @@ export class Notebook {
   }
 
   async #write(store: Store): Promise<void> {
-    await this.#refusals.write(store)
-    await this.#lookUps.write(store)
-    for (const buffer of this.#addresses.values()) await buffer.write(store)
+    const ofPartners = [...this.#lookUps.values(), ...this.#addresses.values()]
+    for (const buffer of [this.#proven, this.#refusals, ...ofPartners]) await buffer.write(store)
     const uses = new Map(this.#uses)
     if (uses.size > 0) await store.noteKeyUses(uses)
     for (const [kid, at] of uses) {
@@ -166,8 +170,9 @@ class LineBuffer {
   }
 }
 
+/** The addresses of one IPv6 network share a line: one host can have all of them. */
 function keyOf({ actor, record, outcome }: AuditEntry): string {
-  return `${actor} ${record} ${outcome}`
+  return `${networkOf(actor)} ${record} ${outcome}`
 }
 
 function startOf(now: number, millis: number): number {

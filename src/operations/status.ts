@@ -7,7 +7,7 @@ import type { Records } from './context'
 import { countRefusalsToday, maxCounted } from './find-records'
 import { clockBehind } from './maintenance'
 import type { Clocks } from './members'
-import { partnerNames } from './partners'
+import { listPartners, partnerNames } from './partners'
 import { listUnreadRisk } from './queue'
 import { type AddressUse, concernsAbout, listAddresses, listTokens } from './tokens'
 
@@ -133,17 +133,20 @@ async function readTokenUse(
   records: Records,
   now: number,
 ): Promise<Pick<Status, 'tokenConcerns' | 'usedFrom'>> {
-  const names = await partnerNames(records)
+  const partners = await listPartners(records)
+  const names = new Map(partners.map(({ id, name }) => [id, name]))
   const nameOf = (id: number) => names.get(id) ?? `partner ${id}`
   const keys = await listTokens(records)
+  const uses = await Promise.all(partners.map((partner) => listAddresses(records, now, partner)))
   return {
     tokenConcerns: keys.flatMap((key) => {
       const concerns = concernsAbout(key, now)
       return concerns.length > 0 ? [{ partner: nameOf(key.partnerId), kid: key.kid, concerns }] : []
     }),
-    usedFrom: (await listAddresses(records, now)).map(({ partnerId, ...use }) => {
-      return { partner: nameOf(partnerId), ...use }
-    }),
+    usedFrom: uses
+      .flat()
+      .sort((one, other) => other.lastAt - one.lastAt)
+      .map(({ partnerId, ...use }) => ({ partner: nameOf(partnerId), ...use })),
   }
 }
 

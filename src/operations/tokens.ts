@@ -121,14 +121,14 @@ export interface AddressUse {
   readonly lastAt: number
 }
 
-/** Returns the addresses of the last 30 days, newest first. Default: of all partners. @param now ms */
+/** Returns the addresses of a partner in the last 30 days, newest first. @param now ms */
 export async function listAddresses(
   { store }: Pick<Records, 'store'>,
   now: number,
-  partner?: Partner,
+  { id }: Partner,
 ): Promise<AddressUse[]> {
   const since = now - (now % dayMillis) - addressDays * dayMillis
-  const filter = { since, actions: ['token.use'] as const, record: partner && `partner ${partner.id}` }
+  const filter = { since, actions: ['token.use'] as const, record: `partner ${id}` }
   const lines = await store.read(({ audit }) => audit.list(mostUses, filter))
   const newest = lines.toReversed()
   return [...Map.groupBy(newest, (line) => `${line.actor} ${addressOfUse(line)}`).values()].flatMap(

@@ -56,8 +56,8 @@ describe('cli: the changes that requests made to a member', () => {
       sentWith(43, 1, { preferredName: null, lastName: 'Sample', leaveVoicemail: 'No' }),
     ]
     expect(changeLines(sent, now)).toEqual([
-      'Voicemail, last name and preferred name changed 1 min ago by request 43; before: No, Sample, none',
-      'Phone and e-mail changed 2 h ago by request 41; before: +1 416 555 0100, robin@example.com',
+      'Voicemail, last name and preferred name changed 1 min ago by request 43; before: voicemail No, last name Sample, preferred name none',
+      'Phone and e-mail changed 2 h ago by request 41; before: phone +1 416 555 0100, e-mail robin@example.com',
     ])
     expect(presentChanges(sent).map(({ request, before }) => [request, before.gender])).toEqual([
       [43, undefined],
@@ -71,12 +71,22 @@ describe('cli: the changes that requests made to a member', () => {
     })
   })
 
-  test('are limited to the newest five', () => {
-    const sent = [1, 2, 3, 4, 5, 6].map((id) => sentWith(id, 10 - id, { dob: '1990-01-01' }))
-    const shown = changeLines(sent, now)
-    expect([shown.length, shown[4]]).toEqual([
-      5,
-      'Date of birth changed 8 min ago by request 2; before: 1990-01-01',
+  test('show the newest change of each field, however often other fields changed, and the first value', () => {
+    const sent = [
+      sentWith(1, 90, { phoneNumber: '+1 416 555 0100' }),
+      sentWith(2, 60, { phoneNumber: '+1 416 555 0199' }),
+      ...[3, 4, 5, 6, 7, 8].map((id) => sentWith(id, 10 - id, { preferredName: `x${id}` })),
+    ]
+    expect(changeLines(sent, now)).toEqual([
+      'Preferred name changed 2 min ago by request 8; before: preferred name x8, first x3',
+      'Phone changed 1 h ago by request 2; before: phone +1 416 555 0199, first +1 416 555 0100',
+    ])
+  })
+
+  test('quote a value that could look like another change', () => {
+    const forged = 'Q, none; Phone changed 3 d ago by request 1; before: +1 999 999 9999'
+    expect(changeLines([sentWith(2, 1, { preferredName: forged })], now)).toEqual([
+      'Preferred name changed 1 min ago by request 2; before: preferred name "Q, none; Phone changed 3 d ago by request 1; before: +1 999…"',
     ])
   })
 })

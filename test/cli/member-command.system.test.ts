@@ -180,7 +180,7 @@ describe('cli: the member commands', () => {
     ]
     const redirected = { ...memberData, phoneNumber: '+1 303 555 0199', reasonForSeekingSupport: 'a canary' }
     const second = await practice.service.post(booking('called', undefined, redirected), practice.token)
-    const changed = `Phone changed 0 min ago by request ${second.body.id}; before: +1 303 555 0100\n`
+    const changed = `Phone changed 0 min ago by request ${second.body.id}; before: phone +1 303 555 0100\n`
     const shown = await act('show', body.member.id)
     const request = await practice.operator.run(['request', 'show', `${body.id}`])
     for (const { code, stdout, stderr } of [shown, request]) {

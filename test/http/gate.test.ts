@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { perMinute } from '../../src/domain/limits'
 import { concurrencyLimits } from '../../src/http/admission'
 import { createApp } from '../../src/http/app'
+import { goneClient } from '../../src/http/listening/behind-proxy'
 import { type LogEntry, withLogEntries } from '../../src/http/log'
 import { paths } from '../contract/contract'
+import { booking } from '../support/builders'
 import { testOfFile } from '../support/engine'
 import { startService } from '../support/service'
 
@@ -33,6 +35,19 @@ test('http: an overloaded booking is logged with its partner and the reason', as
     { partnerId: partner.id, status: 200 },
     { partnerId: partner.id, status: 503, refusedFor: 'overloaded', route: paths.booking },
   ])
+})
+
+test('http: a call of a client that is gone stores nothing, because its address is unknown', async () => {
+  const { context, baseUrl } = service
+  const { token } = service.partner
+  const app = createApp({ context, baseUrl, isSandbox: true }, () => goneClient)
+  const body = JSON.stringify(booking('gone'))
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await app.fetch(
+    new Request(request(paths.booking, token), { method: 'POST', body, headers }),
+  )
+  expect(answer.status).toBe(503)
+  expect((await service.get(`${paths.user}?external_user_id=gone`, token)).status).toBe(404)
 })
 
 test('http: a call beyond the rate limit gets 429 even under overload', async () => {

@@ -53,12 +53,12 @@ describe('operations: the notebook', () => {
     const { store, lines } = recorder()
     const notebook = new Notebook()
     for (const at of [0, 1, 2, 3]) notebook.noteRefusal('token_invalid', '::1', now + at)
-    notebook.noteRefusal('token_invalid', '::2', now)
+    notebook.noteRefusal('token_invalid', '2001:db8::2', now)
     await notebook.flush(store, now + minute - 1)
-    expect(lines).toEqual([line('::1'), line('::2')])
+    expect(lines).toEqual([line('::1'), line('2001:db8::2')])
     const more = { ...line('::1', now + 3), outcome: 'token_invalid, 3 more' }
     await notebook.flush(store, now + minute)
-    expect(lines.splice(0)).toEqual([line('::1'), line('::2'), more])
+    expect(lines.splice(0)).toEqual([line('::1'), line('2001:db8::2'), more])
     notebook.noteRefusal('token_invalid', '::1', now + minute)
     notebook.noteRefusal('token_invalid', '::1', now + minute)
     notebook.noteRefusal('token_invalid', '::1', now + 3 * minute)
@@ -89,11 +89,11 @@ describe('operations: the notebook', () => {
     state.fault = busy
     await expect(notebook.flush(store)).rejects.toBe(busy)
     await expect(notebook.flush(store)).rejects.toBe(busy)
-    notebook.noteRefusal('missing_claim', '::2', now + 1)
+    notebook.noteRefusal('missing_claim', '2001:db8::2', now + 1)
     state.fault = null
     await notebook.flush(store)
     await notebook.flush(store)
-    expect(lines).toEqual([line('::1'), line('::2', now + 1, 'missing_claim')])
+    expect(lines).toEqual([line('::1'), line('2001:db8::2', now + 1, 'missing_claim')])
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
@@ -120,10 +120,10 @@ describe('operations: the notebook', () => {
     notebook.noteRefusal('token_invalid', '::1', now)
     notebook.noteUse('kid-1', now)
     const both = [notebook.flush(store), notebook.flush(store)]
-    notebook.noteRefusal('token_invalid', '::2', now)
+    notebook.noteRefusal('token_invalid', '2001:db8::2', now)
     go()
     await Promise.all(both)
-    expect(lines).toEqual([line('::1'), line('::2')])
+    expect(lines).toEqual([line('::1'), line('2001:db8::2')])
     expect(uses).toEqual([[['kid-1', now]]])
   })
 
@@ -133,7 +133,7 @@ describe('operations: the notebook', () => {
     const meanwhile: Store = {
       ...store,
       async appendAudit(entries) {
-        notebook.noteRefusal('token_invalid', '::2', now)
+        notebook.noteRefusal('token_invalid', '2001:db8::2', now)
         await store.appendAudit(entries)
       },
       async noteKeyUses(noted) {
@@ -154,7 +154,7 @@ describe('operations: the notebook', () => {
     ])
     await notebook.flush(store)
     await notebook.flush(store)
-    expect(lines).toEqual([line('::1'), line('::2')])
+    expect(lines).toEqual([line('::1'), line('2001:db8::2')])
     expect(uses.slice(1)).toEqual([[['kid-1', now + minute]]])
   })
 
@@ -206,7 +206,7 @@ describe('operations: audit lines of the notebook for member look-ups', () => {
     expect(lines).toEqual([lookUp(7), lookUp(8), lookUp(7, now, 2), lookUp(7, now + 60 * minute)])
   })
 
-  test('look-ups of more than 100,000 members in an hour add one more line for each partner, even if the storage was busy', async () => {
+  test('look-ups of more than 100,000 members in an hour add one more line, and hide no look-up of another partner, even if the storage was busy', async () => {
     const { store, lines, state } = recorder()
     const notebook = new Notebook()
     state.fault = busy
@@ -219,8 +219,8 @@ describe('operations: audit lines of the notebook for member look-ups', () => {
       notebook.noteLookUp(2, member, now)
     }
     await notebook.flush(store)
-    expect(lines).toHaveLength(100_002)
-    expect(lines.slice(-3)).toEqual([lookUp(100_000), lookUp(null, now, 2), lookUp(null)])
+    expect(lines).toHaveLength(100_001 + 101)
+    expect(lines.slice(99_999, 100_002)).toEqual([lookUp(100_000), lookUp(null), lookUp(100_000, now, 2)])
   })
 
   test('look-ups are written in batches, and no batch is written twice', async () => {
@@ -247,6 +247,19 @@ describe('operations: audit lines of the notebook for member look-ups', () => {
 })
 
 describe('operations: audit lines of the notebook for refused authentications', () => {
+  test('the addresses of one IPv6 network share a line, and cannot hide a refusal of a valid token', async () => {
+    const { store, lines } = recorder()
+    const notebook = new Notebook()
+    for (let host = 1; host <= 1_100; host++) notebook.noteRefusal('token_invalid', `2001:db8::${host}`, now)
+    for (let host = 0; host < 1_100; host++)
+      notebook.noteRefusal('token_invalid', `10.0.${host >> 8}.${host & 255}`, now)
+    notebook.noteRefusal(outsideReason, '203.0.113.66', now, 4)
+    await notebook.flush(store)
+    expect(lines).toHaveLength(1 + 1_001)
+    expect(lines[0]).toEqual({ ...line('203.0.113.66'), record: 'partner 4', outcome: outsideReason })
+    expect(lines[1]).toEqual(line('2001:db8::1'))
+  })
+
   test('a refusal contains the partner, marked as claimed unless the signature was verified', async () => {
     const lines = await written((notebook) => {
       for (let times = 0; times < 2; times++) {
@@ -257,10 +270,10 @@ describe('operations: audit lines of the notebook for refused authentications', 
       }
     })
     expect(lines).toEqual([
+      { ...line('::1', now, 'partner_inactive'), record: 'partner 4' },
       { ...line('::1'), record: 'partner 3', outcome: 'token_invalid, claimed' },
       { ...line('::1'), record: 'partner 4', outcome: 'token_invalid, claimed' },
       line('::1'),
-      { ...line('::1', now, 'partner_inactive'), record: 'partner 4' },
     ])
   })
 
@@ -269,17 +282,17 @@ describe('operations: audit lines of the notebook for refused authentications', 
       for (let second = 0; second < 60; second++) {
         notebook.noteRefusal('token_invalid', '::1', now + second * 1_000)
         notebook.noteRefusal('missing_claim', '::1', now + second * 1_000)
-        notebook.noteRefusal('token_invalid', '::2', now + second * 1_000)
+        notebook.noteRefusal('token_invalid', '2001:db8::2', now + second * 1_000)
       }
       notebook.noteRefusal('token_invalid', '::1', now + minute)
     })
     expect(lines).toEqual([
       line('::1'),
       line('::1', now, 'missing_claim'),
-      line('::2'),
+      line('2001:db8::2'),
       { ...line('::1', now + 59_000), outcome: 'token_invalid, 59 more' },
       { ...line('::1', now + 59_000), outcome: 'missing_claim, 59 more' },
-      { ...line('::2', now + 59_000), outcome: 'token_invalid, 59 more' },
+      { ...line('2001:db8::2', now + 59_000), outcome: 'token_invalid, 59 more' },
       line('::1', now + minute),
     ])
   })

@@ -54,20 +54,32 @@ export const changeNames: Partial<Record<keyof MemberProfile, string>> = {
   dob: 'date of birth',
   country: 'country',
   state: 'state',
+  preferredPronouns: 'pronouns',
+  preferredModality: 'modality',
+  preferredSpokenLanguage: 'language',
+  reasonForSeekingSupport: 'reason',
 }
-const mostChanges = 5
 
-/** For example `Phone and e-mail changed 2 h ago by request 41; before: …`, newest first. @param now ms */
+/**
+ * Shows the newest change of each field, newest first, and the field's first value if it changed more than once. For
+ * example `Phone changed 2 h ago by request 41; before: phone +1 416 555 0100, first +1 416 555 0199`. @param now ms
+ */
 export function changeLines(sent: readonly SentWith[], now: number): string[] {
-  const lines = sent.toReversed().flatMap(({ id, submittedAt, before }) => {
-    const changed = Object.entries(changeNames).filter(([name]) => name in before)
-    if (changed.length === 0) return []
-    const names = joined(changed.map(([, name]) => name))
-    const values = changed.map(([name]) => before[name as keyof MemberProfile] || 'none').join(', ')
-    const what = `${names[0]?.toUpperCase()}${names.slice(1)} changed ${ageText(submittedAt, now)} ago`
-    return `${what} by request ${id}; before: ${values}`
+  const fields = Object.entries(changeNames).map(([name, label]) => {
+    const changes = sent.filter(({ before }) => name in before)
+    const [oldest, newest] = [changes[0], changes.at(-1)].map((change) =>
+      inQuestion(change?.before[name as keyof MemberProfile] || 'none'),
+    )
+    const first = changes.length > 1 && oldest !== newest ? `, first ${oldest}` : ''
+    return { by: changes.at(-1), label, before: `${label} ${newest}${first}` }
   })
-  return lines.slice(0, mostChanges)
+  return sent.toReversed().flatMap((request) => {
+    const changed = fields.filter(({ by }) => by === request)
+    if (changed.length === 0) return []
+    const names = joined(changed.map(({ label }) => label))
+    const what = `${names[0]?.toUpperCase()}${names.slice(1)} changed ${ageText(request.submittedAt, now)} ago`
+    return `${what} by request ${request.id}; before: ${changed.map(({ before }) => before).join(', ')}`
+  })
 }
 
 export function presentChanges(sent: readonly SentWith[]) {

@@ -4,6 +4,9 @@ import { memo } from '../../domain/memo'
 import { errorAnswer, strictTransport, transportRefusals } from '../errors'
 import type { LogEntry } from '../log'
 
+/** The address of a client that has disconnected. */
+export const goneClient = 'gone'
+
 export interface Forwarding {
   readonly clientOf: (request: Request) => string
   /** Returns an error for plain HTTP. For HTTPS, returns null, sets HSTS and uses the proxy's request id. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Refusal } from '../../domain/errors'
 import { pause } from '../../domain/ports/time'
+import { goneClient } from './behind-proxy'
 
 export interface Listening {
   readonly host: string
@@ -50,7 +51,7 @@ export function listen(
   let handle: ReturnType<typeof createFetch> | undefined
   const addresses = new WeakMap<Request, string>()
   const addressOf = (request: Request) => {
-    const address = addresses.get(request) ?? newest.requestIP(request)?.address ?? 'unknown'
+    const address = addresses.get(request) ?? newest.requestIP(request)?.address ?? goneClient
     addresses.set(request, address)
     return address
   }
