@@ -5,13 +5,14 @@ export interface BudgetState {
   readonly retryAfterSeconds: number | null
   /** Remaining budget in units of cost, rounded down. */
   readonly remaining: number
-  readonly secondsToFull: number
+  /** Seconds until one more unit is available, 0 for a full budget; `retryAfterSeconds` of a rejected request. */
+  readonly secondsToNext: number
 }
 
 const mostCallers = 10_000
 
 /** Maximum reservations, in full budgets. Limits how long a client that ignores Retry-After can delay other clients. */
-const mostPromised = 10
+const mostPromised = 2
 
 /** Amounts are multiplied by the rate's window in ms. This avoids fractions. */
 interface Bucket {
@@ -51,11 +52,10 @@ export class Limiter<Caller> {
     const retryAfterSeconds = isLetThrough ? null : promise(bucket, rate, price)
     if (isLetThrough) bucket.spent += price
     bucket.promised = Math.max(bucket.spent, bucket.promised)
-    return {
-      retryAfterSeconds,
-      remaining: Math.floor((whole - bucket.spent) / unit),
-      secondsToFull: Math.ceil(bucket.spent / (rate.most * 1000)),
-    }
+    const remaining = Math.floor((whole - bucket.spent) / unit)
+    const missing = bucket.spent === 0 ? 0 : (remaining + 1) * unit - (whole - bucket.spent)
+    const secondsToNext = retryAfterSeconds ?? Math.ceil(missing / (rate.most * 1000))
+    return { retryAfterSeconds, remaining, secondsToNext }
   }
 
   #find(caller: Caller, { most }: Rate, now: number): Bucket {

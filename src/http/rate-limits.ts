@@ -23,7 +23,7 @@ export const rateHeaders = {
   },
   RateLimit: {
     description:
-      'The state of that rate limit. r is the remaining quota, t the seconds until it is full. Omitted if there is no limit',
+      'The state of that rate limit. r is the remaining quota, t the seconds until one more unit is available (Retry-After of a 429). Omitted if there is no limit',
     schema: { type: 'string' },
     example: '"reads";r=29979;t=1',
   },
@@ -90,11 +90,11 @@ export function addressBudgets(
 function setRateHeaders(
   name: string,
   { most, seconds }: Rate,
-  { remaining, secondsToFull }: BudgetState,
+  { remaining, secondsToNext }: BudgetState,
   headers: Headers,
 ) {
   headers['RateLimit-Policy'] = `"${name}";q=${most};w=${seconds}`
-  headers.RateLimit = `"${name}";r=${remaining};t=${secondsToFull}`
+  headers.RateLimit = `"${name}";r=${remaining};t=${secondsToNext}`
 }
 
 function limitRefusal(kind: keyof typeof rateRefusals, { retryAfterSeconds }: BudgetState): Refusal | null {

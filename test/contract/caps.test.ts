@@ -103,7 +103,7 @@ describe('contract: limits of intakes', () => {
     expect([limited.headers.get('retry-after'), ...policyOf(limited)]).toEqual([
       '240',
       '"intakes";q=3;w=720',
-      '"intakes";r=0;t=720',
+      '"intakes";r=0;t=240',
     ])
     expect((await lookUp(service, 'm-4')).status).toBe(404)
     const slot = { providerId, utcStartTime: '2026-12-03T09:00:00Z' }

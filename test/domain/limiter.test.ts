@@ -22,15 +22,15 @@ describe('domain: a rate limit budget', () => {
   test('can be spent at once or in parts, and refills evenly', () => {
     const limiter = new Limiter<string>()
     const rate = perMinute(60)
-    for (const [cost, at, retryAfterSeconds, remaining, secondsToFull] of [
-      [59, now, null, 1, 59],
-      [1, now, null, 0, 60],
-      [1, now + 999, 1, 0, 60],
-      [1, now + 1_000, null, 0, 60],
-      [1, now + 31_000, null, 29, 31],
+    for (const [cost, at, retryAfterSeconds, remaining, secondsToNext] of [
+      [59, now, null, 1, 1],
+      [1, now, null, 0, 1],
+      [1, now + 999, 1, 0, 1],
+      [1, now + 1_000, null, 0, 1],
+      [1, now + 31_000, null, 29, 1],
       [0, now + 3_600_000, null, 60, 0],
     ] as const) {
-      expect(limiter.spend('a', rate, cost, at)).toEqual({ retryAfterSeconds, remaining, secondsToFull })
+      expect(limiter.spend('a', rate, cost, at)).toEqual({ retryAfterSeconds, remaining, secondsToNext })
     }
   })
 
@@ -46,7 +46,7 @@ describe('domain: a rate limit budget', () => {
     expect(limiter.spend('a', perMinute(20), 101, now)).toEqual({
       retryAfterSeconds: null,
       remaining: 0,
-      secondsToFull: 60,
+      secondsToNext: 3,
     })
     expect(limiter.spend('a', perMinute(20), 101, now).retryAfterSeconds).toBe(60)
   })
@@ -92,8 +92,8 @@ describe('domain: a rate limit budget', () => {
         const limiter = new Limiter<string>()
         const waiting: { cost: number; at: number }[] = []
         limiter.spend('a', rate, rate.most, now)
-        // Retry-After has a maximum of about nine refills. The test stops before this maximum.
-        let left = 8 * rate.most
+        // One budget is promised. The last calls may get the same Retry-After.
+        let left = rate.most
         for (const { cost, at, late } of calls.toSorted((one, other) => one.at - other.at)) {
           left -= Math.min(cost, rate.most)
           if (left < 0) break
@@ -115,17 +115,17 @@ describe('domain: a rate limit budget', () => {
       limiter.spend('a', perMinute(most), most, now)
       return [1, 2, 3].map(() => limiter.spend('a', perMinute(most), cost, now).retryAfterSeconds)
     }
-    expect(retriesOf(1, 2)).toEqual([30, 60, 90])
-    expect(retriesOf(2, 3)).toEqual([40, 81, 122])
+    expect(retriesOf(1, 2)).toEqual([30, 60, 60])
+    expect(retriesOf(2, 5)).toEqual([24, 48, 60])
   })
 
-  test('gives a Retry-After of at most nine minutes, even after 10,000 refused calls', () => {
+  test('gives a Retry-After of at most one refill, even after 10,000 refused calls', () => {
     const limiter = new Limiter<string>()
     let longest = 0
     for (let call = 0; call < 10_000; call++) {
       longest = Math.max(longest, limiter.spend('a', perMinute(1), 1, now).retryAfterSeconds ?? 0)
     }
-    expect(longest).toBe(9 * 60)
+    expect(longest).toBe(60)
     expect(limiter.spend('a', perMinute(1), 1, now + 60_000).retryAfterSeconds).toBeNull()
   })
 
@@ -137,7 +137,7 @@ describe('domain: a rate limit budget', () => {
     expect(limiter.spend('a', largest, 1, now + 1)).toEqual({
       retryAfterSeconds: null,
       remaining: 16_665,
-      secondsToFull: 60,
+      secondsToNext: 1,
     })
   })
 })
@@ -183,12 +183,12 @@ describe('domain: a changed rate limit', () => {
     expect(limiter.spend('a', perMinute(10), 1, now)).toEqual({
       retryAfterSeconds: 6,
       remaining: 0,
-      secondsToFull: 60,
+      secondsToNext: 6,
     })
     expect(limiter.spend('a', perMinute(100), 1, now)).toEqual({
       retryAfterSeconds: null,
       remaining: 89,
-      secondsToFull: 7,
+      secondsToNext: 1,
     })
   })
 

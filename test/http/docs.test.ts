@@ -206,7 +206,7 @@ describe('http: the docs page', () => {
         { message: 'the rate limit is exceeded; try again after Retry-After seconds', status: 429 },
       ])
       expect(answer.headers.get('retry-after')).toBe('1')
-      expect(rateOf(answer)).toEqual(['"documents";q=600;w=60', '"documents";r=0;t=60'])
+      expect(rateOf(answer)).toEqual(['"documents";q=600;w=60', '"documents";r=0;t=1'])
     }
     address = '192.0.2.2'
     expect((await ask('/docs')).status).toBe(200)
