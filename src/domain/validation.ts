@@ -174,6 +174,11 @@ export const formats = {
     fault: 'must contain only printable ASCII characters',
     pattern: printableAscii.source,
   },
+  'not-blank': {
+    isValid: (text) => /\S/.test(text),
+    fault: 'must not be blank',
+    pattern: '^[^\\x00]*[^\\x00\\t-\\r ][^\\x00]*$',
+  },
   'time-of-day': {
     isValid: (text) => parseTimeOfDay(text) !== null,
     fault: 'must be a time, written as HH:MM',

@@ -120,7 +120,7 @@ export const errorCodes: Record<ErrorCode, ErrorMeaning> = {
   internal_error: error(
     500,
     'The service failed unexpectedly',
-    'Check whether the request was carried out, and contact the operator',
+    'Send a booking request again with its Idempotency-Key, and contact the operator',
   ),
 }
 
@@ -185,7 +185,7 @@ export function errorAnswer(
   return new Response(body, init)
 }
 
-export const jsonType = 'application/json;charset=utf-8'
+export const jsonType = 'application/json'
 
 /** Forbids caching (RFC 9111 §5.2.2.5) and content sniffing, because responses contain personal data. */
 export const noStore = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }

@@ -192,7 +192,10 @@ class Gate {
       entry.isLate ||= running instanceof Promise
       const reply = running instanceof Promise ? await running : running
 
-      const sending = respond(reply, { request, partnerId, status: endpoint.answer.status, entry }, queue)
+      // A 304 costs 1.
+      const refund = () => void spend(endpoint.budget, partner, 1 - cost, entry.headers)
+      const { status } = endpoint.answer
+      const sending = respond(reply, { request, partnerId, status, entry, refund }, queue)
       return sending instanceof Promise ? await sending : sending
     } catch (error) {
       return isUnauthenticated(error)

@@ -1,4 +1,4 @@
-import { elapsedMillis } from '../domain/ports/time'
+import { elapsedMillis, systemClock } from '../domain/ports/time'
 
 /** Values of a request for the metrics. */
 export interface Counted {
@@ -80,7 +80,11 @@ export function withLogEntries(
   const finish = (response: Response, entry: LogEntry, startedAt: number) => {
     entry.status = response.status
     entry.millis = elapsedMillis() - startedAt
-    if (entry.method === 'HEAD') entry.bytes = 0
+    if (entry.method === 'HEAD') {
+      entry.bytes = 0
+      // Bun sends no Date with a response to HEAD.
+      response.headers.set('Date', new Date(systemClock.now()).toUTCString())
+    }
     for (const look of observers) look(entry)
     return response
   }

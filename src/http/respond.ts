@@ -30,12 +30,14 @@ interface AnsweredRequest {
   readonly partnerId: number
   readonly status: number
   readonly entry: LogEntry
+  /** Gives the cost of the body back. */
+  readonly refund: () => void
 }
 
 /** Sends 304 if the client has this response (RFC 9110 §13.1.2). Else sends the client's preferred coding. */
 export function respond<Answer>(
   { body, headers, counted }: Reply<Answer>,
-  { request, partnerId, status, entry }: AnsweredRequest,
+  { request, partnerId, status, entry, refund }: AnsweredRequest,
   queue: FairQueue,
 ): Response | Promise<Response> {
   entry.counted = counted ?? null
@@ -45,7 +47,10 @@ export function respond<Answer>(
     const about = { 'Content-Type': 'application/json', ...noStore, ...entry.headers, ...headers }
     return new Response(text, { status, headers: about })
   }
-  if (matchesAny(body.tag, request.headers.get('if-none-match'))) return send(body.unchanged, entry)
+  if (matchesAny(body.tag, request.headers.get('if-none-match'))) {
+    refund()
+    return send(body.unchanged, entry)
+  }
   const { coding, isNeeded } = codingFor(request.headers.get('accept-encoding'))
   const handOver = (form: Form): Response | Promise<Response> => {
     if (form.size <= mostBytesAtOnce) return send(form, entry)

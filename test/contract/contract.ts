@@ -52,7 +52,7 @@ export function expectRefusal(answer: Answer, { status, kind, path, absent = [] 
   })
   if (path !== undefined) expect(answer.body.message).toMatch(naming(path))
   expect(answer.headers.get('x-error-code')).toMatch(kind ? new RegExp(`^${kind}$`) : /^[a-z]+(_[a-z]+)*$/)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(answer.headers.get('content-type')).toBe('application/json')
   expect(answer.headers.get('www-authenticate')).toBeNull()
   expectNoStore(answer)
   expectAbsent(answer, absent)
@@ -80,14 +80,14 @@ export function expectUnauthorized(answer: Answer, code: string, absent: readonl
   expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer( error="invalid_token")?$/)
   expectNoStore(answer)
   expect(answer.headers.get('x-error-code')).toBe(code)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(answer.headers.get('content-type')).toBe('application/json')
   expectAbsent(answer, absent)
 }
 
 /** Asserts a 200 or 201 with exactly this JSON body and without error headers. */
 export function expectSuccess(answer: Answer, status: 200 | 201, body: unknown): void {
   expect({ status: answer.status, body: answer.body }).toEqual({ status, body })
-  expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(answer.headers.get('content-type')).toBe('application/json')
   expect(answer.headers.get('x-error-code')).toBeNull()
 }
 

@@ -92,7 +92,7 @@ describe('contract: a text field', () => {
         ...notTexts,
         'canary'.padEnd(maxLength + 1, '-'),
         `canary${'😀'.repeat(maxLength - 5)}`,
-        ...(isRequired ? ['', absentMember] : []),
+        ...(isRequired ? ['', ' \t\u00a0', absentMember] : []),
       ]
       for (const value of wrong) {
         const answer = await service.post(paths.booking, request('canary-text', path, value))

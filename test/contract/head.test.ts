@@ -46,6 +46,7 @@ test.each([
 ])('contract: HEAD %s has the status and headers of GET and no body', async (target) => {
   const [head, get] = await Promise.all([exchange('HEAD', target), exchange('GET', target)])
   expect(headOf(head)).toEqual(headOf(get))
+  expect(head).toMatch(/\r\ndate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/i)
   expect(headOf(head).some((line) => /^content-length: [1-9]/.test(line))).toBe(true)
   expect(head.slice(head.indexOf('\r\n\r\n') + 4)).toBe('')
   expect(get.slice(get.indexOf('\r\n\r\n') + 4)).not.toBe('')

@@ -48,7 +48,7 @@ function expectLimited(answer: Answer, code: string, policy: string, standing: s
   const { headers } = answer
   expect([headers.get('x-error-code'), headers.get('retry-after')]).toEqual([code, String(seconds)])
   expect(rateHeadersOf(answer)).toEqual([policy, standing])
-  expect(headers.get('content-type')).toMatch(/^application\/json\b/)
+  expect(headers.get('content-type')).toBe('application/json')
   expect([headers.get('www-authenticate'), headers.get('set-cookie')]).toEqual([null, null])
 }
 
@@ -166,6 +166,21 @@ describe('contract: the cost of a call', () => {
       const answer = await service.send(paths.booking, { method: 'POST', headers, body: sent })
       expect(rateHeadersOf(answer)[1]).toBe(`"bookings";r=${left};t=2`)
     }
+  })
+
+  test('a 304 to a search costs one read', async () => {
+    const search = `${paths.providers}?region_id=9&page_size=100`
+    const { headers } = await send(partner, 'GET', search)
+    const conditional = {
+      Authorization: `Bearer ${partner.token}`,
+      'If-None-Match': `${headers.get('etag')}`,
+    }
+    const answer = await service.send(search, { headers: conditional })
+    expect([answer.status, ...rateHeadersOf(answer)]).toEqual([
+      304,
+      '"reads";q=1000;w=60',
+      '"reads";r=898;t=1',
+    ])
   })
 
   test('a call of a partner without an organization counts as a read', async () => {

@@ -7,6 +7,8 @@ import { respond } from '../../src/http/respond'
 const entryWith = (headers: Record<string, string>): LogEntry => ({ ...logEntryOf(sent({})), headers })
 const sent = (headers: Record<string, string>) => new Request('http://localhost/', { headers })
 
+const refund = () => {}
+
 test('http: a page is compressed once for many concurrent requests', async () => {
   const blob = new Blob([JSON.stringify(Array.from({ length: 1000 }, (_, at) => ({ at })))])
   const body = new Representation(blob, 'W/"tag"')
@@ -21,6 +23,7 @@ test('http: a page is compressed once for many concurrent requests', async () =>
         partnerId: place % 3,
         status: 200,
         entry: entryWith({}),
+        refund,
       },
       queue,
     )
@@ -44,7 +47,7 @@ test.each<[ifNoneMatch: string, status: number]>([
   const request = sent({ 'If-None-Match': ifNoneMatch })
   const answer = await respond(
     { body },
-    { request, partnerId: 1, status: 200, entry: entryWith({}) },
+    { request, partnerId: 1, status: 200, entry: entryWith({}), refund },
     new FairQueue(),
   )
   expect(answer.status).toBe(status)
@@ -56,7 +59,7 @@ test.each<[name: string, acceptEncoding: string, coding: string | null]>([
 ])('http: %s', async (_, acceptEncoding, coding) => {
   const body = new Representation(new Blob(['[]']), 'W/"tag"')
   const request = sent({ 'Accept-Encoding': acceptEncoding })
-  const asked = { request, partnerId: 1, status: 200, entry: entryWith({}) }
+  const asked = { request, partnerId: 1, status: 200, entry: entryWith({}), refund }
   const answer = await respond({ body }, asked, new FairQueue())
   expect(answer.headers.get('content-encoding')).toBe(coding)
 })
@@ -67,7 +70,7 @@ test('http: a response with a cached page has the RateLimit headers of the curre
     const request = sent({ 'If-None-Match': ifNoneMatch })
     const { headers } = await respond(
       { body },
-      { request, partnerId: 1, status: 200, entry: entryWith(limit) },
+      { request, partnerId: 1, status: 200, entry: entryWith(limit), refund },
       new FairQueue(),
     )
     return [headers.get('ratelimit-policy'), headers.get('ratelimit')]
@@ -88,7 +91,7 @@ test('http: sending a cached page to a second request does not change the header
   const answerWith = (left: string) =>
     respond(
       { body },
-      { request: sent({}), partnerId: 1, status: 200, entry: entryWith({ RateLimit: left }) },
+      { request: sent({}), partnerId: 1, status: 200, entry: entryWith({ RateLimit: left }), refund },
       new FairQueue(),
     )
   const [first, second] = [await answerWith('1'), await answerWith('2')]

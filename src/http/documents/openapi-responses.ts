@@ -21,9 +21,18 @@ const headers: Record<string, Json> = {
   ...requestIdHeader,
 }
 
-/** Returns the error responses by status. They are built from the responses that the service really sends. */
+/** Returns the error responses by status. For a named response, it is a reference with the endpoint's error codes. */
 export async function errorResponsesOf(endpoint: Endpoint): Promise<Record<string, Json>> {
-  const words = Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][]
+  const own = await responsesByStatus(Object.entries(refusalsOf(endpoint)) as [ErrorCode, string][])
+  return mapValues(own, (response, status) =>
+    names[status]
+      ? { $ref: `#/components/responses/${names[status]}`, description: response.description }
+      : response,
+  )
+}
+
+/** The responses are built from those that the service really sends. */
+async function responsesByStatus(words: readonly [ErrorCode, string][]): Promise<Record<string, Json>> {
   const documented: Record<string, Json> = {}
   for (const [status, same] of Map.groupBy(words, ([code]) => errorCodes[code].status)) {
     documented[status] = await toResponse(status, same)
@@ -52,29 +61,30 @@ async function toResponse(status: number, words: readonly [ErrorCode, string][])
   }
 }
 
-/** Moves shared responses of several operations to `components`. The name of a response contains its error codes. */
-export function shareResponses(operations: readonly Operation[]): Record<string, Json> {
-  const uses = operations.flatMap(({ responses }) =>
-    Object.entries(responses).map(([status, response]) => ({ responses, status, response })),
-  )
-  const shared: Record<string, Json> = {}
-  for (const same of Map.groupBy(uses, ({ response }) => JSON.stringify(response)).values()) {
-    if (same.length === 1) continue
-    for (const { responses, status, response } of same) {
-      const name = nameOf(status, response)
-      shared[name] = response
-      responses[status] = { $ref: `#/components/responses/${name}` }
-    }
-  }
-  return shared
+/** Names of error responses in `components`. Client generators derive type names from them, so they never change. */
+const names: Record<string, string> = {
+  401: 'Unauthenticated',
+  403: 'Forbidden',
+  405: 'MethodNotAllowed',
+  413: 'ContentTooLarge',
+  415: 'UnsupportedMediaType',
+  429: 'TooManyRequests',
+  500: 'InternalServerError',
+  503: 'ServiceUnavailable',
 }
 
-function nameOf(status: string, response: Json): string {
-  if (status === '401') return 'Unauthenticated'
-  const { examples } = (response.content as Record<string, Json>)['application/json'] as Json
-  return Object.keys(examples as Json)
-    .join('_or_')
-    .replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+/** Returns one error response for each named status. The response has the error codes of all endpoints. */
+export async function sharedResponses(endpoints: readonly Endpoint[]): Promise<Record<string, Json>> {
+  const words = Object.assign({}, ...endpoints.map(refusalsOf))
+  const all = await responsesByStatus(Object.entries(words) as [ErrorCode, string][])
+  return Object.fromEntries(Object.entries(names).map(([status, name]) => [name, all[status] as Json]))
+}
+
+export function mapValues<Value, Mapped>(
+  record: Record<string, Value>,
+  map: (value: Value, name: string) => Mapped,
+): Record<string, Mapped> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
 }
 
 export interface Json {

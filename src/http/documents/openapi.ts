@@ -9,7 +9,7 @@ import { routeOf } from '../gate'
 import { requestIdHeader } from '../log'
 import { rateHeaders } from '../rate-limits'
 import { RevalidationHeaders, revalidationHeaders } from '../respond'
-import { errorResponsesOf, type Json, type Operation, shareResponses } from './openapi-responses'
+import { errorResponsesOf, type Json, mapValues, type Operation, sharedResponses } from './openapi-responses'
 
 /** The contract's version, not the program's. */
 const contractVersion = '1.0.0'
@@ -61,12 +61,12 @@ const securitySchemes = {
 const errorSchemas = {
   ErrorCode: {
     type: 'string',
-    description: 'Error code, for programs',
+    description: 'Error code, for programs. Values may be added',
     enum: Object.keys(errorCodes),
   },
   AuthenticationErrorCode: {
     type: 'string',
-    description: 'Reason for the failed authentication, for programs',
+    description: 'Reason for the failed authentication, for programs. Values may be added',
     enum: Object.keys(authenticationRefusals),
   },
   AuthenticationError: {
@@ -82,7 +82,12 @@ const errorSchemas = {
     type: 'object',
     description: 'Error body of every error response except 401',
     properties: {
-      message: { type: 'string', description: 'Message for people; it names the invalid field, if any' },
+      message: {
+        type: 'string',
+        description:
+          'Message for people. For invalid fields it is `field: fault; field: fault`, for example ' +
+          '`memberData.dob: must not be in the future`',
+      },
       status: { type: 'integer', description: 'HTTP status code' },
     },
     required: ['message', 'status'],
@@ -103,14 +108,13 @@ export async function openApiDocument(
     const examples = endpoint.examples(slot, baseUrl)
     operations[method] = await toOperation(endpoint, operations[method] as Operation, examples, schemas)
   }
-  const responses = shareResponses(Object.values(paths).flatMap(Object.values))
   const document = {
     openapi: '3.1.0',
     ...head,
     servers: [{ url: baseUrl }],
     paths,
     components: {
-      ...{ securitySchemes, responses },
+      ...{ securitySchemes, responses: await sharedResponses(endpoints) },
       schemas: Object.fromEntries([...schemas].sort(([one], [other]) => (one < other ? -1 : 1))),
     },
   }
@@ -235,11 +239,4 @@ function orderedSchema(schema: Json): Json {
   const known = firstKeywords.filter((name) => names.includes(name))
   const others = names.filter((name) => !known.includes(name)).sort()
   return Object.fromEntries([...known, ...others].map((name) => [name, schema[name]]))
-}
-
-function mapValues<Value, Mapped>(
-  record: Record<string, Value>,
-  map: (value: Value, name: string) => Mapped,
-): Record<string, Mapped> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
 }

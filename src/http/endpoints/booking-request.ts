@@ -42,7 +42,7 @@ const ScreeningAnswer = Type.Object(
 const BookingRequestBody = Type.Object(
   {
     user: Type.Object(
-      { external_user_id: ExternalUserId },
+      { external_user_id: Text({ ...ExternalUserId, format: 'not-blank' }) },
       { title: 'UserReference', description: 'Identifies the member that the request is for' },
     ),
     bookingData: Type.Optional(BookingData),

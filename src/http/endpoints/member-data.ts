@@ -4,7 +4,7 @@ import { isPastDate, type MemberUpdate } from '../../domain/member'
 import { Choice, Text } from '../../domain/validation'
 import { CountryCode, LanguageTag } from './fields'
 
-const Name = (description: string) => Text({ minLength: 1, maxLength: 200, description })
+const Name = (description: string) => Text({ minLength: 1, maxLength: 200, format: 'not-blank', description })
 const Line = (description: string) => Text({ maxLength: 500, description })
 
 export const MemberData = Type.Object(

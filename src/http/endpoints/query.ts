@@ -26,11 +26,17 @@ export function readParams(
   return values
 }
 
+/** Returns the headers of the schema, without surrounding quotes. @throws Refusal field_invalid if one is repeated */
 export function readHeaders(headers: Headers, schema: TObject<TProperties>): Record<string, string> {
   const sent: Record<string, string> = {}
   for (const name in schema.properties) {
     const value = headers.get(name)
-    if (value !== null) sent[name] = value
+    if (value === null) continue
+    const quoted = /^"([^"]*)"$/.exec(value)?.[1]
+    // The server joins repeated headers by a comma and a space (RFC 9110 §5.3).
+    if (quoted === undefined && value.includes(', '))
+      throw new Refusal('field_invalid', `${name}: must not be repeated`)
+    sent[name] = quoted ?? value
   }
   return sent
 }
